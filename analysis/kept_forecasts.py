@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -39,6 +40,10 @@ class KeptForecast:
     slurm: int | None = None
 
 
+#: A dataclass of which records are kept.
+Kept = TypeVar("Kept", bound=Any)
+
+
 @dataclass(frozen=True, slots=True)
 class ForecastScore:
     """What came of forecasts.
@@ -63,15 +68,15 @@ class ForecastScore:
     slurm: float
 
 
-def keep(path: Path, forecasts: Iterable[KeptForecast]) -> None:
-    """Add forecasts to a file, JSON lines."""
+def keep(path: Path, forecasts: Iterable[Kept]) -> None:
+    """Add forecasts, or other records, to a file, JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as lines:
         lines.writelines(json.dumps(asdict(each)) + "\n" for each in forecasts)
 
 
-def read_kept(path: Path) -> list[KeptForecast]:
-    """Return the forecasts of a file.
+def read_kept(path: Path, kind: type[Kept], what: str) -> list[Kept]:
+    """Return the forecasts, or other records, of a file.
 
     Raises
     ------
@@ -79,14 +84,14 @@ def read_kept(path: Path) -> list[KeptForecast]:
         If there is no file, or a line is none of them.
     """
     if not path.is_file():
-        raise InputError(f"{path}: expected forecasts that were kept, got no such file")
-    found, known = [], TypeAdapter(KeptForecast)
-    for number, line in enumerate(read_bounded(path, "kept forecasts", MOST_BYTES).splitlines(), 1):
+        raise InputError(f"{path}: expected {what}s that were kept, got no such file")
+    found, known = list[Kept](), TypeAdapter(kind)
+    for number, line in enumerate(read_bounded(path, f"kept {what}s", MOST_BYTES).splitlines(), 1):
         try:
             found.append(known.validate_json(line, strict=True))
         except ValidationError:
             got = shown(line.decode("utf-8", "replace"))
-            raise InputError(f"{path}:{number}: expected a forecast in JSON, got {got}") from None
+            raise InputError(f"{path}:{number}: expected a {what} in JSON, got {got}") from None
     return found
 
 

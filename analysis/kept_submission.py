@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,7 +21,10 @@ from ..base.command_arguments import job_argument
 from ..base.files import read_bounded
 from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
+from .kept_forecasts import Kept
 
+#: What messages call the file of a submission.
+UNDER_WAY = "a submission that is under way"
 #: Bytes that such a file may have.
 MOST_BYTES = 1 << 20
 _MOST_CODE = 255
@@ -86,12 +90,12 @@ class Submission:
         return "none" if not self.moving else "same" if self.same else "anew"
 
 
-def write_submission(path: Path, submission: Submission) -> None:
-    """Write it, whole or not at all."""
-    write_whole(path, json.dumps(asdict(submission), indent=1) + "\n")
+def write_journal(path: Path, journal: Any) -> None:
+    """Write a submission, or another dataclass, whole or not at all."""
+    write_whole(path, json.dumps(asdict(journal), indent=1) + "\n")
 
 
-def read_submission(path: Path) -> Submission | None:
+def read_journal(path: Path, kind: type[Kept], what: str) -> Kept | None:
     """Return what is kept; ``None`` if there is no file.
 
     Raises
@@ -101,15 +105,13 @@ def read_submission(path: Path) -> Submission | None:
     """
     if not path.exists():
         return None
-    data = read_bounded(path, "a submission that is under way", MOST_BYTES)
+    data = read_bounded(path, what, MOST_BYTES)
     try:
-        return TypeAdapter(Submission).validate_json(data)
+        return TypeAdapter(kind).validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = "".join(f" {name}:" for name in first["loc"])
-        raise InputError(
-            f"{path}: expected a submission that is under way, got another:{where} {first['msg']}"
-        ) from None
+        raise InputError(f"{path}: expected {what}, got another:{where} {first['msg']}") from None
 
 
 @contextmanager
@@ -130,7 +132,7 @@ def locked(path: Path, patience: float) -> Iterator[int]:
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise InputError(f"{path}: another process is at work on this submission") from None
+                    raise InputError(f"{path}: another process is at work on it") from None
                 time.sleep(0.2)
         yield descriptor
     finally:

@@ -6,12 +6,15 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import scipy
 
 from ..base import FloatArray, InputError
 from ..models import reservations
 from ..models.reservations import ESDD, Checkpointing, Fit
+from ..workloads.formats.run_times import RunHistory
 
 #: The rule of the users of ICPP 2019, section 5.1: the longest of so many runs.
 LAST = 10
@@ -21,6 +24,20 @@ DOUBLING, GROWTH = 2.0, 1.5
 LEAST_TO_HALVE = 20
 #: With fewer run times nothing can be said of how rare a longer one is: after four, one in five is.
 LEAST_TO_TRUST = 5
+#: With fewer run times the advice says how sure it is, from so many resamples, as an interval of so many percent.
+LEAST_TO_BE_SURE, _RESAMPLES, SURE = 30, 200, 95
+#: Values of a law that are searched exactly beside backfilling or with checkpoints; more are rounded up, by a share of
+#: (longest/shortest)^(1/2,000) - 1 at most.
+MOST_VALUES = 2_000
+#: Values of a law that is no step function: one that is smoothed, that of a family, and the tail of one.
+_SMOOTH, _TAIL = 2_000, 500
+#: Share of the tail of a family beyond which no run is thought of, where no limit is given.
+_BEYOND = 1e-2
+#: Weight of a log-uniform law in that tail, of which no run tells: without it a family that does not fit there would
+#: have many requests that are each a little longer.
+_DOUBT = 0.1
+#: So many runs, the last ones, are used to judge requests at most, and to fit families.
+_JUDGED = 20_000
 _FREE = Checkpointing()
 
 
@@ -31,31 +48,45 @@ class Planning:
     Attributes
     ----------
     bins
-        Into how many values the law of the run times is divided.
+        To how many values, equally spaced, run times are rounded up; ``None`` takes them as they are.
     backfill_rate
         Of :func:`hpcdispatch.models.reservations.optimal_sequence`.
     limit
         The last request, seconds; ``None`` takes the longest run time.
-    fitted
-        Whether the law is that of the best fitting family, instead of the run times as they are.
+    fitted, smoothed
+        Whether the law is that of the best fitting family, or the run times with the shares between them interpolated,
+        instead of the run times as they are.
+    requests
+        How many requests there may be at most, at a rate of 0 and without checkpoints; ``None`` for any number.
     checkpointing
         What checkpoints cost, seconds, where the job can write them; at a rate of 0 only.
 
     Raises
     ------
     InputError
-        If there are checkpoints at a rate above 0.
+        If there are checkpoints or a number of requests at a rate above 0, both, or two laws.
     """
 
-    bins: int = 200
+    bins: int | None = None
     backfill_rate: float = 0.0
     limit: float | None = None
     fitted: bool = False
     checkpointing: Checkpointing | None = None
+    smoothed: bool = False
+    requests: int | None = None
 
     def __post_init__(self) -> None:
         if self.checkpointing is not None and self.backfill_rate:
             raise InputError(f"checkpoint: holds at a backfill_rate of 0 only, got {self.backfill_rate:g}")
+        if self.requests is not None and (self.backfill_rate or self.checkpointing is not None):
+            raise InputError("requests: their number holds without backfill_rate and without checkpoint")
+        if self.fitted and self.smoothed:
+            raise InputError("fit, smooth: expected one of them, got both")
+
+    @property
+    def exact(self) -> bool:
+        """Whether the search takes linear time, so that no law has too many values."""
+        return not self.backfill_rate and self.checkpointing is None
 
 
 #: Names of strategies: the requests that are advised, and the last of them alone.
@@ -145,6 +176,13 @@ class Advice:
         The best requests without checkpoints; ``None`` where the job writes none.
     worthwhile
         Up to how many seconds of writing the best requests have checkpoints at all, at this restart; ``None`` likewise.
+    tail
+        Share of the runs that are longer than any that ended by itself, as far as those ended at a limit tell.
+    loss
+        By which share the expected time is longer on the runs than that of the requests that are best for them, where
+        those here are made for another law; ``None`` where they are not, or the search is not exact.
+    sure
+        Intervals of the first request and of the expected time, seconds, by resampling; ``None`` with many runs.
     """
 
     sequence: reservations.Sequence
@@ -152,67 +190,169 @@ class Advice:
     rows: tuple[Row, ...]
     without: reservations.Sequence | None = None
     worthwhile: float | None = None
+    tail: float = 0.0
+    loss: float | None = None
+    sure: tuple[tuple[float, float], tuple[float, float]] | None = None
 
 
-def advise(run_times: FloatArray, planning: Planning | None = None) -> Advice:
-    """Return what to request for run times in seconds, each above 0, in the order in which they were seen.
+def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> Advice:
+    """Return what to request for runs in the order in which they were seen, or their times in seconds, each above 0.
+
+    A run that was ended at its limit is longer than that; where strategies are judged it counts as if it had ended
+    then.
 
     Raises
     ------
     InputError
         If the limit is below a run time, or the model refuses what it is given.
     """
-    planning = planning or Planning()
-    if planning.limit is not None and planning.limit < run_times.max():
-        raise InputError(f"limit: expected at least the longest run time, {run_times.max():g}, got {planning.limit:g}")
-    rate, half = planning.backfill_rate, len(run_times) // 2
-    sequence = optimum(run_times, planning)
-    made = _strategies(run_times, planning)
+    planning, history = planning or Planning(), RunHistory.of(runs)
+    ended = history.times[~history.censored]
+    if planning.limit is not None and planning.limit < ended.max():
+        raise InputError(f"limit: expected at least the longest run time, {ended.max():g}, got {planning.limit:g}")
+    rate, run_times = planning.backfill_rate, history.times
+    half = len(run_times) // 2
+    sequence = optimum(history, planning)
+    made = _strategies(history, planning)
     unseen: list[Fared | None] = [None] * len(made)
-    if len(run_times) >= LEAST_TO_HALVE:
-        known = run_times[:half]
-        unseen = [fare(strategy, run_times, half, rate) for strategy in _strategies(known, planning)]
+    if len(run_times) >= LEAST_TO_HALVE and not history.censored[:half].all():
+        begin = max(half, len(run_times) - _JUDGED)
+        unseen = [fare(strategy, run_times, begin, rate) for strategy in _strategies(history[:half], planning)]
+    recent = len(run_times) - _JUDGED
     rows = [
-        Row(strategy, _first(strategy, run_times), fare(strategy, run_times, strategy.needs, rate), later)
+        Row(strategy, _first(strategy, run_times), fare(strategy, run_times, max(strategy.needs, recent), rate), later)
         for strategy, later in zip(made, unseen, strict=True)
     ]
-    fits = reservations.fit(run_times.tolist()) if run_times.min() < run_times.max() else []
+    fits = _fits(history) if run_times.min() < run_times.max() else []
     without, worthwhile = None, None
     if planning.checkpointing is not None:
-        without = optimum(run_times, replace(planning, checkpointing=None))
-        worthwhile = reservations.longest_worthwhile(law_of(run_times, planning), planning.checkpointing.restart)
-    return Advice(sequence, tuple(fits), tuple(rows), without, worthwhile)
+        without = optimum(history, replace(planning, checkpointing=None))
+        worthwhile = reservations.longest_worthwhile(law_of(history, planning), planning.checkpointing.restart)
+    return Advice(
+        sequence, tuple(fits), tuple(rows), without, worthwhile, _steps(history)[2], _loss(sequence, history, planning),
+        _resampled(history, planning) if 1 < len(run_times) < LEAST_TO_BE_SURE else None,
+    )  # fmt: skip
 
 
-def optimum(run_times: FloatArray, planning: Planning) -> reservations.Sequence:
-    """Return the requests of least expected time under the law of `run_times`, or of the family that fits them best."""
-    law = law_of(run_times, planning)
+def optimum(runs: FloatArray | RunHistory, planning: Planning) -> reservations.Sequence:
+    """Return the requests of least expected time under the law of the runs, see :func:`law_of`."""
+    law = law_of(runs, planning)
     if planning.checkpointing is not None:
         return reservations.optimal_checkpointed_sequence(law, planning.checkpointing)
-    return reservations.optimal_sequence(law, planning.backfill_rate)
+    return reservations.optimal_sequence(law, planning.backfill_rate, requests=planning.requests)
 
 
-def law_of(run_times: FloatArray, planning: Planning) -> ESDD:
-    """Return the law of `run_times` up to the limit, or of the family that fits them best."""
-    longest = float(run_times.max())
+def law_of(runs: FloatArray | RunHistory, planning: Planning) -> ESDD:
+    """Return the law of runs up to the limit: of Kaplan and Meier, smoothed, or of the family that fits them best.
+
+    Beyond the longest time that was seen, runs that were ended at their limit leave a share: its law is that of the
+    family, given that it is longer, up to the limit or to all but a hundredth of it.
+    """
+    history = RunHistory.of(runs)
+    values, masses, tail = _steps(history)
+    longest = float(values[-1])
     limit = longest if planning.limit is None else planning.limit
-    if planning.fitted and run_times.min() < longest:
-        return reservations.discretize(reservations.fit(run_times.tolist())[0].distribution, 0.0, limit, planning.bins)
-    law = reservations.from_samples(run_times.tolist(), planning.bins)
-    if limit > longest:
+    if planning.fitted and len(values) > 1:
+        family = _fits(history)[0].distribution
+        if planning.limit is None and tail:
+            limit = _last(family, float(history.times.max()))
+        law = reservations.discretize(family, 0.0, limit, planning.bins or _SMOOTH)
+    else:
+        if planning.smoothed and len(values) > 1:
+            shares = np.cumsum(masses)
+            levels = np.linspace(shares[0], shares[-1], _SMOOTH)
+            values, place = np.unique(np.interp(levels, shares, values), return_inverse=True)
+            masses = np.bincount(place, np.diff(levels, prepend=0.0)).astype(np.float64)
+        if tail:
+            values, masses = _with_tail(values, masses, tail, history, planning.limit)
+        law = ESDD(values, masses / masses.sum(), float(values[0]))
+        law = reservations.binned(law, planning.bins) if planning.bins is not None else law
+    if limit > law.end:
         law = ESDD(np.append(law.values, limit), np.append(law.probabilities, 0.0), law.start)
-    return law
+    return law if planning.exact else reservations.thinned(law, MOST_VALUES)
 
 
-def _strategies(run_times: FloatArray, planning: Planning) -> tuple[Strategy, ...]:
+def _steps(history: RunHistory) -> tuple[FloatArray, FloatArray, float]:
+    """Return the distinct times of runs that ended by themselves, their shares, and what is left for longer runs.
+
+    Kaplan and Meier, "Nonparametric estimation from incomplete observations", 1958.
+    """
+    if not history.censored.any():
+        law = reservations.from_samples(history.times.tolist())
+        return law.values, law.probabilities, 0.0
+    sample = scipy.stats.CensoredData.right_censored(history.times, history.censored)
+    shares = scipy.stats.ecdf(sample).cdf
+    masses = np.diff(shares.probabilities, prepend=0.0)
+    ends = masses > 0
+    tail = 1 - float(shares.probabilities[-1])
+    return shares.quantiles[ends], masses[ends], tail if tail > 1e-12 else 0.0
+
+
+def _fits(history: RunHistory) -> list[Fit]:
+    chosen = history[-_JUDGED:]
+    if chosen.censored.all() or chosen.times.min() == chosen.times.max():
+        chosen = history
+    return reservations.fit(chosen.times.tolist(), chosen.censored)
+
+
+def _last(family: Any, longest: float) -> float:
+    """Return the time that all but a hundredth of the runs keep that are longer than the longest time seen."""
+    last = float(family.isf(_BEYOND * family.sf(longest)))
+    return last if math.isfinite(last) and last > longest else longest * GROWTH
+
+
+def _with_tail(
+    values: FloatArray, masses: FloatArray, tail: float, history: RunHistory, limit: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return values and their masses with those of runs that are longer than the longest time seen."""
+    begin = float(history.times.max())
+    if limit is not None and limit <= begin:
+        return np.append(values, max(limit, values[-1] * (1 + 1e-9))), np.append(masses, tail)
+    family = _fits(history)[0].distribution if history.times.min() < begin else None
+    end = limit if limit is not None else begin * GROWTH if family is None else _last(family, begin)
+    grid = np.geomspace(max(begin, values[-1]), end, _TAIL + 1)
+    shares = -np.diff(family.sf(grid)) if family is not None else np.zeros(_TAIL)
+    shares = shares / shares.sum() if shares.sum() > 0 else shares
+    shares = (1 - _DOUBT) * shares + _DOUBT / _TAIL
+    return np.append(values, grid[1:]), np.append(masses, tail * shares / shares.sum())
+
+
+def _loss(sequence: reservations.Sequence, history: RunHistory, planning: Planning) -> float | None:
+    """Return what requests for another law cost on the runs themselves."""
+    plain = replace(planning, bins=None, fitted=False, smoothed=False)
+    if plain == planning or not planning.exact:
+        return None
+    law = law_of(history, plain)
+    if sequence.values[-1] < law.end * (1 - 1e-9):
+        law = law_of(history, replace(plain, limit=float(sequence.values[-1])))
+    best = reservations.optimal_sequence(law, requests=planning.requests)
+    return reservations.expected_makespan(sequence.values.tolist(), law) / best.expected_makespan - 1
+
+
+def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return intervals of the first request and of the expected time under the law of the runs, drawn anew."""
+    plain, rng, found = replace(planning, fitted=False), np.random.default_rng(0), []
+    for _ in range(_RESAMPLES):
+        drawn = history[rng.integers(len(history), size=len(history))]
+        if drawn.censored.all():
+            continue
+        sequence = optimum(drawn, plain)
+        found.append((sequence.values[0], sequence.expected_makespan))
+    edges = np.percentile(found, [(100 - SURE) / 2, (100 + SURE) / 2], axis=0).T
+    (first, last), (low, high) = edges.tolist()
+    return (first, last), (low, high)
+
+
+def _strategies(runs: RunHistory, planning: Planning) -> tuple[Strategy, ...]:
     """Return the ways of choosing requests, with checkpoints too where the job can write them."""
+    run_times = runs.times
     if planning.checkpointing is None:
-        return strategies(run_times, optimum(run_times, planning))
-    without = optimum(run_times, replace(planning, checkpointing=None))
+        return strategies(run_times, optimum(runs, planning))
+    without = optimum(runs, replace(planning, checkpointing=None))
     plain, *others = strategies(run_times, without)
     costs = planning.checkpointing
-    payable = max(costs.write, costs.restart) <= law_of(run_times, planning).end
-    found = optimum(run_times, planning) if payable else without
+    payable = max(costs.write, costs.restart) <= law_of(runs, planning).end
+    found = optimum(runs, planning) if payable else without
     reached, keeps = found.reached.tolist(), tuple(found.keeps.tolist())
     best = replace(plain, requests=lambda recent: reached, keeps=keeps, checkpointing=costs)
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others

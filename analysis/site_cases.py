@@ -11,11 +11,11 @@ from ..base import InputError
 from ..base.checks import shown
 from ..dispatchers import Dispatcher, Slurm, create_dispatcher
 from ..workloads import Job, MachineState, Workload, recorded_state
-from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf, slurm_seconds
+from ..workloads.slurm_conf import PARTITION, SlurmSite, read_slurm_conf, slurm_seconds
 from ..workloads.slurm_limits import read_slurm_limits
 from ..workloads.slurm_reservations import read_slurm_reservations
 from ..workloads.slurm_workload import started_at
-from .site_rules import absent_rules, machine_with_rules
+from .site_rules import under_rules
 from .site_scenarios import Scenario, Texts, read_scenario
 
 #: Reads the accounting with a configuration.
@@ -36,6 +36,8 @@ class Case:
         The scheduler.
     notes
         What is to be known of it.
+    predictor
+        Of run times.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Case:
     state: MachineState
     dispatcher: str | Dispatcher
     notes: tuple[str, ...] = ()
+    predictor: str = "walltime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class SiteRecord:
 
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
-        own = {"config": str(self.texts.config), "limits": str(self.texts.limits or ""), "shares": self.shares}
+        own = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
         own["reservations"] = str(self.texts.reservations or "")
         return Slurm(**{**own, "epoch": self.texts.zero, **changed})
 
@@ -100,17 +103,12 @@ class SiteRecord:
                 scenario.config = Path(str(given.pop("config")))
             return self._changed(scenario, given, None)
         site, limits = read_slurm_conf(self.texts.config), None
-        if self.texts.limits is not None:
+        if self.texts.limits:
             limits = read_slurm_limits(self.texts.limits)
         reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
-        machine = machine_with_rules(self.workload, site, limits, reserved, self.texts.zero)
-        names = {each.name for each in machine.reservations}
-        jobs = [
-            job if job.reservation in names else replace(job, reservation="") for job in self.workload.jobs
-        ]  # fmt: skip
-        absent = absent_rules(site)
-        notes = (f"{spec} has no {', '.join(absent)}",) if absent else ()
-        return Case(spec, replace(self.workload, jobs=tuple(jobs), machine=machine), self.state, spec, notes)
+        workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero)
+        notes = (f"it has no {', '.join(missing)}",) if missing else ()
+        return Case(spec, workload, self.state, spec, notes)
 
     def scenario(self, text: str, folder: Path) -> Case:
         """Return the site with changes; what they write goes into a folder."""
@@ -168,7 +166,8 @@ def _moved(
     found, count = [], 0
     for job in jobs:
         if job.queue == old and job.walltime <= longest:
-            amounts = {(new if name == old else name): amount for name, amount in job.per_node.items()}
+            amounts = dict(job.per_node)
+            amounts[f"{PARTITION}{new}"] = amounts.pop(f"{PARTITION}{old}", 1)
             if workload.machine.slots(amounts) >= job.nodes:
                 job, count = replace(job, queue=new, per_node=amounts), count + 1  # noqa: PLW2901
         found.append(job)
@@ -206,7 +205,7 @@ def _walltimes(
 def _default(partition: str, site: SlurmSite) -> int | None:
     """Return the walltime of jobs that ask for none: ``DefaultTime``, else ``MaxTime``."""
     for table in site.tables:
-        if partition in expand_names(table.get("partitionname", ""), "") and table.get("defaulttime"):
+        if "partitionname" in table and table["name"] == partition and table.get("defaulttime"):
             return slurm_seconds(table["defaulttime"], f"partition {shown(partition)}")
     return next(each.max_time for each in site.partitions if each.name == partition)
 

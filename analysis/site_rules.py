@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from ..base import InputError
-from ..workloads import Machine, Workload
+from ..dispatchers.protocol import JobView
+from ..workloads import Job, Limit, Machine, Reservation, Workload
+from ..workloads.formats.slots import GPU, MEMORY
 from ..workloads.machine import with_rules
-from ..workloads.machine_rules import Limit, Reservation, Rules
-from ..workloads.slurm_conf import SlurmSite
-from ..workloads.slurm_limits import NORMAL, Most, SlurmLimits
+from ..workloads.machine_rules import Rules
+from ..workloads.slurm_conf import APART, GPU_TYPE, SlurmSite
+from ..workloads.slurm_limits import JOBS, SiteLimits, SlurmLimits
 from ..workloads.slurm_reservations import SlurmReservation
 
 #: What a dispatcher other than ``slurm`` does not have of a site: a setting, its usual values, and what it is.
@@ -22,16 +25,34 @@ _ABSENT = (
 )
 
 
-def machine_with_rules(
+@dataclass(frozen=True, slots=True)
+class SiteLimit:
+    """A limit of a site as one of its machine.
+
+    Attributes
+    ----------
+    whose
+        Of what it is, as in ``QOS capped of user ann``.
+    limit
+        The limit.
+    """
+
+    whose: str
+    limit: Limit
+
+
+def under_rules(
     workload: Workload, site: SlurmSite, limits: SlurmLimits | None, reservations: Sequence[SlurmReservation],
     epoch: int,
-) -> Machine:  # fmt: skip
-    """Return the machine of a site's jobs with its limits and reservations as rules.
+) -> tuple[Workload, list[str]]:  # fmt: skip
+    """Return the jobs of a site on its machine with its limits and reservations as rules, and what is missing.
+
+    A job that is beyond a limit all alone is held: it waits for ever.
 
     Parameters
     ----------
     workload
-        The jobs; a reservation is for those that name it.
+        The jobs.
     site, limits, reservations
         Its configuration, what ``sacctmgr`` says, and what ``scontrol show reservation`` says.
     epoch
@@ -42,17 +63,44 @@ def machine_with_rules(
     InputError
         If two reservations exclude each other on a node.
     """
-    named = {job.reservation for job in workload.jobs}
+    asked = {job.reservation for job in workload.jobs}
     kept = tuple(
-        Reservation(max(each.start - epoch, 0), each.end - epoch, each.nodes, each.name if each.name in named else "")
+        Reservation(max(each.start - epoch, 0), each.end - epoch, each.nodes, each.name if each.name in asked else "")
         for each in reservations if each.end > epoch
     )  # fmt: skip
-    found = tuple(_limits(limits, site, workload)) if limits is not None else ()
-    rules = Rules(kept, workload.machine.outages, workload.machine.licences, found)
+    named, missing = {each.name for each in kept}, absent_rules(site)
+    found: list[SiteLimit] = []
+    jobs = [job if job.reservation in named else replace(job, reservation="") for job in workload.jobs]
+    if limits is not None:
+        rows = SiteLimits(limits, site, workload.machine)
+        found, left_out = site_limits(rows, jobs, workload.machine)
+        missing += left_out
+        jobs = [replace(job, hold=True) if rows.over(JobView(job, workload.machine)) else job for job in jobs]
+    machine = workload.machine
+    rules = Rules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
     try:
-        return with_rules(workload.machine, rules)
+        return replace(workload, jobs=tuple(jobs), machine=with_rules(machine, rules)), missing
     except ValueError as error:
         raise InputError(f"reservations: {error}") from None
+
+
+def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tuple[list[SiteLimit], list[str]]:
+    """Return the limits that jobs count in as limits of the machine, and those that it cannot have."""
+    members: dict[tuple[tuple[str, ...], str, int], list[tuple[str, str, str, str]]] = {}
+    for user, group, queue, qos in dict.fromkeys((job.user, job.group, job.queue, job.qos) for job in jobs):
+        one = JobView(Job("any", 0, 0, 1, user=user, group=group, queue=queue, qos=qos), machine)
+        for whose, most in limits.groups(one):
+            for name, amount in most.items():
+                members.setdefault((whose, name, amount), []).append((user, group, queue, qos))
+    found, left_out = [], dict[str, None]()
+    resources = {JOBS: JOBS, "cpu": machine.resources[machine.primary], "mem": MEMORY, "gres/gpu": GPU, "node": APART}
+    for (whose, name, amount), among in members.items():
+        of = resources.get(name, name.replace("gres/gpu:", GPU_TYPE))
+        if of == JOBS or of in machine.resources:
+            found.append(SiteLimit(_told(whose), Limit(amount, of, "all", among=tuple(among))))
+        else:
+            left_out[f"limit of {name}"] = None
+    return found, list(left_out)
 
 
 def absent_rules(site: SlurmSite) -> list[str]:
@@ -63,55 +111,9 @@ def absent_rules(site: SlurmSite) -> list[str]:
     return [*(["tiers of partitions"] if tiers else []), *found]
 
 
-def _limits(limits: SlurmLimits, site: SlurmSite, workload: Workload) -> Iterator[Limit]:
-    """Yield a limit of the machine for each of the site that some job counts in."""
-    accounts = {job.group for job in workload.jobs}
-    for (account, user), most in limits.groups.items():
-        under = sorted(each for each in accounts if _below(each, account, limits))
-        if under:
-            yield from _both(
-                most, "user" if user else "all", group=account if user else ";".join(under), user=user or "*"
-            )
-    for (account, user), most in limits.users.items():
-        if account in accounts:
-            yield from _both(most, "user", group=account, user=user or "*")
-    for most_of, by in ((limits.quality, "all"), (limits.quality_users, "user")):
-        for name, most in most_of.items():
-            yield from _of_quality(name, most, most_of, by, site)
-
-
-def _of_quality(
-    name: str, most: Most, others: Mapping[str, Most], by: str, site: SlurmSite
-) -> Iterator[Limit]:  # fmt: skip
-    """Yield the limits of a QOS: for jobs in its partitions, and for jobs of it where their partition has none."""
-    own = [partition.name for partition in site.partitions if partition.quality == name]
-    for place, value in enumerate(most):
-        if value is None:
-            continue
-        part = Most(*(value if other == place else None for other in range(len(most))))
-        if own:
-            yield from _both(part, by, queue=";".join(own))
-        rest = [
-            partition.name for partition in site.partitions
-            if others.get(partition.quality, Most())[place] is None
-        ]  # fmt: skip
-        if rest:
-            yield from _both(part, by, qos=name if name != NORMAL else f"{NORMAL};", queue=";".join(rest))
-
-
-def _both(most: Most, by: str, **named: str) -> Iterator[Limit]:
-    if most.jobs is not None:
-        yield Limit(most.jobs, "jobs", by, **named)  # type: ignore[arg-type]
-    if most.cpus is not None:
-        yield Limit(most.cpus, "core", by, **named)  # type: ignore[arg-type]
-
-
-def _below(account: str, above: str, limits: SlurmLimits) -> bool:
-    """Return whether an account is another one, or below it."""
-    seen = set[str]()
-    while account not in seen:
-        if account == above:
-            return True
-        seen.add(account)
-        account = limits.parents.get(account, "")
-    return False
+def _told(whose: tuple[str, ...]) -> str:
+    """Return whose limit it is in words."""
+    kind, *names = whose
+    first = {"quality": "QOS", "association": "account", "user": "account"}[kind.partition(" ")[0]]
+    second = "account" if kind == "quality account" else "user"
+    return f"{first} {names[0]}" + (f" of {second} {names[1]}" if len(names) > 1 and names[1] else "")

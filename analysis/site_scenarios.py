@@ -14,6 +14,7 @@ from ..base.checks import shown
 from ..base.time_texts import seconds_of
 from ..workloads.machine_rules import Outage
 from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf
+from ..workloads.slurm_limits import read_slurm_limits
 
 #: Kinds of changes, with what stands after ``=``.
 FORMS: Mapping[str, str] = {
@@ -41,8 +42,10 @@ class Texts:
     ----------
     config
         ``slurm.conf``, or what ``scontrol show`` prints.
-    limits, reservations
-        What ``sacctmgr`` and ``scontrol show reservation -o`` print; ``None``: nothing.
+    limits
+        What ``sacctmgr`` prints, files with ``;`` between; empty: nothing.
+    reservations
+        What ``scontrol show reservation -o`` prints; ``None``: nothing.
     zone
         Of times that a change names.
     zero
@@ -52,7 +55,7 @@ class Texts:
     """
 
     config: Path
-    limits: Path | None
+    limits: str
     reservations: Path | None
     zone: tzinfo = UTC
     zero: int = 0
@@ -98,19 +101,20 @@ class Scenario:
 
     def write(self, texts: Texts, folder: Path) -> dict[str, str]:
         """Write the files that differ into a folder; return the files by the names of the options of ``slurm``."""
-        own = {"config": self.config or texts.config, "limits": texts.limits, "reservations": texts.reservations}
+        own = {"config": self.config or texts.config, "limits": texts.limits, "reservations": texts.reservations or ""}
         found = {}
-        for name, path in own.items():
+        for name, given in ((name, str(path)) for name, path in own.items()):
             lines = self.lines[name]
-            if lines and name == "config":
-                # The included files of a configuration lie beside it.
-                lines = [f"Include {path.absolute() if path else ''}", *lines]
-            elif lines and path is not None:
-                lines = [path.read_text(encoding="utf-8", errors="replace"), *lines]
             if lines:
-                path = folder / f"{name}.txt"  # noqa: PLW2901
-                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-            found[name] = "" if path is None else str(path)
+                written = folder / f"{name}.txt"
+                if name == "config":  # What it includes lies beside it.
+                    lines = [f'Include "{Path(given).absolute()}"', *lines]
+                elif name == "reservations" and given:
+                    lines = [Path(given).read_text(encoding="utf-8", errors="replace"), *lines]
+                written.write_text("\n".join(lines) + "\n", encoding="utf-8")
+                found[name] = ";".join(filter(None, [given, str(written)])) if name == "limits" else str(written)
+            else:
+                found[name] = given
         return found
 
 
@@ -207,26 +211,16 @@ def _account(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
 
 
 def _limit(column: str, value: str, made: Scenario, texts: Texts) -> None:
-    """Add a row of what sacctmgr prints: the last one of that name, with other values."""
+    """Add a row of what sacctmgr prints; it adds to the one of that name before."""
     name, fields = _named(value)
     if not name or not fields:
         raise ValueError("expected a name, a limit and its value")
-    row: dict[str, str] = {column: name} | ({"User": "", "ParentName": ""} if column == "Account" else {})
-    header: list[str] = []
-    known = texts.limits.read_text(encoding="utf-8", errors="replace").splitlines() if texts.limits else []
-    names = set()
-    for line in known + made.lines["limits"]:
-        cells = [cell.strip() for cell in line.split("|")]
-        if {"Account", "User"} <= set(cells) or cells[0] == "Name":
-            header = cells
-        elif column in header and len(cells) == len(header):
-            found = dict(zip(header, cells, strict=True))
-            names.add(found[column])
-            if found[column] == name and not found.get("User"):
-                row |= found
-    if texts.limits is not None and name not in names:
-        raise ValueError(f"expected one of {', '.join(sorted(names))} of {texts.limits}, got {shown(name)}")
-    row |= fields
+    if texts.limits:
+        known = read_slurm_limits(texts.limits)
+        names = known.qualities if column == "Name" else {account for account, _ in known.associations}
+        if name not in names:
+            raise ValueError(f"expected one of {', '.join(sorted(names))} of {texts.limits}, got {shown(name)}")
+    row = {column: name} | ({"User": ""} if column == "Account" else {}) | fields
     made.lines["limits"] += ["|".join(row), "|".join(row.values())]
 
 
@@ -264,14 +258,14 @@ _KINDS: Mapping[str, Callable[[str, Scenario, SlurmSite, Texts], None]] = {
 def _named(value: str) -> tuple[str, dict[str, str]]:
     """Return a name and the fields after it, as in ``batch:MaxTime=1-00:00:00:PriorityTier=2``."""
     name, *parts = _PARTS.split(value)
-    return name, dict(part.split("=", 1) for part in parts)  # type: ignore[misc]
+    return name, {key: text for key, _, text in (part.partition("=") for part in parts)}
 
 
 def _table(site: SlurmSite, kind: str, name: str) -> dict[str, str]:
     """Return the fields of a node or a partition as the configuration has them."""
     for table in reversed(site.tables):
-        if kind in table and name in expand_names(table[kind], kind):
-            return {key: value for key, value in table.items() if key}
+        if kind in table and table["name"] == name:
+            return {key: value for key, value in table.items() if key not in ("", "name")}
     return {}
 
 
@@ -286,7 +280,7 @@ def _partition_line(site: SlurmSite, name: str, changes: Mapping[str, str]) -> s
     names = [partition.name for partition in site.partitions]
     if name not in names:
         raise ValueError(f"expected a partition among {', '.join(names)}, got {shown(name)}")
-    return _line(_table(site, "partitionname", name) | {"partitionname": name} | changes)
+    return _line(_table(site, "partitionname", name) | {"partitionname": name} | dict(changes))
 
 
 def _places(names: list[str], site: SlurmSite) -> list[int]:

@@ -15,6 +15,9 @@ from ..workloads import Job, MachineState, Workload
 
 #: How likely it is that a job starts within its interval.
 SHARE = 0.8
+#: By how much the ends of an interval are moved, as shares of the time until they come: what the model itself misses.
+#: Chosen on recorded replays of other sites than the one that ``docs/slurm.md`` judges them on.
+EARLIER, LATER = 0.65, 1.1
 #: The predictor that learns how long jobs run, if nobody asks for another one.
 LEARNED = "empirical:by=user,least=5"
 
@@ -114,7 +117,8 @@ def forecast_starts(
     """Return when each waiting job will start, by id.
 
     Each draw is a simulation from the state: running and waiting jobs run for as long as drawn, and, from the past,
-    others come as often as they did; the dispatcher goes by the requests.
+    others come as often as they did; the dispatcher goes by the requests. The interval of the draws is widened by
+    :data:`EARLIER` and :data:`LATER`. Jobs that start in fewer than half of the draws are left out.
 
     Parameters
     ----------
@@ -139,9 +143,17 @@ def forecast_starts(
     waiting = [job.id for job in workload.jobs if job.id not in running]
     starts = [_drawn(workload, state, dispatcher, run_times, rng if arrivals else None, waiting) for _ in range(draws)]
     ends = (1 - share) / 2, 0.5, (1 + share) / 2
+    drawn = np.array(starts).reshape(draws, len(waiting))
+    known = np.flatnonzero(np.isnan(drawn).sum(axis=0) * 2 <= draws)
     # Another start is as likely to lie between any two of the drawn ones.
-    found = np.nanquantile(np.array(starts), ends, axis=0, method="weibull") if waiting else np.empty((3, 0))
-    return {id_: StartForecast(id_, *map(float, found[:, place])) for place, id_ in enumerate(waiting)}
+    found = np.nanquantile(drawn[:, known], ends, axis=0, method="weibull") if len(known) else np.empty((3, 0))
+    after = np.maximum(found - state.at, 0) * np.array([[EARLIER], [1.0], [LATER]])
+    begin = {job.id: job.begin - state.at for job in workload.jobs}
+    after = np.maximum(after, [begin[waiting[place]] for place in known.tolist()])
+    return {
+        waiting[place]: StartForecast(waiting[place], *map(float, state.at + after[:, column]))
+        for column, place in enumerate(known.tolist())
+    }  # fmt: skip
 
 
 def _drawn(
@@ -158,7 +170,7 @@ def _drawn(
         jobs += _to_come(workload, state, run_times, rng)
     drawn = Workload(tuple(jobs), workload.machine, workload.provenance)
     result = simulate(drawn, dispatcher, state=state)
-    starts = result.jobs.set_index("id")["start"].loc[list(waiting)].to_numpy(dtype=np.float64)
+    starts = result.jobs.set_index("id")["start"].reindex(list(waiting)).to_numpy(dtype=np.float64)
     return np.where(starts < 0, np.nan, starts)
 
 
@@ -172,7 +184,7 @@ def _to_come(workload: Workload, state: MachineState, run_times: RunTimeDraws, r
     known = len(state.ended)
     return [
         replace(
-            past[row], id=f"to come {number}", submit=submit,
+            past[row], id=f"to come {number}", submit=submit, array="", depends=(), begin=0, hold=False, reservation="",
             runtime=min(past[row].runtime, past[row].walltime) if row < known else run_times.draw(past[row]),
         )
         for number, (row, submit) in enumerate(zip(chosen.tolist(), submits, strict=True))

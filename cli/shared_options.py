@@ -200,7 +200,7 @@ unit_option = click.option(
 column_option = click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
 longest_option = click.option(
     "--max", "longest", type=Duration(1), metavar="TIME",
-    help="The last request, such as the queue's limit.  [default: the longest run]",
+    help="The last request.  [default: the longest run]",
 )  # fmt: skip
 
 

@@ -12,6 +12,14 @@ from ..base import InputError
 from ..workloads.slurm_cluster import Snapshot, read_cluster
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 
+#: What ``sacctmgr show`` has to say of a site.
+SACCTMGR_SHOWN = (
+    (
+        "assoc",
+        "format=Account,User,ParentName,Partition,Share,DefaultQOS,GrpJobs,GrpTRES,GrpTRESRunMins,MaxJobs,MaxTRES,MaxWall",
+    ),
+    ("qos",),
+)
 #: Seconds that a command of Slurm may take.
 PATIENCE = 30
 
@@ -73,4 +81,18 @@ def configuration(folder: Path) -> Path:
     """Write the configuration to a file in a folder, and return it."""
     path = folder / "site.txt"
     path.write_bytes(b"\n".join(answer(["scontrol", "show", *what]) for what in SCONTROL_SHOWN))
+    return path
+
+
+def limits_of(folder: Path) -> Path:
+    """Write the limits of associations and QOS to a file in a folder, and return it."""
+    path = folder / "limits.txt"
+    path.write_bytes(b"\n".join(answer(["sacctmgr", "-P", "show", *what]) for what in SACCTMGR_SHOWN))
+    return path
+
+
+def reservations_of(folder: Path) -> Path:
+    """Write the advance reservations to a file in a folder, and return it."""
+    path = folder / "reservations.txt"
+    path.write_bytes(answer(["scontrol", "show", "reservation", "-o"]) or b"No reservations in the system\n")
     return path

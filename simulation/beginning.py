@@ -65,14 +65,17 @@ def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
     mapper, arrivals = engine.mapper, engine.arrivals
     workload = arrivals.recorder.workload
     before = int(np.searchsorted(workload.columns.submit, state.at))
+    came_before = 0
     for order, job in enumerate(workload.jobs[:before]):
         event = arrivals.event(job, order)
         if event is not None:
+            came_before += 1
             mapper.events[event.id] = event
             came = max(event.queued_time, job.begin if job.begin < state.at else 0)
             mapper.cycle.submit(event, came, state.predicted.get(event.id))
     arrivals.position = before
-    engine.loaded_jobs += len(mapper.events)
+    # Those that are lost, as held ones are, are taken off again.
+    engine.loaded_jobs += came_before
     jobs: dict[str, SimulatedJob] = mapper.events
     return jobs
 

@@ -69,14 +69,6 @@ class Reports:
             except OverflowError:
                 columns[key] = [*column, value]
 
-    def extend(self, row: int, columns: Mapping[Any, Sequence[Any]]) -> None:
-        """Book the reports of decisions from number `row` on, at least one, all of the same keys and one type a key."""
-        for key, values in columns.items():
-            code = _CODES.get(type(values[0]))
-            if key not in self._columns:
-                self._columns[key] = array(code) if code else []
-            self._filled(key, row).extend(values)
-
     def frame(self, rows: int) -> pd.DataFrame:
         """Return the columns in the order in which their keys first came up, of so many decisions."""
         return pd.DataFrame({key: _typed(self._filled(key, rows)) for key in self._columns}, index=range(rows))

@@ -61,8 +61,9 @@ def _shared(stays: Sequence[Stay]) -> Iterator[str]:
 
 def _of_limit(limit: Limit, stay: Stay) -> list[Take]:
     job, by = stay.job, limit.by
-    named = (job.user, limit.user), (job.group, limit.group), (job.queue, limit.queue), (job.qos, limit.qos)
-    if not all(any(fnmatchcase(value, each) for each in patterns.split(";")) for value, patterns in named):
+    named = (job.user, limit.user), (job.group, limit.group), (job.queue, limit.queue)
+    others = limit.among and (*(value for value, _ in named), job.qos) not in limit.among
+    if others or not all(fnmatchcase(value, pattern) for value, pattern in named):
         return []
     whose = {"user": job.user, "group": job.group, "queue": job.queue, "all": ""}[by]
     of, most = limit.of, limit.most

@@ -172,15 +172,17 @@ class Outage(_Timed):
 class NamedJob(Protocol):
     """The fields of a job by which rules know it."""
 
-    user: str
-    group: str
-    queue: str
-    qos: str
+    @property
+    def user(self) -> str: ...  # noqa: D102
 
+    @property
+    def group(self) -> str: ...  # noqa: D102
 
-def matches_any(value: str, patterns: str) -> bool:
-    """Return whether a text matches one of several patterns with ``;`` between."""
-    return any(fnmatchcase(value, pattern) for pattern in patterns.split(";"))
+    @property
+    def queue(self) -> str: ...  # noqa: D102
+
+    @property
+    def qos(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +197,10 @@ class Limit:
         ``"jobs"``, or a resource such as ``"core"``.
     by
         Whose jobs are counted together: ``"user"``, ``"group"``, ``"queue"`` or ``"all"``.
-    user, group, queue, qos
-        Only jobs that match these are counted and limited: patterns with ``*`` and ``?``, ``;`` between several.
+    user, group, queue
+        Only jobs that match these patterns with ``*`` and ``?`` are counted and limited.
+    among
+        Only jobs with one of these users, groups, queues and QOS together are; all where there are none.
 
     Raises
     ------
@@ -210,16 +214,21 @@ class Limit:
     user: str = "*"
     group: str = "*"
     queue: str = "*"
-    qos: str = "*"
+    among: tuple[tuple[str, str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
         check_whole("limit: most", self.most, 0)
         check_choice("limit: by", self.by, ("user", "group", "queue", "all"))
+        if not all(len(each) == 4 for each in self.among):
+            raise ValueError(f"limit: among must be users, groups, queues and QOS, got {shown(self.among)}")
+        object.__setattr__(self, "among", tuple(map(tuple, self.among)))
 
     def matches(self, job: NamedJob) -> bool:
         """Return whether a job is counted."""
-        named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue), (job.qos, self.qos))
-        return all(patterns == "*" or matches_any(value, patterns) for value, patterns in named)
+        if self.among and (job.user, job.group, job.queue, job.qos) not in self.among:
+            return False
+        named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue))
+        return all(pattern == "*" or fnmatchcase(value, pattern) for value, pattern in named)
 
 
 @dataclass(frozen=True, slots=True)

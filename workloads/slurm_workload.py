@@ -8,12 +8,12 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ..base import InputError
 from ..base.checks import shown
 from .formats import read
+from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
@@ -31,7 +31,6 @@ from .slurm_conf import (
     meets,
     read_slurm_conf,
 )
-from .slurm_limits import SiteLimits, read_slurm_limits
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
@@ -40,13 +39,13 @@ SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
     "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
+#: What is not known of jobs without a command line.
+_GUESSED = "nodes or tasks, memory by core or by node, whole nodes, QOS and features are guessed, which costs accuracy"
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
 
-def slurm_workload(
-    sacct: str | PathLike[str], config: str | PathLike[str], limits: str | PathLike[str] = "", **options: Any
-) -> Workload:
+def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
     """Return the jobs of an accounting as they were asked for, on the machine of a configuration.
 
     A job takes one of the resource of its partition a slot, the first that it names. Its slots are the nodes of ``-N``,
@@ -58,9 +57,6 @@ def slurm_workload(
         Output of ``sacct -P``, best with ``ReqNodes``, ``ReqCPUS`` and ``SubmitLine``.
     config
         ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print.
-    limits
-        What ``sacctmgr`` prints, see :func:`.read_slurm_limits`. With it jobs that never started stay, if they are
-        beyond a limit all alone: they wait in the queue of ``slurm``, and have nodes reserved.
     options
         Of the reader, see :func:`~hpcdispatch.workloads.read`.
 
@@ -71,7 +67,7 @@ def slurm_workload(
     """
     site = read_slurm_conf(config)
     most = {partition.name: partition.max_time for partition in site.partitions}
-    workload = read(sacct, partition_limits=most, unstarted=bool(str(limits)), **options)
+    workload = read(sacct, partition_limits=most, **options)
     records = workload.records
     if records is None or "nodes_asked" not in records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
@@ -88,19 +84,14 @@ def slurm_workload(
         if names:
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+    notes += site.missing
+    if untold := int((records["other_options"] == UNTOLD).sum()):
+        notes.append(f"{untold:,} of {len(records):,} jobs have no SubmitLine: {_GUESSED}")
     if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
     records = records.assign(placement=_placements(jobs, records, machine, site))
-    if str(limits) and (waited := records["wait"] < 0).any():
-        over = SiteLimits(read_slurm_limits(limits), site, machine).over
-        kept = np.array([not waits or bool(over(job)) for job, waits in zip(jobs, waited, strict=True)])
-        beyond = int((waited & kept).sum())
-        notes.append(f"{int(waited.sum())} jobs never started; {beyond} that are beyond a limit wait in slurm, too")
-        jobs, records = tuple(job for job, stays in zip(jobs, kept, strict=True) if stays), records[kept]
-        records = records.reset_index(drop=True)
-        provenance = replace(provenance, notes=tuple(notes))
     return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))
 
 
@@ -260,7 +251,11 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     found = [
         (replace(job, exclusive=job.exclusive or job.partition.partition(",")[0] in alone), id_)
         for job in everything
-        if job.limit and job.cores and job.partition.partition(",")[0] in known and job.starts
+        if job.limit
+        and job.cores
+        and job.partition.partition(",")[0] in known
+        and job.starts
+        and (job.start is not None or known[job.partition.partition(",")[0]].state not in ("DOWN", "INACTIVE"))
         for id_ in job.ids or (job.id,)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
@@ -300,6 +295,7 @@ def _standing(
     slots = apart or job.cores
     # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
+    cores = -(-cores // partition.threads) * partition.threads if apart and job.start is None else cores
     per_slot = {"core": cores} | of_partition(partition, cores) | ({APART: 1} if apart else {})
     if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
         per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})

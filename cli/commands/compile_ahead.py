@@ -13,7 +13,7 @@ from ...bench.reports.number_formats import count
 from ...dispatchers import create_dispatcher
 from ...models.compiled import notice
 from ...simulation import simulate
-from ...simulation.events.compiled_events import WORTH, WORTH_AHEAD
+from ...simulation.events.compiled_events import WORTH
 from ...workloads import Workload, generate
 from ..app import OUTPUT, options, subcommand
 from ..output import finish, pairs, time
@@ -76,5 +76,3 @@ def _workloads(name: str) -> Iterator[Workload]:
     yield nodes.with_jobs(nodes.jobs[:150])
     if name in ("easy", "fcfs"):
         yield generate(f"lublin:jobs={WORTH}", seed=5)
-    if name == "lookahead":
-        yield generate(f"lublin:jobs={WORTH_AHEAD},load=1", seed=5)

@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
 from ...analysis.paired import by_parts
-from ...analysis.requests import BEST, MAXIMUM
+from ...analysis.requests import MOST_VALUES, SURE, Row
 from ...analysis.site_requests import SiteAdvice, measure
 from ...base import InputError
 from ...base.checks import MOST_STEPS
@@ -25,9 +24,10 @@ from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import against
-from ...models.reservations import Checkpointing
+from ...models.reservations import Checkpointing, memory_requests
 from ...models.reservations import Sequence as Reservations
-from ...workloads.formats.run_times import Unit, read_run_times
+from ...workloads.fetching import RUN_TIMES, fetch
+from ...workloads.formats.run_times import RunHistory, Unit, read_run_history
 from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import say
 from ..durations import Duration
@@ -46,11 +46,15 @@ from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
 _SIGNAL = "USR1"
+#: Parameters that do not go with requests of memory.
+_WITHOUT_MEMORY = ("bins", "most", "backfill_rate", "longest", "fitted", "smoothed", "checkpoint", "site", "plot")
+#: A family is said to fit badly where so small a probability speaks against it, or its requests cost so much more.
+_UNLIKE, _COSTLY = 0.05, 0.05
 
 
 @subcommand(
     "sequence",
-    "sacct -X -n -P -S 2025-01-01 --name=segment --state=CD -o Elapsed > runs.csv",
+    "sacct -X -P -S 2025-01-01 --name=segment -o Elapsed,State > runs.csv",
     "hpcdispatch sequence runs.csv --max 2-00:00:00 --plot requests.png",
     "hpcdispatch sequence table.tsv --column hours --unit h --backfill-rate 0.2 --sbatch",
 )
@@ -63,10 +67,15 @@ _SIGNAL = "USR1"
     click.option(
         "--bins",
         type=click.IntRange(min=1, max=MOST_STEPS),
-        default=200,
         metavar="N",
-        show_default=True,
-        help="Values of the law of the run times, the only ones that are requested.",
+        help="Round run times up to N values; says the loss.  [default: exact]",
+    ),
+    click.option(
+        "--requests",
+        "most",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="At most N requests.  [default: any number]",
     ),
     click.option(
         "--backfill-rate",
@@ -74,16 +83,18 @@ _SIGNAL = "USR1"
         default=0.0,
         metavar="Z",
         show_default=True,
-        help="Work of small jobs that fills what is reserved and not used, as a share of the machine.",
+        help="Share of the machine that small jobs backfill.",
     ),
-    click.option("--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs."),
+    click.option("--fit", "fitted", is_flag=True, help="The law of the best fitting family, not the runs'."),
+    click.option("--smooth", "smoothed", is_flag=True, help="The runs' law, interpolated between them."),
     click.option(
         "--checkpoint",
         type=Duration(),
         metavar="TIME",
-        help="Time to write a checkpoint at the end of a request: say also where to write one.",
+        help="Time to write a checkpoint at the end of a request.",
     ),
     click.option("--restart", type=Duration(), metavar="TIME", help="Time to go on from one.  [default: 0s]"),
+    click.option("--memory", metavar="NAME", help="Column of the memory (MB, or as in 4G): request both."),
 )
 @options(
     "Replay on a site",
@@ -94,7 +105,7 @@ _SIGNAL = "USR1"
         default=5000,
         metavar="N",
         show_default=True,
-        help="The last jobs of the trace that are replayed.",
+        help="Its last jobs, replayed.",
     ),
     click.option("--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job."),
 )
@@ -108,10 +119,12 @@ def command(
     runs: Path,
     column: str | None,
     unit: Unit,
-    bins: int,
+    bins: int | None,
+    most: int | None,
     backfill_rate: float,
     longest: int | None,
     fitted: bool,
+    smoothed: bool,
     plot: Path | None,
     checkpoint: int | None,
     restart: int | None,
@@ -120,14 +133,15 @@ def command(
     cores: int,
     reading: ReadingOptions,
     sbatch: bool,
+    memory: str | None,
 ) -> None:
     """Print which times to request, one after the other until the job succeeds, for runs like those in RUNTIMES.
 
     RUNTIMES is text (.gz too), the oldest run first: one time a line, or a table with a header and fields separated by
-    tabs, |, ; or commas. A time is a number (--unit) or as Slurm writes it, [[D-]H:]MM:SS.
+    tabs, |, ; or commas. A time is a number (--unit), 2h30m, or as Slurm writes it. By a column State, TIMEOUT runs are
+    longer than their time; failed and cancelled ones are left out.
 
-    The requests have the least expected time to success. A killed run begins anew, or from a checkpoint. Waits in the
-    queue do not count; --site measures them.
+    The requests have the least expected time to success, without waits in the queue, which --site measures.
     """
     if sbatch and settings().json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
@@ -137,27 +151,64 @@ def command(
         raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
-    run_times = read_run_times(runs, column, unit)
-    planning = Planning(bins, backfill_rate, last_request(longest, run_times), fitted, checkpointing)
+    published = str(runs) in RUN_TIMES and not runs.exists()
+    history = read_run_history(fetch(str(runs)) if published else runs, column, unit, memory)
+    if memory is not None:
+        context = click.get_current_context()
+        for option in context.command.params:
+            if option.name in _WITHOUT_MEMORY and context.params[option.name] not in (None, False, 0.0):
+                raise click.UsageError(f"{option.opts[0]} and --memory: expected one of them, got both")
+        _request_both(history, sbatch)
+        return
+    limit = last_request(longest, history)
+    planning = Planning(bins, backfill_rate, limit, fitted, checkpointing, smoothed, most)
     with spinner("optimising"):
-        advice = advise(run_times, planning)
+        advice = advise(history, planning)
     measured = None
     if site is not None:
         trace = load(resolve(site), reading)
         with spinner("replaying the trace"):
-            measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), run_times, planning, cores)
-    if len(run_times) < LEAST_TO_TRUST:
-        say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
+            ended = history.times[~history.censored]
+            measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), ended, planning, cores)
+    _warn(history, advice, planning)
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     else:
         rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
-        fields = _plain(advice, run_times) | {"site": measured and asdict(measured) | {"rows": rows}}
-        shown = [*_shown(advice, run_times, planning), "", *_site_shown(measured, site, cores)]
-        finish(_answer(advice, run_times, planning, measured), fields, *shown)
+        fields = _plain(advice, history) | {"site": measured and asdict(measured) | {"rows": rows}}
+        shown = [*_shown(advice, history, planning), "", *_site_shown(measured, site, cores)]
+        finish(_answer(advice, measured), fields, *shown)
     if plot is not None:
-        draw_advice(advice, run_times, plot)
+        draw_advice(advice, history.times, plot)
         say("note", f"drawn in {plot}")
+
+
+def _request_both(history: RunHistory, sbatch: bool) -> None:
+    """Print requests of time and memory."""
+    known = history[~history.censored]
+    _say_left_out(history, len(history) - len(known))
+    found = memory_requests(known.times, known.memory)
+    times, amounts = found.times.tolist(), found.amounts.tolist()
+    options = [
+        f"{line} --mem={math.ceil(amount)}M"
+        for length, amount in zip(times, amounts, strict=True)
+        for line in sbatch_lines([length])
+    ]
+    if sbatch:
+        click.echo("\n".join(dict.fromkeys(options)))
+        return
+    table = terminal_table(["request", headed("time"), "memory (MB)", "needed (%)"])
+    for number, row in enumerate(zip(times, amounts, found.needed.tolist(), strict=True), 1):
+        table.add_row(str(number), exact(row[0]), f"{math.ceil(row[1]):,}", percent(row[2]))
+    whole = float(known.times.max() * known.memory.max())
+    rows = [
+        {"time": length, "memory_mb": amount, "needed": needed}
+        for length, amount, needed in zip(times, amounts, found.needed.tolist(), strict=True)
+    ]
+    fields = {"runs": len(known), "requests": rows, "expected_mb_s": found.expected, "maximum_mb_s": whole}
+    told = against("requesting the maximum of both at once", found.expected / whole, noun="memory x time")
+    answer = f"Request {exact(times[0])} and {math.ceil(amounts[0]):,} MB first: {told}, on the runs it is made from."
+    finish(answer, fields, Text(count(len(known), "run"), style="bold"), table)
 
 
 def whole_minutes(values: Sequence[float]) -> list[int]:
@@ -174,23 +225,72 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
     return lines
 
 
-def _answer(advice: Advice, run_times: NDArray[np.float64], planning: Planning, measured: SiteAdvice | None) -> str:
-    """Return what to request first, against requesting the maximum."""
+def _warn(history: RunHistory, advice: Advice, planning: Planning) -> None:
+    """Say on what the advice does not rest."""
+    ended, runs = int((~history.censored).sum()), len(history)
+    if runs < LEAST_TO_TRUST:
+        say("note", f"{count(runs, 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
+    _say_left_out(history)
+    if ended < runs:
+        say("note", f"{count(runs - ended, 'TIMEOUT run')} of {runs:,} count as longer than their time")
+    if advice.tail:
+        law = f"their law is that of {advice.fits[0].name}" if advice.fits else "nothing tells their law"
+        say("note", f"{percent(advice.tail)}% of the runs are longer than any that was seen to end; {law}")
+    if history.at_limit:
+        many = f"{history.at_limit:,} of {runs:,} runs end within a minute after the same limit"
+        say("warning", f"{many}, as if killed there; give a column State, by which such runs count as longer")
+    if planning.fitted and advice.fits:
+        _warn_of_fit(advice)
+    if not planning.exact and len(np.unique(history.times)) > MOST_VALUES and planning.bins is None:
+        share = percent(float(history.times.max() / history.times.min()) ** (1 / MOST_VALUES) - 1)
+        say("note", f"run times are rounded up to {MOST_VALUES:,} values, each by at most {share}%")
+
+
+def _say_left_out(history: RunHistory, timeouts: int = 0) -> None:
+    """Say which runs are left out."""
+    left_out = dict(history.left_out) | ({"TIMEOUT": timeouts} if timeouts else {})
+    if left_out:
+        states = ", ".join(f"{number:,} {state}" for state, number in left_out.items())
+        say("note", f"left out, as they do not tell what a run takes: {states}")
+
+
+def _warn_of_fit(advice: Advice) -> None:
+    """Say where the family that was fitted is not that of the runs."""
+    best, loss = advice.fits[0], advice.loss or 0.0
+    unlike = best.p_value is not None and best.p_value < _UNLIKE
+    if unlike or loss > _COSTLY:
+        told = f"its requests cost {percent(loss)}% more time on the runs than the best ones for them"
+        say("warning", f"{best.name} fits badly (KS {best.ks:.3f}): {told}; without --fit these are found")
+
+
+def _answer(advice: Advice, measured: SiteAdvice | None) -> str:
+    """Return what to request first, and how that fares against the other ways, on unseen runs if there are any."""
     text = f"Request {exact(advice.sequence.values[0])} first"
+    best, maximum, *others = advice.rows
+    told = _against(best, maximum, "requesting the maximum at once")
     if len(advice.sequence.values) == 1:
-        return f"{text}, and nothing after it: the longest run time is the best request."
-    best, maximum = (next(row for row in advice.rows if row.strategy.name == name) for name in (BEST, MAXIMUM))
-    fared = best.unseen or best.seen, maximum.unseen or maximum.seen
-    if fared[0] is not None and fared[1] is not None:
-        share, low, high, _ = by_parts(fared[0].times, fared[1].times)
-        runs = f"{count(len(fared[0].times), 'run')}{' not seen before' if best.unseen else ''}"
-        told = against("requesting the maximum at once", share, low, high, runs, "time to success")
-        text += f": {told}, without waits in the queue"
-    if measured is None:
+        text += ", and nothing after it: the longest run time is the best request"
+    elif told is not None:
+        text += f": {told[1]}, without waits in the queue"
+    losses = [found for row in others if (found := _against(best, row, f"by {row.strategy.name}")) and found[0] > 1]
+    if losses:
+        text += f". It loses to other ways: {'; '.join(loss for _, loss in losses)}"
+    if measured is None or len(advice.sequence.values) == 1:
         return f"{text}."
-    row = next(row for row in measured.rows if row.name == BEST)
-    told = against("the maximum", row.ratio, row.low, row.high, count(measured.runs, "run"), "response time")
-    return f"{text}; replayed with the queue, {told}."
+    row = next(row for row in measured.rows if row.name == best.strategy.name)
+    replayed = against("the maximum", row.ratio, row.low, row.high, count(measured.runs, "run"), "response time")
+    return f"{text}. Replayed with the queue: {replayed}."
+
+
+def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
+    """Return the ratio of the times to success, and that in words; ``None`` without a run to compare them on."""
+    mine, rival = (row.unseen if best.unseen else row.seen for row in (best, other))
+    if mine is None or rival is None:
+        return None
+    runs = len(rival.times)
+    share, low, high, _ = by_parts(mine.times[-runs:], rival.times)
+    basis = f"{count(runs, 'run')}{' not seen before' if best.unseen else ''}"
+    return share, against(name, share, low, high, basis, "time to success")
 
 
 def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> list[RenderableType]:
@@ -225,18 +325,21 @@ def _options(advice: Advice, write: int | None) -> list[str]:
     ]
 
 
-def last_request(limit: int | None, run_times: NDArray[np.float64]) -> float | None:
+def last_request(limit: int | None, history: RunHistory) -> float | None:
     """Return what ``--max`` says, seconds, which is at least the longest run time; ``None`` if it says nothing."""
+    run_times = np.where(history.censored, 0.0, history.times)
     if limit is not None and limit < run_times.max():
         longest = f"{exact(run_times.max())} (run {int(run_times.argmax()) + 1})"
         raise InputError(f"--max: expected at least the longest run time, {longest}, got {exact(limit)}")
     return None if limit is None else float(limit)
 
 
-def _shown(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -> list[RenderableType]:
+def _shown(advice: Advice, history: RunHistory, planning: Planning) -> list[RenderableType]:
+    run_times = history.times
     span = f"{exact(run_times.min())} to {exact(run_times.max())}, mean {exact(run_times.mean())}"
     families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
-    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
+    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs" + ", smoothed" * planning.smoothed
+    law += "" if planning.bins is None else f", in {count(planning.bins, 'value')}"
     expected, waste = exact(advice.sequence.expected_makespan), exact(advice.sequence.expected_waste)
     half = len(run_times) // 2
     shown: list[RenderableType] = [
@@ -246,7 +349,9 @@ def _shown(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
         else "best fitting families: none, as all run times are equal",
         "",
         _requests(advice),
-        f"{expected} per run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})",
+        f"{expected} per run expected, {waste} of it waste (law: {law})",
+        *([] if advice.sure is None else [_sure(advice.sure, len(run_times))]),
+        *([] if advice.loss is None else [f"on the runs as they are, {percent(advice.loss)}% longer than the best"]),
         *([] if advice.without is None else [_checkpoints(advice, advice.without)]),
         "",
         Text("on the runs they are made from", style="bold"),
@@ -265,6 +370,12 @@ def _shown(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
         f"{GROWTH:g} times as much, until it succeeds.",
         pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]),
     ]
+
+
+def _sure(sure: tuple[tuple[float, float], tuple[float, float]], runs: int) -> str:
+    """Return how sure the advice is."""
+    first, expected = (f"{exact(low)} to {exact(high)}" for low, high in sure)
+    return f"from {count(runs, 'run')} alone: first request {first}, expected time {expected} ({SURE}% intervals)"
 
 
 def _requests(advice: Advice) -> Table:
@@ -299,11 +410,18 @@ def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
     return table
 
 
-def _plain(advice: Advice, run_times: NDArray[np.float64]) -> dict[str, Any]:
+def _plain(advice: Advice, history: RunHistory) -> dict[str, Any]:
     """Return all as JSON knows it, times in seconds."""
     found = advice.sequence
     return {
-        "runs": len(run_times),
+        "runs": len(history),
+        "timeouts": int(history.censored.sum()),
+        "left_out": dict(history.left_out),
+        "at_limit": history.at_limit,
+        "beyond": advice.tail,
+        "loss": advice.loss,
+        "first_request_interval": advice.sure and list(advice.sure[0]),
+        "expected_time_interval": advice.sure and list(advice.sure[1]),
         "requests": [
             {"time": value, "needed": needed, "waste": wasted, "reached": reached, "checkpoint": keeps}
             for value, needed, wasted, reached, keeps in zip(

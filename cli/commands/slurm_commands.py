@@ -12,9 +12,11 @@ from ...bench.reports.number_formats import count
 from ..app import OUTPUT, Group, examples, options
 from ..output import finish
 from ..site_options import SnapshotFiles, snapshot_options
+from .slurm_advise import advise
 from .slurm_evict import evict
 from .slurm_forecast import forecast
 from .slurm_submit import submit_job
+from .slurm_why import why
 
 
 @click.group("slurm", cls=Group)
@@ -22,9 +24,11 @@ def command() -> None:
     """Ask a Slurm that runs here."""
 
 
+command.add_command(advise)
 command.add_command(evict)
 command.add_command(forecast)
 command.add_command(submit_job)
+command.add_command(why)
 
 
 @command.command(

@@ -13,33 +13,23 @@ from ...analysis.start_forecasts import LEARNED, forecast_starts
 from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, count, percent
 from ...bench.reports.tables import Table
-from ...dispatchers import Slurm
 from ...predictors import create as create_predictor
-from ...workloads import Snapshot, Workload, read
 from ...workloads.fetching import cache_folder
-from ...workloads.slurm_conf import read_slurm_conf
-from ...workloads.slurm_workload import slurm_workload, standing_jobs, started_at
+from ...workloads.slurm_workload import started_at
 from ..app import OUTPUT, options, subcommand
 from ..output import exact, finish, headed, time
-from ..progress import spinner
 from ..shared_options import gathered, validate
-from ..site_options import FILE, SnapshotFiles, snapshot_options
-from ..slurm_answers import accounting, configuration
+from ..site_options import SnapshotFiles, snapshot_options
+from ..slurm_moment import Moment, SiteAnswers, accounted, answers_options, moment_of
 
 #: Seconds within which a forecast counts as met.
 NEAR = (300, 1200, 3600)
-#: Days of accounting that are asked for.
-DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """From what, and how, run times are learned, and where forecasts are kept."""
+    """How run times are learned, and where forecasts are kept."""
 
-    config: Path | None
-    sacct: Path | None
-    timezone: str | None
-    shares: str
     predictor: str
     draws: int
     seed: int
@@ -49,12 +39,8 @@ class Learning:
 learning_options = gathered(
     "learning",
     Learning,
-    "What is learned from",
+    "Forecasts",
     (
-        click.option("--config", type=FILE, metavar="FILE", help="slurm.conf, in place of asking scontrol."),
-        click.option("--sacct", type=FILE, metavar="FILE", help="What sacct -P printed, in place of asking."),
-        click.option("--timezone", metavar="ZONE", help="Of local times in it."),
-        click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; else 1."),
         click.option("--predictor", default=LEARNED, show_default=True, metavar="NAME[:...]", help="Learns run times."),
         click.option("--draws", type=click.IntRange(4, 10_000), default=25, show_default=True, help="Simulations."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of their random numbers."),
@@ -74,9 +60,12 @@ learning_options = gathered(
 )
 @click.argument("job", required=False)
 @snapshot_options
+@answers_options
 @learning_options
 @options(OUTPUT, click.option("--judge", "judged", is_flag=True, help="Say what came of the forecasts that were kept."))
-def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged: bool) -> None:
+def forecast(
+    job: str | None, moment: SnapshotFiles, answers: SiteAnswers, learning: Learning, judged: bool
+) -> None:  # fmt: skip
     """Say when JOB, or each waiting job, will start: within an interval, in 8 of 10 cases.
 
     Slurm's rules are run forward with run times drawn from those that have ended, and with jobs to come as they came
@@ -84,40 +73,42 @@ def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged:
     """
     validate([], [learning.predictor])
     store = learning.kept or cache_folder() / "forecasts.jsonl"
-    with TemporaryDirectory(prefix="hpcdispatch-") as folder, spinner("running Slurm's rules forward"):
-        sacct = learning.sacct or accounting(Path(folder), DAYS)
-        if judged:
-            past = read(sacct, timezone=learning.timezone)
-            assert past.records is not None
-            starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
-            score = judge(read_kept(store), dict(zip(past.columns.texts(), starts.tolist(), strict=True)), NEAR)
-            made = list[KeptForecast]()
-        else:
-            config = learning.config or configuration(Path(folder))
-            past = slurm_workload(sacct, config, timezone=learning.timezone)
-            made, score = _forecasts(moment.read(), config, past, learning), None
-    if score is not None:
-        _tell(score)
+    if judged:
+        with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+            past = accounted(answers, Path(folder))
+        assert past.records is not None
+        starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
+        _tell(
+            judge(
+                read_kept(store, KeptForecast, "forecast"),
+                dict(zip(past.columns.texts(), starts.tolist(), strict=True)),
+                NEAR,
+            )
+        )
         return
-    chosen = [each for each in made if job is None or each.job == job]
-    if job is not None and not chosen:
-        raise InputError(f"job {job}: expected one that waits and can be planned, got none")
+    with moment_of(moment, answers, "running Slurm's rules forward") as now:
+        wanted = None if job is None else now.waiting(job)
+        made = _forecasts(now, learning)
+    chosen = [each for each in made if wanted in (None, each.job)]
+    if wanted is not None and not chosen:
+        raise InputError(f"job {wanted}: it starts in fewer than half of the simulations")
     keep(store, chosen)
     _print(chosen)
 
 
-def _forecasts(snapshot: Snapshot, config: Path, past: Workload, learning: Learning) -> list[KeptForecast]:
+def _forecasts(now: Moment, learning: Learning) -> list[KeptForecast]:
     """Return the forecasts of all waiting jobs."""
-    workload, state = standing_jobs(snapshot, read_slurm_conf(config), past)
-    zero = started_at(workload)
-    slurm = Slurm(config=str(config), shares=learning.shares, epoch=zero)
-    predictor = create_predictor(learning.predictor)
-    found = forecast_starts(workload, state, slurm, predictor, draws=learning.draws, seed=learning.seed)
-    expected = {job.id: job.expected for job in snapshot.waiting}
+    predictor, zero = create_predictor(learning.predictor), now.zero
+    found = forecast_starts(
+        now.workload, now.state, now.slurm(), predictor, draws=learning.draws, seed=learning.seed
+    )  # fmt: skip
+    expected = {id_: job.expected for job in now.snapshot.waiting for id_ in job.ids or (job.id,)}
     return [
-        KeptForecast(snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero, expected.get(id_))
+        KeptForecast(
+            now.snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero, expected.get(id_)
+        )
         for id_, each in found.items()
-    ]
+    ]  # fmt: skip
 
 
 def _print(made: list[KeptForecast]) -> None:

@@ -12,10 +12,10 @@ from secrets import token_hex
 import click
 
 from ...analysis import Planning, advise
-from ...analysis.kept_submission import Submission, locked, read_submission, write_submission
+from ...analysis.kept_submission import UNDER_WAY, Submission, locked, read_journal, write_journal
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
-from ...workloads.formats.run_times import Unit, read_run_times
+from ...workloads.formats.run_times import Unit, read_run_history
 from ..app import options, settings, subcommand
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
@@ -86,7 +86,7 @@ def submit_job(
     path = state or Path(f"{script.name}.submission.json")
     with locked(path, PATIENCE) as lock:
         command = (str(script), *arguments)
-        found = read_submission(path)
+        found = read_journal(path, Submission, UNDER_WAY)
         if found is not None and found.code is not None:
             if found.command == command and not anew:
                 # We may have been killed between noting the end and telling it.
@@ -96,14 +96,14 @@ def submit_job(
         elif found is not None and anew:
             raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
         if found is None:
-            run_times = read_run_times(law, column, unit)
-            advice = advise(run_times, Planning(limit=last_request(longest, run_times)))
+            history = read_run_history(law, column, unit)
+            advice = advise(history, Planning(limit=last_request(longest, history)))
             minutes = tuple(whole_minutes(advice.sequence.values.tolist()))
             check_script(script, minutes[-1])
             for old in path.parent.glob(f".{path.name}.*.answer"):
                 old.unlink()
             found = Submission(token_hex(8), command, minutes)
-            write_submission(path, found)
+            write_journal(path, found)
             say("note", f"requests of {', '.join(map(str, minutes))} min; kept in {path}")
         elif found.command != command:
             raise InputError(
@@ -153,7 +153,7 @@ class Driver:
 
     def _keep(self, **changes: object) -> None:
         self.kept = replace(self.kept, **changes)  # type: ignore[arg-type]
-        write_submission(self.path, self.kept)
+        write_journal(self.path, self.kept)
 
     def _step(self) -> bool:
         """Take one step; return whether there is nothing to do but wait."""

@@ -71,7 +71,9 @@ def _replaced(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     ),
     click.option("--set", multiple=True, hidden=True, expose_value=False, callback=_replaced),
     click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named."),
-    click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS."),
+    click.option(
+        "--limits", multiple=True, type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS."
+    ),
     click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o prints."),
     click.option(
         "--begin",
@@ -101,7 +103,7 @@ def command(
     dispatchers: tuple[str, ...],
     scenarios: tuple[str, ...],
     shares: str,
-    limits: Path | None,
+    limits: tuple[Path, ...],
     reservations: Path | None,
     begin: int | None,
     repeats: int,
@@ -118,7 +120,8 @@ def command(
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
     specs = [spec for spec in split_specs(dispatchers, "dispatcher") if spec != "slurm"]
     validate(specs, ["walltime"])
-    texts = Texts(site.config, limits, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
+    given = ";".join(map(str, limits))
+    texts = Texts(site.config, given, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
     record = SiteRecord.read(texts, shares, site.load, begin)
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
         cases = [record.baseline(), *(record.rival(spec) for spec in dict.fromkeys(specs))]

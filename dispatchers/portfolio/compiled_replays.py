@@ -23,7 +23,6 @@ from ...workloads import Job
 from ...workloads.fitting_requests import room_for
 from ..backfilling.easy import EASY
 from ..lookahead import Lookahead
-from ..lookahead.compiled_lookahead import looks_ahead_compiled
 from ..protocol import Dispatcher, Start, id_of
 from .recorded_past import Past
 
@@ -89,10 +88,12 @@ class CompiledReplays:
 
 def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
     """Return who decides in compiled code, if that can be: they themselves and nobody who stands on them."""
-    if looks_ahead_compiled(dispatcher, past.machine.nodes):
+    if past.machine.nodes > 1:
+        return None
+    if type(dispatcher) is Lookahead:
         settings = dispatcher.told_settings()
         return None if settings is None else Decider(LOOKAHEAD, False, settings)
-    if past.machine.nodes > 1 or type(dispatcher) is not EASY or not dispatcher.compiled:
+    if type(dispatcher) is not EASY or not dispatcher.compiled:
         return None
     kind = EASY_SHORTEST_FIRST if dispatcher.shortest_first else EASY_FIRST_COME
     return Decider(kind, dispatcher.reserve_by == "walltimes", Lookahead().settings())

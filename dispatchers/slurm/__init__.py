@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .options import SlurmOptions, configured, seconds, shares_of
+from .options import SlurmOptions, charges_ended, configured, seconds, shares_of
 from .slurm import Slurm
 from .usage import AccountUsage
 
-__all__ = ["AccountUsage", "Slurm", "SlurmOptions", "configured", "seconds", "shares_of"]
+__all__ = ["AccountUsage", "Slurm", "SlurmOptions", "charges_ended", "configured", "seconds", "shares_of"]

@@ -25,7 +25,7 @@ from ...workloads.slurm_conf import APART, BY_CORE
 from ..protocol import Running, State, Waiting
 from .limits import Limits
 from .partitions import Partitions
-from .usage import AccountUsage
+from .usage import AccountUsage, Charge
 
 _COLUMNS = np.dtype([
     ("partition", np.int64), ("apart", np.bool_), ("priority", np.int64), ("again", np.int64), ("size", np.float64),
@@ -68,6 +68,7 @@ class Jobs:
         self.columns = np.zeros(0, _COLUMNS)
         self.owners: dict[int, tuple[tuple[str, str], Association]] = {}
         self.ids: dict[int, str] = {}
+        self._charged: dict[tuple[int, int], Charge] = {}
         self._room: dict[tuple[int, tuple[int, ...], bool], int] = {}
         self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
 
@@ -87,15 +88,21 @@ class Jobs:
         """Set the priorities of all waiting jobs anew, as of a tick."""
         self._prioritize(state.queue.order, state.queue.since, tick)
 
-    def charges(self, state: State, usage: AccountUsage) -> list[tuple[tuple[str, str], int, float]]:
+    def charges(self, state: State, usage: AccountUsage) -> list[Charge]:
         """Return owner, start and CPUs of the running jobs, the latter times the factor of their quality of service."""
-        charges = []
-        for running in state.running:
-            if running.order not in self.owners:  # It ran when the simulation began.
-                owner = (running.job.group, running.job.user)
-                self.owners[running.order] = owner, usage.user(*owner)
-            charges.append((self.owners[running.order][0], running.start, self._limits.charged(running)))
-        return charges
+        return [self._charge(running, usage) for running in state.running]
+
+    def gone(self, state: State, usage: AccountUsage) -> list[tuple[Charge, int]]:
+        """Return the charges of jobs that ran when this was asked last and do not any more, and that they end now."""
+        before = self._charged
+        self._charged = {(running.order, running.start): self._charge(running, usage) for running in state.running}
+        return [(charge, state.now) for key, charge in before.items() if key not in self._charged]
+
+    def _charge(self, running: Running, usage: AccountUsage) -> Charge:
+        if running.order not in self.owners:  # It ran when the simulation began.
+            owner = (running.job.group, running.job.user)
+            self.owners[running.order] = owner, usage.user(*owner)
+        return self.owners[running.order][0], running.start, self._limits.charged(running)
 
     def priorities(self) -> dict[str, int]:
         """Return the priorities of the jobs that have joined the queue, by id."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,15 +10,13 @@ from ...base import IntArray
 from ...models.slurm import UNLIMITED
 from ...workloads import Machine
 from ...workloads.slurm_conf import SlurmSite
-from ...workloads.slurm_limits import JOBS, MINUTES, WALL, SiteLimits, SlurmLimits, SlurmQos
+from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits, SlurmQos
 from ..protocol import JobView, Running, State, Waiting
 
 #: What is limited: a kind, and whose it is.
 Group = tuple[str, ...]
 #: Jobs whose amounts are kept after they have ended.
 _MANY = 10_000
-#: What is limited to nothing for jobs that alone are beyond a limit.
-_BEYOND = "beyond"
 
 
 class Limits:
@@ -32,11 +30,6 @@ class Limits:
         The configuration, whose partitions may have a quality of service; ``None``: none.
     machine
         The machine.
-
-    Attributes
-    ----------
-    beyond
-        Jobs that alone are beyond a limit, by their places in the trace, with the row that holds them back.
     """
 
     def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
@@ -45,12 +38,10 @@ class Limits:
         each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
         each += [association.all for association in found.associations.values()]
         names = dict.fromkeys(name for most in each for name in most)
-        self._kinds = [JOBS, *(name for name in names if name != JOBS), _BEYOND]
-        # Jobs that alone are beyond a limit have one of these, the second where backfill does not plan them either.
-        self._row: dict[Group, int] = {(_BEYOND,): 0, (_BEYOND, JOBS): 1}
-        self._most = [[UNLIMITED] * len(names | {JOBS: None}) + [0], [0] * (len(names | {JOBS: None}) + 1)]
+        self._kinds = [JOBS, *(name for name in names if name != JOBS)]
+        self._row: dict[Group, int] = {}
+        self._most: list[list[int]] = []
         self._rows: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
-        self.beyond: dict[int, int] = {}
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
         self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
@@ -61,6 +52,10 @@ class Limits:
     def name_of(self, job: JobView) -> str:
         """Return the name of the quality of service of a job."""
         return self._site.name_of(job)
+
+    def qualities(self) -> Mapping[str, SlurmQos]:
+        """Return the qualities of service by name."""
+        return self._limits.qualities
 
     def factor(self, job: JobView) -> float:
         """Return the part of a job's priority that its quality of service has, from 0 to 1."""
@@ -98,13 +93,13 @@ class Limits:
         """Return how many jobs and how much of each resource is left of the limits, shape (limits, kinds)."""
         if not self._given:
             return np.empty((0, 1), np.int64)
-        for each in (*state.running, *state.queue):
-            self.rows_of(each.job)
+        for job in (*(running.job for running in state.running), *(waiting.job for waiting in state.queue)):
+            self.rows_of(job)
         left = np.array(self._most, np.int64).reshape(-1, len(self._kinds))
         if len(left):
             for running in state.running:
                 if rows := self.rows_of(running.job):
-                    minutes = max(running.predicted_end - state.now, 0) // 60
+                    minutes = -(-max(running.predicted_end - state.now, 0) // 60)
                     left[list(rows)] -= self._takes(self._amounts_of(running), minutes)
             if len(self._amounts) > 4 * len(state.running) + _MANY:
                 self._amounts.clear()
@@ -113,8 +108,6 @@ class Limits:
     def of(self, waiting: Sequence[Waiting]) -> tuple[IntArray, IntArray]:
         """Return which limits hold for waiting jobs, shape (jobs, most of one job), -1 for none, and what they take."""
         rows = [self.rows_of(each.job) for each in waiting]
-        if self.beyond:
-            rows = [(*own, *self._beyond_row(each)) for own, each in zip(rows, waiting, strict=True)]
         of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
         takes = np.zeros((len(rows), len(self._kinds)), np.int64)
         for job, (own, each) in enumerate(zip(rows, waiting, strict=True)):
@@ -125,17 +118,12 @@ class Limits:
 
     def forbids(self, waiting: Waiting) -> bool:
         """Return whether a job alone is beyond a limit, so that it waits for ever."""
-        if self._given and waiting.order not in self.beyond and (over := self._site.over(waiting.job)):
-            self.beyond[waiting.order] = 1 if over & {WALL, JOBS} else 0
-        return waiting.order in self.beyond
-
-    def _beyond_row(self, waiting: Waiting) -> tuple[int, ...]:
-        return (self.beyond[waiting.order],) if waiting.order in self.beyond else ()
+        return self._given and bool(self._site.over(waiting.job))
 
     def _takes(self, amounts: dict[str, int], minutes: int) -> list[int]:
         """Return how much a job takes of each kind, of which some count its minutes."""
         return [
-            1 if kind in (JOBS, _BEYOND)
+            1 if kind == JOBS
             else amounts.get(kind.removeprefix(MINUTES), 0) * (minutes if kind.startswith(MINUTES) else 1)
             for kind in self._kinds
         ]  # fmt: skip
@@ -211,12 +199,11 @@ class Arrays:
 
     def room(self, state: State) -> IntArray:
         """Return how many more tasks of each array may run, and may have nodes reserved, shape (arrays, 2)."""
+        # A job that runs when a simulation begins has not joined the queue.
+        running = [self.add(each.order, each.job) for each in state.running if each.job.array] if self._most else []
         left = np.empty((len(self._most), 2), np.int64)
         left[:, 0], left[:, 1] = self._most, self._reserved
-        if len(left):
-            for running in state.running:
-                if running.job.array:
-                    left[self.add(running.order, running.job), 0] -= 1
+        np.subtract.at(left[:, 0], running, 1)
         return left
 
     def first(self, order: IntArray, most: int) -> int:

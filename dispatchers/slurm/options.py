@@ -72,9 +72,11 @@ class SlurmOptions:
     PriorityFavorSmall
         Whether small jobs get the larger size factor.
     PreemptType
-        With ``preempt/partition_prio`` jobs of partitions with a lower ``PriorityTier`` give way; others: nobody does.
+        With ``preempt/partition_prio`` jobs of partitions with a lower ``PriorityTier`` give way, with ``preempt/qos``
+        those of the qualities of service that a job's own names (``Preempt``, in `limits`); others: no job does.
     PreemptMode
-        How they do, where their partition does not say: ``REQUEUE``, to start anew later, or ``CANCEL``; others: not.
+        How they do, where their partition or QOS does not say: ``REQUEUE``, to start anew later, or ``CANCEL``; others:
+        not.
     JobRequeue
         Whether jobs start anew; else they are cancelled.
     shares
@@ -155,16 +157,6 @@ class SlurmOptions:
         """Return how many jobs of a user, a partition, an association, a user in a partition backfill looks at."""
         return [getattr(self, name) for name in _MOST_TESTS]
 
-    def preempt_modes(self, site: SlurmSite | None) -> dict[str, str]:
-        """Return how jobs of each partition give way: ``requeue``, ``cancel``, or another text for none."""
-        if site is None or self.PreemptType != "preempt/partition_prio":
-            return {}
-        modes = {each.name: each.preempt or self.PreemptMode.lower() for each in site.partitions}
-        return {
-            name: "cancel" if mode == "requeue" and not self.JobRequeue else mode
-            for name, mode in modes.items() if mode in ("requeue", "cancel")
-        }  # fmt: skip
-
     def weights(self) -> Weights:
         """Return the weights of the priority."""
         return Weights(
@@ -175,6 +167,12 @@ class SlurmOptions:
             max(seconds("PriorityMaxAge", self.PriorityMaxAge), 1),
             self.PriorityWeightQOS,
         )
+
+
+def charges_ended(site: SlurmSite | None) -> bool:
+    """Return whether usage counts jobs that ended between two calculations (``AccountingStorageEnforce``)."""
+    parts = site.settings.get("accountingstorageenforce", "").lower().split(",") if site is not None else []
+    return bool({"limits", "safe", "all"} & {part.strip() for part in parts})
 
 
 def seconds(name: str, text: str) -> int:

@@ -9,7 +9,7 @@ from ...base.checks import LONGEST
 from ...models.slurm import Cluster, weights_below
 from ...workloads import Machine
 from ...workloads.formats.slots import GPU, MEMORY
-from ...workloads.slurm_conf import PARTITION, SlurmPartition, SlurmSite
+from ...workloads.slurm_conf import GPU_TYPE, PARTITION, SlurmPartition, SlurmSite
 
 
 class Partitions:
@@ -50,6 +50,7 @@ class Partitions:
         self.weight = weights_below(np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights))
         names = machine.resources if site is not None else ()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
+        self._types = sum(name.startswith(GPU_TYPE) for name in names)
         self.gpus = self._gpu >= 0
         self._partitions = list(site.partitions if site else ())
         self._index = {partition.name: row for row, partition in enumerate(self._partitions)}
@@ -73,7 +74,8 @@ class Partitions:
 
     def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
         """Return the nodes with what is free of them, shape (nodes, resources), as these members of the partitions."""
-        return Cluster(free, members, self._machine.primary, self.weight, self._total, self._gpu, self._memory)
+        primary = self._machine.primary
+        return Cluster(free, members, primary, self.weight, self._total, self._gpu, self._memory, self._types)
 
     def _make_columns(self) -> None:
         known = self._partitions

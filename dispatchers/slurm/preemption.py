@@ -1,77 +1,131 @@
-"""Which jobs give way to others, by the tiers of partitions, and when they may start again."""
+"""Which jobs give way to others, by tiers of partitions or by QOS, and when they may start again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...base import IntArray
-from ...models.slurm import NEVER_STOPPED, Preemption
-from ..protocol import Action, Reject, Running, Stop, Waiting
+from ...base import BoolArray, IntArray
+from ...models.slurm import Preemption
+from ...workloads.slurm_conf import SlurmSite
+from ..protocol import Action, JobView, Reject, Running, Stop, Waiting
+from .limits import Limits
+from .options import SlurmOptions
 from .partitions import Partitions
 
+#: How jobs give way.
+_MODES = ("requeue", "cancel")
 #: Seconds from when a job is requeued until it may start again.
 AWAY = 122
 #: Seconds beyond ``KillWait`` in which a job that stopped others stops no more, as ``MessageTimeout`` by default.
 _PATIENCE = 10
-_CANCELLED = "a job of a higher tier stopped it"
+_CANCELLED = "a job that comes before it stopped it"
 
 
-class PartitionPreemption:
-    """Preemption by the tiers of partitions: ``preempt/partition_prio``.
+class JobClasses:
+    """Classes of jobs by which some give way to others: tiers of partitions, or qualities of service.
 
     Parameters
     ----------
-    partitions
-        With their tiers.
+    options, site, partitions, limits
+        The parameters and the site.
+
+    Attributes
+    ----------
     modes
-        How jobs of each partition give way, by its name: ``requeue``, ``cancel``; others are not stopped.
+        How jobs of each class give way, ``requeue``, ``cancel`` or another text for none, shape (classes,).
+    ranks
+        Those of the lowest give way first, shape (classes,).
+    gives_way
+        Whether jobs of a class, the second, give way to those of another, shape (classes, classes).
+    """
+
+    def __init__(self, options: SlurmOptions, site: SlurmSite | None, partitions: Partitions, limits: Limits) -> None:
+        self.by_qos = options.PreemptType == "preempt/qos"
+        self._partitions, self._limits = partitions, limits
+        plain = options.PreemptMode.lower()
+        given: list[tuple[str, str, int]] = []
+        if self.by_qos:
+            given = [
+                (name, plain if qos.preempt_mode == "cluster" else qos.preempt_mode, qos.priority)
+                for name, qos in limits.qualities().items()
+            ]
+        elif site is not None and options.PreemptType == "preempt/partition_prio":
+            given = [(each.name, each.preempt or plain, each.tier) for each in site.partitions]
+        modes = [next((part for part in mode.split(",") if part in _MODES), "") for _, mode, _ in given]
+        self.modes = ["cancel" if mode == "requeue" and not options.JobRequeue else mode for mode in modes]
+        self._row = {name: row for row, (name, _, _) in enumerate(given)}
+        self.ranks = np.array([rank for *_, rank in given], np.int64)
+        stopped = np.array([mode != "" for mode in self.modes], np.bool_)
+        above = self.ranks[:, None] > self.ranks[None, :]
+        if self.by_qos:
+            named = [limits.qualities()[name].preempt for name in self._row]
+            above = np.array([[other in names for other in self._row] for names in named], np.bool_)
+        self.gives_way = above.reshape(len(given), len(given)) & stopped
+        if not self.gives_way.any():
+            self.modes = []
+
+    def of(self, job: JobView) -> int:
+        """Return the class of a job, -1 where it has none."""
+        return self._row.get(self._limits.name_of(job) if self.by_qos else job.queue, -1)
+
+
+class JobPreemption:
+    """Preemption by classes of jobs.
+
+    Parameters
+    ----------
+    classes
+        Which give way to which.
     kill_wait
         ``KillWait``, seconds.
 
     Attributes
     ----------
     modes
-        As given.
+        Of the classes; empty: no job gives way.
     away
         When jobs that gave way may start again, by their places in the trace.
     stopped_at
         When jobs were stopped, until the main scheduler has run.
     """
 
-    def __init__(self, partitions: Partitions, modes: Mapping[str, str], kill_wait: int) -> None:
-        self._partitions, self.modes, self._patience = partitions, modes, kill_wait + _PATIENCE
+    def __init__(self, classes: JobClasses, kill_wait: int) -> None:
+        self._classes, self.modes, self._patience = classes, classes.modes, kill_wait + _PATIENCE
         self._stopped_others: dict[int, int] = {}
         self.away: dict[int, int] = {}
         self.stopped_at: int | None = None
         self._cancelled: set[int] = set()
 
-    def of(self, waiting: IntArray, partition: IntArray, running: Sequence[Running], now: int) -> Preemption | None:
+    def of(self, waiting: Sequence[Waiting], running: Sequence[Running], now: int) -> Preemption | None:
         """Return which running jobs give way to the jobs that are tried, ``None`` if none does.
 
         Parameters
         ----------
-        waiting, partition
-            Place in the trace, and partition, of the jobs that are tried.
+        waiting
+            The jobs that are tried.
         running
             The running jobs.
         now
             The time, seconds.
         """
-        tiers = self._partitions.tier
-        running_tier = np.array([self._tier(job) for job in running], np.int64)
-        order = np.flatnonzero(running_tier < tiers[partition].max(initial=0))
+        classes = self._classes
+        of = np.array([classes.of(each.job) for each in waiting], np.int64)
+        runs = np.array([classes.of(each.job) for each in running], np.int64)
+        for place, each in enumerate(waiting):
+            if now - self._stopped_others.get(each.order, -self._patience) < self._patience:
+                of[place] = -1
+        # A running job without a class is in one more, which gives way to none.
+        gives_way = np.pad(classes.gives_way, ((0, 1), (0, 1)))
+        stopped: BoolArray = np.logical_or.reduce(gives_way[of[of >= 0]], axis=0)
+        order = np.flatnonzero(stopped[runs])
         if not len(order):
             return None
-        tier = tiers[partition].copy()
-        for place, job in enumerate(waiting.tolist()):
-            if now - self._stopped_others.get(job, -self._patience) < self._patience:
-                tier[place] = -1
         width = np.array([len(np.unique(running[row].placement)) for row in order.tolist()])
-        return Preemption(
-            tier, running_tier, order[np.lexsort((width, running_tier[order]))], np.full(len(running), -1)
-        )
+        ranked = order[np.lexsort((width, classes.ranks[runs[order]]))]
+        runs[runs < 0] = len(classes.ranks)
+        return Preemption(of, runs, gives_way, ranked, np.full(len(running), -1))
 
     def stops(self, preemption: Preemption, waiting: IntArray, running: Sequence[Running], now: int) -> list[Action]:
         """Return what is to be done with the jobs that are stopped."""
@@ -80,7 +134,7 @@ class PartitionPreemption:
             job = running[row]
             self._stopped_others[int(waiting[preemption.by[row]])] = self.stopped_at = now
             actions.append(Stop(job, "kill"))
-            if self.modes[job.job.queue] == "cancel":
+            if self.modes[self._classes.of(job.job)] == "cancel":
                 self._cancelled.add(job.order)
             else:
                 self.away[job.order] = now + AWAY
@@ -100,8 +154,3 @@ class PartitionPreemption:
         for order in back:
             del self.away[order]
         return bool(back)
-
-    def _tier(self, job: Running) -> int:
-        if self.modes.get(job.job.queue, "") not in ("requeue", "cancel"):
-            return NEVER_STOPPED
-        return int(self._partitions.tier[self._partitions.index(job.job.queue)])

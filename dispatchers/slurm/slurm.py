@@ -27,11 +27,11 @@ from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .jobs import Jobs, running_by_place
 from .limits import Arrays, Limits, Tests
-from .options import SlurmOptions, configured, reserved, seconds, shares_of
+from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of
 from .partitions import Partitions
-from .preemption import PartitionPreemption
+from .preemption import JobClasses, JobPreemption
 from .reservations import Reservations
-from .usage import AccountUsage
+from .usage import AccountUsage, Charge
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
@@ -81,6 +81,8 @@ class Slurm(Configured[SlurmOptions]):
         self._asked = self._changed = False
         self._ticked = self._seen = 0
         self._running = np.empty(0, dtype=np.int64)
+        self._late: list[int] = []
+        self._ended: list[tuple[Charge, int]] = []
         self._recalled: Mapping[str, Any] | None = None
 
     def memory(self) -> dict[str, Any]:
@@ -114,6 +116,7 @@ class Slurm(Configured[SlurmOptions]):
         """Run the parts of the scheduler that are due."""
         if self._machine is not state.machine:
             self._open(state.machine)
+        pending = self._asked
         actions = self._update(state)
         left = self._in_order(state, actions)
         if not len(left):
@@ -125,9 +128,10 @@ class Slurm(Configured[SlurmOptions]):
         due = now - self._ran >= rules.batch_sched_delay
         if full or (self._asked and due) or (stopped is not None and now > stopped):
             self._preemption.stopped_at = None
+            late = self._late if not pending and not full else ()
             for part in parts:
-                self._main(turn, part, len(part.left) if full else rules.default_queue_depth + 1)
-            self._ran, self._full, self._asked, self._changed = now, now if full else self._full, False, True
+                self._main(turn, part, len(part.left) if full else rules.default_queue_depth + 1, late)
+            self._ran, self._full, self._asked, self._changed = now, now if full else self._full, bool(late), True
         stops = self._preemption.stopped_at is not None
         waits = any(len(part.left) for part in parts)
         if waits and self._changed and now - self._cycle >= rules.bf_interval and not stops:
@@ -149,7 +153,8 @@ class Slurm(Configured[SlurmOptions]):
         self._tests = Tests(rules.tests())
         self._arrays = Arrays(rules.bf_max_job_array_resv)
         self._reservations = Reservations(self._reserved, machine.nodes, rules.epoch)
-        self._preemption = PartitionPreemption(self._partitions, rules.preempt_modes(site), rules.KillWait)
+        classes = JobClasses(rules, site, self._partitions, self._limits)
+        self._preemption = JobPreemption(classes, rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._usage = AccountUsage(
             shares_of(rules.shares) or self._limits.shares(),
@@ -163,12 +168,17 @@ class Slurm(Configured[SlurmOptions]):
         for waiting in joined:
             if waiting.job.array:
                 self._arrays.add(waiting.order, waiting.job)
+        recorded = self._rules.epoch > 0  # Others may come at one instant.
+        self._late = _behind_the_first([each for each in joined if each.since == state.now]) if recorded else []
         self._reservations.add(joined)
         joined = self._without_recalled(state, joined)
         self._jobs.test_submitted(state, joined)
+        if self._rules.PriorityWeightFairshare and charges_ended(self._site):
+            self._ended += self._jobs.gone(state, self._usage)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
-                self._usage.tick(tick, self._jobs.charges(state, self._usage))
+                self._usage.tick(tick, self._jobs.charges(state, self._usage), self._ended)
+                self._ended = []
             self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
         self._changed = self._changed or self._preemption.due(state.now)
@@ -183,17 +193,9 @@ class Slurm(Configured[SlurmOptions]):
         refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
         possible = {waiting.order: self._jobs.could_run(waiting) for waiting in joined}
         refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not possible[waiting.order]]
-        for waiting in joined:
-            if possible[waiting.order]:
-                self._limits.forbids(waiting)
-        # What is beyond a limit waits as long as anything else does or runs.
-        beyond = self._limits.beyond
-        if beyond and not len(state.running):
-            others = {action.job.order for action in refused if isinstance(action, Reject)}
-            waiting = [each for each in state.queue if each.order not in others]
-            if all(each.order in beyond for each in waiting):
-                refused += [Reject(each, _BEYOND) for each in waiting]
-        return refused
+        return refused + [
+            Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.forbids(waiting)
+        ]
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that have joined the queue since what was recalled."""
@@ -216,8 +218,15 @@ class Slurm(Configured[SlurmOptions]):
         gone = [action.job.order for action in refused if isinstance(action, Reject)]
         return rows[~np.isin(state.queue.order[rows], gone)] if gone else rows
 
-    def _main(self, turn: _Turn, part: _Part, most: int) -> None:
-        """Let the main scheduler try the first jobs of a part."""
+    def _main(self, turn: _Turn, part: _Part, most: int, late: Sequence[int]) -> None:
+        """Let the main scheduler try the first jobs of a part, but those that come late."""
+        whole = part.left
+        behind = np.isin(turn.state.queue.order[whole], late)
+        part.left = whole[~behind]
+        self._try_first(turn, part, most)
+        part.left = whole[behind | np.isin(whole, part.left)]
+
+    def _try_first(self, turn: _Turn, part: _Part, most: int) -> None:
         if not len(part.left):
             return
         state = turn.state
@@ -258,7 +267,8 @@ class Slurm(Configured[SlurmOptions]):
         preemption = None
         if self._preemption.modes:
             running = running_by_place(state)
-            preemption = self._preemption.of(jobs.place, jobs.partition, running, state.now)
+            tried = [state.queue.entries[row] for row in rows.tolist()]
+            preemption = self._preemption.of(tried, running, state.now)
         return jobs, limits, preemption
 
     def _with_tests(self, turn: _Turn, part: _Part, jobs: WaitingJobs, limits: JobLimits) -> JobLimits:
@@ -267,9 +277,10 @@ class Slurm(Configured[SlurmOptions]):
         if any(self._rules.tests()):
             tested = self._tests.of(first)
             limits = limits._replace(tested=tested, tests=self._tests.room())
-        unreserved = [self._limits.unreserved(each.job) for each in first]
-        low = self._jobs.columns["priority"][jobs.place] < self._rules.bf_min_prio_reserve
-        return limits._replace(reserves=~(low | np.array(unreserved, np.bool_)))
+        reserves = self._jobs.columns["priority"][jobs.place] >= self._rules.bf_min_prio_reserve
+        if self._given_limits is not None:
+            reserves &= ~np.array([self._limits.unreserved(each.job) for each in first], np.bool_)
+        return limits._replace(reserves=reserves)
 
     def _act(
         self, turn: _Turn, part: _Part, jobs: WaitingJobs, preemption: Preemption | None,
@@ -302,6 +313,18 @@ class Slurm(Configured[SlurmOptions]):
         if times:
             actions.append(Wake(max(min(times), state.now + 1)))
         return actions
+
+
+def _behind_the_first(joined: Sequence[Waiting]) -> list[int]:
+    """Return the places of the jobs that come in the same second as another, later than it and not of its array.
+
+    The main scheduler of an idle controller runs as soon as a job comes. It does not see those later in the second.
+    """
+    if not joined:
+        return []
+    first = min(joined, key=lambda each: each.order)
+    array = first.job.array
+    return [each.order for each in joined if each is not first and not (array and each.job.array == array)]
 
 
 @dataclass(slots=True)

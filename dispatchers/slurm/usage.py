@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from ...models.slurm import Association, decay_over, rank_users
 from ...workloads import Ended
 
+#: Account and user, start and CPUs of a job.
+Charge = tuple[tuple[str, str], int, float]
+
 
 class AccountUsage:
     """The tree of accounts and users, with the usage that decays.
@@ -44,10 +47,10 @@ class AccountUsage:
             self._rank()
         return found
 
-    def tick(self, now: int, running: Iterable[tuple[tuple[str, str], int, float]]) -> None:
+    def tick(self, now: int, running: Iterable[Charge], ended: Iterable[tuple[Charge, int]] = ()) -> None:
         """Let usage decay, charge the jobs that run now for the time since the last tick, and rank the users.
 
-        Jobs that started and ended between two ticks are never charged: so does Slurm, unless
+        Without `ended`, jobs that started and ended between two ticks are never charged: so does Slurm, unless
         ``AccountingStorageEnforce`` has ``limits``.
 
         Parameters
@@ -56,12 +59,17 @@ class AccountUsage:
             The time, seconds.
         running
             Account and user, start and CPUs of each running job.
+        ended
+            The same of jobs that ended since the last tick and are charged, with their ends.
         """
         left = decay_over(self._half_life, now - self._ticked)
         for association in (self._root, *self._accounts.values(), *self._users.values()):
             association.usage *= left
         for owner, start, cpus in running:
             spent = now - max(start, self._ticked)
+            self._charge(owner, cpus * spent * decay_over(self._half_life, spent))
+        for (owner, start, cpus), end in ended:
+            spent = max(end - max(start, self._ticked), 0)
             self._charge(owner, cpus * spent * decay_over(self._half_life, spent))
         self._ticked = now
         self._rank()

@@ -1,6 +1,6 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its guarantees."""
 
-from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
+from .choosing import run_look_ahead
 from .expected_shadow import ExpectedShadow, lengthen_expected, longest_wait, open_expected, predict
 from .guarantees import (
     NO_GUARANTEE,
@@ -19,19 +19,13 @@ from .planning import BOUND, Plan, candidates, plan, weights
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import GONE, RUNS, Seen, Sightings, find_rows, see_jobs
 from .taking_over import Standing, all_safe, longest_ahead, safe_starts, standing
-from .whole_lookahead import Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
-    "ALL",
     "BOUND",
     "CLOCK",
     "GONE",
-    "LISTED",
-    "NOBODY",
     "NO_GUARANTEE",
     "RUNS",
-    "SEARCHED",
-    "Decided",
     "ExpectedShadow",
     "Guarantees",
     "ModePlan",
@@ -50,24 +44,22 @@ __all__ = [
     "candidates",
     "doubts",
     "find_rows",
-    "go_on_looking_ahead",
     "keep_guarantees",
     "lengthen",
     "lengthen_expected",
     "longest_ahead",
     "longest_wait",
-    "look_ahead",
     "open_expected",
     "open_shadow",
     "plan",
     "plan_modes",
     "predict",
     "replay",
+    "run_look_ahead",
     "safe_starts",
     "see_jobs",
     "settle",
     "standing",
     "told_apart",
     "weights",
-    "whole_lookahead",
 ]

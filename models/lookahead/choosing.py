@@ -1,44 +1,51 @@
-"""Who starts now on a pool under look-ahead, compiled: everybody if there is room, else who is planned to."""
+"""The event loop under look-ahead on a pool, compiled: all jobs start if there is room, else those planned to."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ..backfilling.job_queue import PREDICTED, SUBMIT, WALLTIME
+from ..backfilling.job_queue import PREDICTED, SUBMIT, WAITING, WALLTIME, waiting_rows
 from ..compiled import compiled
-from ..events.events import Events, expected_end, running_rows
+from ..events.events import (
+    RUNNING,
+    Events,
+    advance,
+    correct,
+    expected_end,
+    next_instant,
+    note,
+    running_rows,
+    start,
+)
 from ..scheduling.selection import fitting
 from .guarantees import Queue, Running, Settings, Walltimes, doubts, told_apart
 from .planning import plan
 
-#: How a decision came about, see :meth:`.Lookahead.report`: nobody fits, all do, by a list, by the local search.
-NOBODY, ALL, LISTED, SEARCHED = range(4)
 
-
-class Choice(NamedTuple):
-    """Who starts now, in order, by the places in the queue.
-
-    Attributes
-    ----------
-    starts
-        Shape (starts,).
-    planned
-        Jobs planned, amounts they ask for, jobs with a guarantee, how it came about, and whether requests counted in
-        place of predictions.
-    objective
-        Of the plan.
-    """
-
-    starts: IntArray
-    planned: tuple[int, int, int, int, bool]
-    objective: float
+@compiled
+def run_look_ahead(
+    events: Events, until: int, decisions: IntArray, ended: IntArray, settings: Settings
+) -> tuple[int, int]:
+    """Go through instants under look-ahead with settled settings; see :func:`.run_in_order`."""
+    rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
+    while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+        gone = advance(events, now, ended, gone)
+        if numbers[WAITING] > 0:
+            correct(events, now)
+            note(events, now, decisions[rows])
+            waits = waiting_rows(events.queue)
+            starts = look_ahead(events, now, settings, waits)
+            for place in starts:
+                start(events, waits[place], now)
+            decisions[rows, 3] = len(starts)
+            rows += 1
+        now = next_instant(events)
+    return rows, gone
 
 
 @compiled
-def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) -> Choice:
+def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) -> IntArray:
     """Start all waiting jobs if there is room, else those planned to start now; no plan if no job fits.
 
     Once predictions are not trusted, starts are guaranteed by walltimes, and no job starts that would delay one by
@@ -50,21 +57,24 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
         How far the simulation is, the time, seconds, and how to plan.
     waits
         Rows of the waiting jobs, shape (waiting,).
+
+    Returns
+    -------
+    The jobs that start, in order, by their places in the queue, shape (starts,).
     """
     amount, nothing, columns = events.queue.amount[waits], np.zeros(0, dtype=np.int64), events.queue.columns
-    literally = doubts(settings, now - columns[SUBMIT, waits[0]])
     fits, count, together = fitting(amount, events.amounts[0])
     if not count:
-        return Choice(nothing, (0, 0, 0, NOBODY, literally), np.nan)
+        return nothing
     if together:
-        return Choice(np.arange(len(waits)), (len(waits), amount.sum(), 0, ALL, literally), 0.0)
+        return np.arange(len(waits))
     runs = running_rows(events)
     queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
     running = Running(
         _ends(events, runs, now, False), events.queue.amount[runs], events.amounts[0].copy(), events.amounts[2]
     )
     walltimes = Walltimes(nothing, nothing, nothing)
-    if literally:
+    if doubts(settings, now - columns[SUBMIT, waits[0]]):
         walltimes = told_apart(
             queue, running, Walltimes(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
         )
@@ -73,14 +83,7 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
     if not len(starts) and not len(runs):
         # Nothing else will happen: the first that fits may not wait.
         starts = _first(fits)
-    told = (
-        found.candidates,
-        int(found.requested),
-        int(found.guarantees),
-        SEARCHED if found.searched else LISTED,
-        literally,
-    )
-    return Choice(starts, told, found.objective)
+    return starts
 
 
 @compiled

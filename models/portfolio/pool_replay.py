@@ -10,8 +10,8 @@ from ...base import IntArray
 from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
 from ..events.events import Events, enter, open_events, start
 from ..events.runs import run_easy
+from ..lookahead.choosing import run_look_ahead
 from ..lookahead.guarantees import Settings
-from ..lookahead.whole_lookahead import run_look_ahead
 
 #: Policies: EASY, EASY that backfills the shortest first, look-ahead.
 EASY_FIRST_COME, EASY_SHORTEST_FIRST, LOOKAHEAD = range(3)

@@ -7,7 +7,8 @@ from .checkpointed_sequences import (
     optimal_checkpointed_sequence,
 )
 from .fits import Fit, fit
-from .laws import ESDD, Distribution, discretize, from_samples
+from .laws import ESDD, Distribution, binned, discretize, from_samples, thinned
+from .memory_requests import MemoryRequests, memory_requests
 from .optimal_sequences import Cost, Sequence, evaluate, expected_makespan, optimal_sequence
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "Cost",
     "Distribution",
     "Fit",
+    "MemoryRequests",
     "Sequence",
+    "binned",
     "discretize",
     "evaluate",
     "evaluate_checkpointed",
@@ -24,6 +27,8 @@ __all__ = [
     "fit",
     "from_samples",
     "longest_worthwhile",
+    "memory_requests",
     "optimal_checkpointed_sequence",
     "optimal_sequence",
+    "thinned",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ...base import InputError
+from ...base import BoolArray, InputError
 from .laws import checked_run_times
 
 
@@ -31,8 +31,8 @@ class Fit:
     ks
         Kolmogorov-Smirnov statistic: the largest distance of the distribution functions.
     p_value
-        Of that test. Too large, for the parameters come from the same run times: a small one speaks against the family,
-        a large one not for it.
+        Of that test; ``None`` where run times are censored. Too large, for the parameters come from the same run times:
+        a small one speaks against the family, a large one not for it.
     """
 
     name: str
@@ -40,46 +40,68 @@ class Fit:
     log_likelihood: float
     aic: float
     ks: float
-    p_value: float
+    p_value: float | None
 
 
-def fit(run_times: Sequence[float]) -> list[Fit]:
+def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None = None) -> list[Fit]:
     """Fit the usual families to run times, best (least ``aic``) first.
 
     They are expon, gamma, loguniform, lognorm, norm, pareto, uniform and weibull_min; those from 0 on have ``loc`` 0,
     and pareto, uniform and loguniform begin at the shortest run time. A family that does not fit, as lognorm
-    where a run time is 0, is left out.
+    where a run time is 0, is left out, and uniform and loguniform where run times are censored.
+
+    Parameters
+    ----------
+    run_times
+        Seconds, or any other unit.
+    censored
+        Which runs were ended before they were done, so that they are longer; ``None`` for none.
 
     Raises
     ------
     InputError
-        If a run time is not a finite number >= 0, or all are equal.
+        If a run time is not a finite number >= 0, all are equal, or all are censored.
     """
     times = checked_run_times(run_times)
     if times.min() == times.max():
         raise InputError(f"run_times: at least two must differ to fit a distribution, got {times[0]:g} only")
+    cut = np.zeros(len(times), dtype=np.bool_) if censored is None else np.asarray(censored, dtype=np.bool_)
+    if cut.all():
+        raise InputError(f"censored: expected a run that ended by itself, got {len(cut)} that did not")
+    ended, longer = times[~cut], times[cut]
+    steps = scipy.stats.ecdf(scipy.stats.CensoredData.right_censored(times, cut)).cdf
+    sample = scipy.stats.CensoredData.right_censored(times, cut) if len(longer) else times
     found = []
-    shortest, stats = times.min(), scipy.stats
+    shortest, stats = ended.min(), scipy.stats
     families: dict[str, tuple[Callable[[], Any], int]] = {
-        "expon": (lambda: stats.expon(*stats.expon.fit(times, floc=0)), 1),
-        "gamma": (lambda: stats.gamma(*stats.gamma.fit(times, floc=0)), 2),
-        "loguniform": (lambda: stats.loguniform(shortest, times.max()), 2),
-        "lognorm": (lambda: stats.lognorm(*stats.lognorm.fit(times, floc=0)), 2),
-        "norm": (lambda: stats.norm(*stats.norm.fit(times)), 2),
-        "pareto": (lambda: stats.pareto(1 / np.log(times / shortest).mean(), scale=shortest), 2),
-        "uniform": (lambda: stats.uniform(*stats.uniform.fit(times)), 2),
-        "weibull_min": (lambda: stats.weibull_min(*stats.weibull_min.fit(times, floc=0)), 2),
+        "expon": (lambda: stats.expon(scale=times.sum() / len(ended)), 1),
+        "gamma": (lambda: stats.gamma(*stats.gamma.fit(sample, floc=0)), 2),
+        "lognorm": (lambda: stats.lognorm(*stats.lognorm.fit(sample, floc=0)), 2),
+        "norm": (lambda: stats.norm(*stats.norm.fit(sample)), 2),
+        "pareto": (lambda: stats.pareto(len(ended) / np.log(np.maximum(times / shortest, 1)).sum(), scale=shortest), 2),
+        "weibull_min": (lambda: stats.weibull_min(*stats.weibull_min.fit(sample, floc=0)), 2),
     }
+    if not len(longer):
+        families["loguniform"] = lambda: stats.loguniform(shortest, times.max()), 2
+        families["uniform"] = lambda: stats.uniform(*stats.uniform.fit(times)), 2
     for name, (family, parameters) in families.items():
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
                 distribution = family()
-                likelihood = float(distribution.logpdf(times).sum())
-                ks, p_value = map(float, scipy.stats.kstest(times, distribution.cdf))
+                likelihood = float(distribution.logpdf(ended).sum() + distribution.logsf(longer).sum())
+                ks = _distance(steps, distribution)
+                p_value = None if len(longer) else float(stats.kstest(times, distribution.cdf).pvalue)
             except (ArithmeticError, RuntimeError, ValueError):
                 continue
         if np.isfinite(likelihood) and np.isfinite(ks):
             aic = 2 * parameters - 2 * likelihood
             found.append(Fit(name, distribution, likelihood, aic, ks, p_value))
     return sorted(found, key=lambda one: (one.aic, one.name))
+
+
+def _distance(steps: Any, distribution: Any) -> float:
+    """Return the largest distance of a family from the shares of run times that are no longer (Kaplan and Meier)."""
+    family, above = distribution.cdf(steps.quantiles), steps.probabilities
+    below = np.concatenate(([0.0], above[:-1]))
+    return float(np.maximum(np.abs(family - above), np.abs(family - below)).max())

@@ -146,18 +146,31 @@ def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
     return ESDD(values, mass[1:], a)
 
 
-def from_samples(run_times: Sequence[float], n: int) -> ESDD:
-    """Return the law of run times that were seen, each rounded up to one of `n` values.
+def from_samples(run_times: Sequence[float], n: int | None = None) -> ESDD:
+    """Return the law of run times that were seen, exactly, or each rounded up to one of `n` values.
 
-    The values are spaced equally from the shortest run time to the longest, or above 0 where the shortest is 0; run
-    times that are all equal have one value.
+    These are spaced equally from the shortest run time to the longest, or above 0 where the shortest is 0; run times
+    that are all equal have one value.
 
     Raises
     ------
     InputError
-        If there is no run time, one is not a finite number >= 0, none is > 0, or n < 1.
+        If there is no run time, one is not a finite number >= 0, none is > 0 (all must be without `n`), or n < 1.
     """
-    times, n = checked_run_times(run_times), _count("n", n)
+    times = checked_run_times(run_times)
+    if n is None:
+        distinct, counts = np.unique(times, return_counts=True)
+        return ESDD(distinct, counts / len(times), float(distinct[0]))
+    n = _count("n", n)
+    return _rounded_up(times, np.full(len(times), 1 / len(times)), n)
+
+
+def binned(law: ESDD, n: int) -> ESDD:
+    """Return a law on `n` values that are equally spaced, as :func:`from_samples` has them, each rounded up."""
+    return _rounded_up(law.values, law.probabilities, _count("n", n))
+
+
+def _rounded_up(times: FloatArray, probabilities: FloatArray, n: int) -> ESDD:
     shortest, longest = float(times.min()), float(times.max())
     if shortest == longest:
         values = np.array([longest])
@@ -167,7 +180,17 @@ def from_samples(run_times: Sequence[float], n: int) -> ESDD:
         values = np.arange(1, n + 1) * longest / n
     values[-1] = longest
     ranks = np.searchsorted(values * (1 + ROUNDING), times)
-    return ESDD(values, np.bincount(ranks, minlength=len(values)) / len(times), shortest)
+    return ESDD(values, np.bincount(ranks, probabilities, len(values)).astype(np.float64), shortest)
+
+
+def thinned(law: ESDD, n: int) -> ESDD:
+    """Return a law on at most `n` of its values, each rounded up by at most a share of (longest/shortest)^(1/n) - 1."""
+    if len(law.values) <= n:
+        return law
+    logs = np.log(law.values)
+    cell = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * n).astype(np.int64), n - 1)
+    last = np.append(np.flatnonzero(np.diff(cell)), len(cell) - 1)
+    return ESDD(law.values[last], np.bincount(cell, law.probabilities)[cell[last]], law.start)
 
 
 def checked_run_times(run_times: Sequence[float]) -> FloatArray:

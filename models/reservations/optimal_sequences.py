@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, InputError
 from .laws import ESDD, ROUNDING, number, rising_times
-from .sequence_search import MOST_STEPS, path, tail_sums, tails_of, with_backfilling, without_backfilling
+from .sequence_search import MOST_STEPS, at_most, path, tail_sums, tails_of, with_backfilling, without_backfilling
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,12 @@ class Sequence:
 
 
 def optimal_sequence(
-    esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None, most_steps: int = MOST_STEPS
+    esdd: ESDD,
+    backfill_rate: float = 0.0,
+    *,
+    cost: Cost | None = None,
+    requests: int | None = None,
+    most_steps: int = MOST_STEPS,
 ) -> Sequence:
     """Return the best sequence of reservations among the values of a law; its last one is the largest value.
 
@@ -95,6 +100,8 @@ def optimal_sequence(
         do in it. TOptimal at 0, ATOptimal above.
     cost
         What to minimise instead of the makespan, at rate 0 only.
+    requests
+        How many reservations there may be at most, at rate 0 only; ``None`` for any number.
     most_steps
         What the search at a rate above 0 may take, in the worst case: steps of one label over one value. Their number
         grows with about the third power of the values for laws over several decades.
@@ -108,7 +115,8 @@ def optimal_sequence(
     Raises
     ------
     InputError
-        If the rate is not in [0, 1), there is a cost at a rate above 0, or the search would take more than
+        If the rate is not in [0, 1), there is a cost or a number of requests at a rate above 0, that number is below 1,
+        or the search would take more than
         `most_steps`; the message says about how many, and how many values would do.
 
     Notes
@@ -119,10 +127,14 @@ def optimal_sequence(
     """
     rate = _checked_rate(backfill_rate, cost)
     tails = tails_of(esdd)
-    if rate > 0:
+    price = cost or Cost()
+    if requests is not None:
+        if rate > 0 or requests < 1:
+            raise InputError(f"requests: must be at least 1, at a backfill_rate of 0, got {requests} at {rate:g}")
+        indices = at_most(tails, requests, price.alpha, price.beta, price.gamma)
+    elif rate > 0:
         indices = with_backfilling(tails, rate, most_steps)
     else:
-        price = cost or Cost()
         indices = path(without_backfilling(tails, price.alpha, price.beta, price.gamma)[1])
     return _evaluate(tails.values[indices], esdd, rate, cost)
 

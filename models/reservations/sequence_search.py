@@ -54,9 +54,15 @@ def tails_of(law: ESDD) -> Tails:
 
 
 def without_backfilling(
-    tails: Tails, alpha: float = 1.0, beta: float = 0.0, gamma: float = 0.0
+    tails: Tails,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    gamma: float = 0.0,
+    after: Sequence[float] | None = None,
 ) -> tuple[list[float], list[int]]:
     """Return the least expected cost to come, and the index of the next reservation, from each index on.
+
+    With `after`, the cost to come from each index on after the next reservation, all finite, E(j) below is that.
 
     With Q_i = P(X > v_i) and R_i = E[X; X > v_i],
     E(i) = gamma Q_i + beta R_i + min over j > i of alpha Q_i v_j + g_j, where g_j = beta (v_j Q_j - R_j) + E(j): the
@@ -66,6 +72,8 @@ def without_backfilling(
     at, slopes = (alpha * tails.beyond).tolist(), tails.values.tolist()
     fixed = (gamma * tails.beyond + beta * tails.moment).tolist()
     heights = (beta * (tails.values * tails.beyond - tails.moment)).tolist()
+    if after is not None:
+        heights = [height + cost for height, cost in zip(heights, after, strict=True)]
     costs, following = [0.0] * len(slopes), [tails.last] * len(slopes)
     envelope, best = [tails.last], 0
     for index in range(tails.last - 1, -1, -1):
@@ -79,7 +87,7 @@ def without_backfilling(
                 break
             best, line, least = best + 1, other, cost
         following[index], costs[index] = line, least + fixed[index]
-        heights[index] += costs[index]
+        heights[index] += costs[index] if after is None else 0.0
         while best + 1 < len(envelope):
             # Of three lines of falling slopes the middle one may be nowhere below both others.
             one, two = envelope[-2], envelope[-1]
@@ -97,6 +105,22 @@ def path(following: Sequence[int]) -> list[int]:
     while indices[-1] != len(following) - 1:
         indices.append(following[indices[-1]])
     return indices
+
+
+def at_most(tails: Tails, requests: int, alpha: float = 1.0, beta: float = 0.0, gamma: float = 0.0) -> list[int]:
+    """Return the indices of the best sequence of at most so many reservations, in O(n) for each of them."""
+    at = alpha * tails.values[-1] + gamma
+    costs = (tails.beyond * at + beta * tails.moment).tolist()
+    layers: list[list[int]] = []
+    for _ in range(min(requests, tails.last) - 1):
+        costs, following = without_backfilling(tails, alpha, beta, gamma, costs)
+        layers.append(following)
+    indices = [0]
+    for following in reversed(layers):
+        indices.append(following[indices[-1]])
+        if indices[-1] == tails.last:
+            return indices[1:]
+    return [*indices[1:], tails.last]
 
 
 def with_backfilling(tails: Tails, rate: float, most_steps: int = MOST_STEPS) -> list[int]:

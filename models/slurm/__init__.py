@@ -5,12 +5,11 @@ from .jobs import Cluster, JobTable, RunningJob, WaitingJobs, job_table
 from .limits import UNLIMITED, JobLimits, no_limits
 from .main_scheduler import main_pass
 from .nodes import note_submitted, weights_below
-from .preemption import NEVER_STOPPED, Preemption, no_preemption
+from .preemption import Preemption, no_preemption
 from .priorities import Association, Factors, Weights, decay_over, job_size, priorities, rank_users
 from .reservations import ClosedNodes
 
 __all__ = [
-    "NEVER_STOPPED",
     "UNLIMITED",
     "Association",
     "BackfillRules",

@@ -13,9 +13,9 @@ from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
 from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
-from .nodes import UNTESTED, Scratch, free_cpus, gpus_of, scratch_for
+from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, scratch_for
 from .predicted_start import can_start, predicted_start
-from .preemption import NEVER_STOPPED, Preemption, no_preemption, stop_for
+from .preemption import Preemption, no_preemption, stop_for
 from .reservations import ClosedNodes, ReservedNodes, WordArray, find_open_nodes, no_reservations, packed, reserve
 
 
@@ -52,11 +52,14 @@ class Reachable(NamedTuple):
         CPUs of each node now, and once all running jobs have ended, shape (nodes,).
     ended
         Nodes on which a running job ends before the time in question, shape (nodes,).
+    stopped
+        Running jobs that give way to the job, shape (running,).
     """
 
     now: IntArray
     once: IntArray
     ended: BoolArray
+    stopped: BoolArray
 
 
 def backfill_pass(
@@ -100,12 +103,12 @@ def backfill_pass(
             reserve(reserved, where.astype(np.int64), start, end, grid, False)
     limits, preemption = limits or no_limits(jobs), preemption or no_preemption(jobs)
     full, scratch, members = _without_jobs(cluster, table), scratch_for(cluster), packed(cluster.members)
-    reach = Reachable(np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.bool_))
+    now_once, stopped = np.zeros((2, nodes), np.int64), np.zeros(len(preemption.running), np.bool_)
+    reach = Reachable(now_once[0], now_once[1], np.zeros(nodes, np.bool_), stopped)
     progress = np.zeros(3, np.int64)
     while True:
         job = consider_next(
-            progress, waiting, cluster, members, table, full, now, rules, reserved, reach, limits, preemption.tier,
-            preemption.running_tier, scratch,
+            progress, waiting, cluster, members, table, full, now, rules, reserved, reach, limits, preemption, scratch
         )  # fmt: skip
         if job < 0:
             return
@@ -124,8 +127,8 @@ def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
 @borrowing
 def consider_next(
     progress: IntArray, waiting: WaitingJobs, cluster: Cluster, members: WordArray, table: JobTable, full: IntArray,
-    now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits, tier: IntArray,
-    running_tier: IntArray, scratch: Scratch,
+    now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits,
+    preemption: Preemption, scratch: Scratch,
 ) -> int:  # fmt: skip
     """Plan jobs; return the next one for which running jobs have to be stopped, -1 if there is none.
 
@@ -133,9 +136,7 @@ def consider_next(
     job ran.
     """
     first, nodes, resources = len(table.end) - len(waiting.slots), len(cluster.free), cluster.free.shape[1]
-    lowest = NEVER_STOPPED
-    for row in range(len(running_tier)):
-        lowest = min(lowest, running_tier[row])
+    stopped = reach.stopped
     taken = scratch.taken
     for job in range(progress[0], len(waiting.slots)):
         if not may_run(job, JOBS + 1, limits) or not may_test(job, limits):
@@ -143,19 +144,26 @@ def consider_next(
         progress[1] += 1
         if progress[1] > rules.most or progress[2] >= rules.starts:
             break
+        if not may_run(job, limits.room.shape[1], limits):
+            continue
         partition, limit = waiting.partition[job], waiting.limit[job]
         own = cluster.members[partition]
         free_cpus(cluster.free, job, waiting, cluster.primary, own, reach.now)
         free_cpus(full, job, waiting, cluster.primary, own, reach.once)
         for node in range(nodes):
             reach.ended[node] = False
-        stops = lowest < tier[job]
+        stops = False
+        for row in range(len(stopped)):
+            stopped[row] = preemption.of[job] >= 0 and preemption.gives_way[preemption.of[job], preemption.running[row]]
+            stops |= stopped[row]
         always = stops or gpus_of(job, waiting, cluster) > 0  # A test for GPUs is never in vain: it changes weights.
         # Look for a start at the time when nodes become open, until one is found on nodes that stay open.
         start, ended, earliest, later = -1, 0, now - 1, now
         while start < 0 and later > earliest:
             earliest = later
             later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
+            for node in range(nodes):
+                scratch.usable[node] &= could_have(node, job, waiting, cluster)
             if not always:
                 while ended < table.counts[0] and (not later or table.end[table.order[ended]] <= later):
                     row = table.order[ended]
@@ -164,9 +172,7 @@ def consider_next(
                     ended += 1
                 if not could_start(job, waiting, cluster.primary, scratch.usable, reach):
                     continue
-            at = predicted_start(
-                job, waiting, cluster, reach.now, table, now, rules.kill_wait, tier[job], running_tier, scratch
-            )
+            at = predicted_start(job, waiting, cluster, reach.now, table, now, rules.kill_wait, stopped, scratch)
             if at < 0:
                 continue
             at = max(at, earliest)
@@ -209,11 +215,6 @@ def consider_next(
                 for node in range(nodes):
                     taken[node] = reach.now[node]
         if starts:
-            if not may_run(job, limits.room.shape[1], limits):
-                # Nodes are reserved for it all the same, as if it started.
-                end = now + limit
-                reserve(reserved, taken, now, end - end % rules.resolution, rules.resolution, True)
-                continue
             count_start(job, limits)
             progress[2] += 1
         row, last = first + job, table.counts[1]

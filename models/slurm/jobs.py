@@ -89,6 +89,8 @@ class Cluster(NamedTuple):
         Amounts that nodes have, shape (nodes, resources); of use only where there are GPUs.
     gpu, memory
         These resources, -1 for none.
+    gpu_types
+        How many resources after the GPUs are types of these.
     """
 
     free: IntArray
@@ -98,6 +100,7 @@ class Cluster(NamedTuple):
     total: IntArray = np.empty((0, 0), np.int64)
     gpu: int = -1
     memory: int = -1
+    gpu_types: int = 0
 
 
 class JobTable(NamedTuple):

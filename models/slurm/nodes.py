@@ -109,6 +109,19 @@ def cpus_on(node: int, free: IntArray, job: int, jobs: WaitingJobs, primary: int
 
 
 @borrowing
+def could_have(node: int, job: int, jobs: WaitingJobs, cluster: Cluster) -> bool:
+    """Return whether a slot of a job would fit on a node without any other job, GPUs aside.
+
+    Slurm tests a job on such nodes alone; running jobs on others do not count in its prediction of a start.
+    """
+    fits = True
+    for resource in range(cluster.total.shape[1]):
+        if not cluster.gpu <= resource <= cluster.gpu + cluster.gpu_types or cluster.gpu < 0:
+            fits &= jobs.demand[job, resource] + jobs.by_node[job, resource] <= cluster.total[node, resource]
+    return fits
+
+
+@borrowing
 def free_cpus(free: IntArray, job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, cpus: IntArray) -> None:
     """Write the CPUs that a job can have of each usable node into `cpus`, 0 for the others."""
     for node in range(len(cpus)):

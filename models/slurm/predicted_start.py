@@ -24,7 +24,7 @@ def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, 
 @borrowing
 def predicted_start(
     job: int, jobs: WaitingJobs, cluster: Cluster, room: IntArray, table: JobTable, now: int, kill_wait: int,
-    tier: int, running_tier: IntArray, scratch: Scratch,
+    stopped: BoolArray, scratch: Scratch,
 ) -> int:  # fmt: skip
     """Return when a job can start on ``scratch.usable`` if running jobs run to their limits, -1 if it never can.
 
@@ -41,8 +41,8 @@ def predicted_start(
         CPUs that the job could have of each node now, as :func:`.free_cpus` writes them, shape (nodes,).
     now, kill_wait
         The time, and how long a job may stay beyond its limit, seconds.
-    tier, running_tier
-        The tier of the job, and of the running jobs, shape (running,): those of a lower one give way.
+    stopped
+        Which of the running jobs give way to the job, shape (running,).
     scratch
         Gets the slots on each node in `taken`.
     """
@@ -52,21 +52,21 @@ def predicted_start(
         for resource in range(free.shape[1]):
             free[node, resource] = cluster.free[node, resource]
     stops = False
-    for row in range(len(running_tier)):
-        stops |= running_tier[row] < tier
+    for row in range(len(stopped)):
+        stops |= stopped[row]
     start, window, barrier, at, running = now, WINDOW, -1, 0, table.counts[0]
     while not choose_nodes(job, jobs, cluster, free, usable, scratch):
         if stops:
             stops = False
-            for row in range(len(running_tier)):
-                if running_tier[row] < tier:
+            for row in range(len(stopped)):
+                if stopped[row]:
                     give_back(row, table, free, job, jobs, cluster.primary, scratch)
             continue
         last = -1
         while at < running:
             row = table.order[at]
             at += 1
-            if row < len(running_tier) and running_tier[row] < tier:
+            if row < len(stopped) and stopped[row]:
                 continue
             if not give_back(row, table, free, job, jobs, cluster.primary, scratch):
                 continue

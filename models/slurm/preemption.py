@@ -16,41 +16,48 @@ from .jobs import Cluster, JobTable, WaitingJobs
 from .nodes import Scratch, choose_nodes, free_cpus, scratch_for
 from .predicted_start import give_back
 
-#: The tier of a running job that is never stopped.
-NEVER_STOPPED = 2**62
 #: How often jobs are chosen: the second and the third time those first that have most of the nodes of the time before.
 _TIMES = 3
 
 
 class Preemption(NamedTuple):
-    """Tiers of jobs, and which of them are stopped.
+    """Classes of jobs, which of them give way to which, and which jobs are stopped.
 
     Attributes
     ----------
-    tier
-        Of each waiting job, shape (jobs,): those of lower tiers give way; -1 for one that stops none.
-    running_tier
-        Of each running job that may be stopped, shape (running,), else :data:`NEVER_STOPPED`.
+    of
+        The class of each waiting job, shape (jobs,); -1 for one that stops none.
+    running
+        The class of each running job, shape (running,).
+    gives_way
+        Whether jobs of a class, the second, are stopped for those of another, shape (classes, classes).
     order
-        Rows of the running jobs that may be stopped: the lowest tier first, there those on the fewest nodes.
+        Rows of the running jobs that may be stopped: those that are to give way first, there those on the fewest nodes.
     by
         The waiting job for which a running one is stopped, -1: none; shape (running,).
     """
 
-    tier: IntArray
-    running_tier: IntArray
+    of: IntArray
+    running: IntArray
+    gives_way: BoolArray
     order: IntArray
     by: IntArray
 
     def may_stop(self, job: int) -> bool:
         """Return whether there is a running job that a waiting one may stop."""
-        return bool((self.running_tier < self.tier[job]).any())
+        return bool(self.stopped_for(job).any())
+
+    def stopped_for(self, job: int) -> BoolArray:
+        """Return which running jobs a waiting one may stop."""
+        if self.of[job] < 0:
+            return np.zeros(len(self.running), np.bool_)
+        return np.asarray(self.gives_way[self.of[job]][self.running])
 
 
 def no_preemption(jobs: int) -> Preemption:
     """Return that no job is stopped."""
     nothing = np.empty(0, np.int64)
-    return Preemption(np.full(jobs, -1), nothing, nothing, nothing)
+    return Preemption(np.full(jobs, -1), nothing, np.zeros((0, 0), np.bool_), nothing, nothing)
 
 
 def stop_for(
@@ -71,7 +78,7 @@ def stop_for(
         The nodes that may be taken, shape (nodes,).
     """
     rows = preemption.order
-    order = rows[(preemption.running_tier[rows] < preemption.tier[job]) & (preemption.by[rows] < 0)]
+    order = rows[preemption.stopped_for(job)[rows] & (preemption.by[rows] < 0)]
     scratch = scratch_for(cluster)
     scratch.usable[:] = usable
 

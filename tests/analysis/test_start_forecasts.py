@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.analysis.kept_forecasts import KeptForecast, judge, keep, read_kept
-from hpcdispatch.analysis.start_forecasts import LEARNED, RunTimeDraws, forecast_starts
+from hpcdispatch.analysis.start_forecasts import EARLIER, LATER, LEARNED, RunTimeDraws, forecast_starts
 from hpcdispatch.base import InputError
 from hpcdispatch.predictors import create
 from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
@@ -28,9 +28,41 @@ def forecast(ended, elapsed=50, predictor=LEARNED, **options):
     return forecast_starts(Workload((RUNS, WAITS), NODE), state, "fcfs", create(predictor), **options)["waits"]
 
 
-def test_where_all_ran_alike_nothing_is_open():
+def test_where_all_ran_alike_the_interval_is_what_the_model_misses():
     found = forecast(past(*[100] * 10), predictor="walltime", arrivals=False, draws=4)
-    assert (found.low, found.median, found.high) == (1050, 1050, 1050)
+    assert (found.low, found.median, found.high) == (1000 + 50 * EARLIER, 1050, 1000 + 50 * LATER)
+
+
+def test_a_job_that_never_starts_has_no_forecast():
+    wide = replace(WAITS, id="wide", hold=True)
+    state = MachineState(1000, (RunningSince("runs", 950, (0,)),))
+    found = forecast_starts(Workload((RUNS, WAITS, wide), NODE), state, "fcfs", create(LEARNED), draws=4)
+    assert list(found) == ["waits"]
+
+
+def test_no_job_is_forecast_before_its_begin():
+    state = MachineState(1000, (RunningSince("runs", 950, (0,)),))
+    late = replace(WAITS, begin=9000)
+    found = forecast_starts(Workload((RUNS, late), NODE), state, "fcfs", create(LEARNED), draws=4)["waits"]
+    assert found.low == found.median == 9000 <= found.high
+
+
+def test_jobs_to_come_stand_for_themselves():
+    # Tasks of arrays, and jobs that waited for others or in a reservation, come as jobs of their own.
+    ended = tuple(
+        Ended(replace(each.job, array=f"{number}%1", depends=(("p0", "afterok"),) if number else (), submit=900), 900)
+        for number, each in enumerate(past(*[40] * 30))
+    )
+    assert forecast(ended, 30, draws=10).high >= 1000
+
+
+def test_an_array_that_runs_whole_is_known():
+    machine = Machine.homogeneous(2, core=4)
+    tasks = [replace(RUNS, id=f"5_{task}", array="5%3") for task in range(2)]
+    jobs = (*tasks, replace(WAITS, array="6%2"), replace(WAITS, id="more"))
+    state = MachineState(1000, tuple(RunningSince(f"5_{task}", 950, (task,)) for task in range(2)))
+    found = forecast_starts(Workload(jobs, machine), state, "slurm", create(LEARNED), draws=4)
+    assert set(found) == {"waits", "more"}
 
 
 def test_without_a_past_the_request_counts():
@@ -40,8 +72,8 @@ def test_without_a_past_the_request_counts():
 def test_a_wider_past_is_a_wider_interval():
     found = forecast(past(*range(60, 560, 10)), arrivals=False, draws=60)
     # Of run times of 60 to 550 s, evenly, those above 50: a tenth are below 110, a tenth above 500.
-    assert found.low == pytest.approx(1060, abs=40)
-    assert found.high == pytest.approx(1450, abs=60)
+    assert found.low == pytest.approx(1000 + 60 * EARLIER, abs=30)
+    assert found.high == pytest.approx(1000 + 450 * LATER, abs=60)
     assert found.low < found.median < found.high
 
 
@@ -107,7 +139,7 @@ def test_what_was_kept_is_judged(tmp_path):
     made = [KeptForecast(0, "a", 10, 20, 30, 500), KeptForecast(0, "b", 10, 20, 30), KeptForecast(0, "c", 1, 2, 3)]
     keep(path, made[:1])
     keep(path, made[1:])
-    assert read_kept(path) == made
+    assert read_kept(path, KeptForecast, "forecast") == made
     score = judge(made, {"a": 30, "b": 320}, (10, 300))
     assert (score.known, score.unknown, score.covered) == (2, 1, 0.5)
     assert score.near == {10: 0.5, 300: 1.0}
@@ -122,6 +154,6 @@ ODD = b'{"made": 1, "job": "a", "low": "soon", "median": 2, "high": 3}'
 def test_what_is_no_forecast_is_refused(tmp_path, line):
     (tmp_path / "kept").write_bytes(line + b"\n")
     with pytest.raises(InputError, match=r"kept:1: expected a forecast in JSON"):
-        read_kept(tmp_path / "kept")
+        read_kept(tmp_path / "kept", KeptForecast, "forecast")
     with pytest.raises(InputError, match="expected forecasts that were kept"):
-        read_kept(tmp_path / "none")
+        read_kept(tmp_path / "none", KeptForecast, "forecast")

@@ -60,7 +60,6 @@ class ReadOptions:
     keep_zero: bool = False
     bounds: Bounds = field(default_factory=Bounds)
     partition_limits: Mapping[str, int | None] = field(default_factory=dict)
-    unstarted: bool = False
 
     def __post_init__(self) -> None:
         value = self.default_walltime

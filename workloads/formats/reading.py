@@ -53,7 +53,6 @@ def read(
     keep_zero: bool = False,
     max_size: int | None = None,
     partition_limits: Mapping[str, int | None] | None = None,
-    unstarted: bool = False,
 ) -> Workload:
     """Read a trace: SWF, the output of Slurm's ``sacct``, a table of a public data set, or JSON lines.
 
@@ -113,9 +112,6 @@ def read(
         times that when unpacked, 100 million records, 2 GB of memory.
     partition_limits
         The limit of each partition or queue (s, ``None`` for none), for jobs that have no other.
-    unstarted
-        Keep jobs of an accounting that were eligible and never started: their recorded wait is -1, and their run time
-        the walltime.
 
     Returns
     -------
@@ -146,7 +142,7 @@ def read(
         raise InputError(f"{path}: head must be a whole number >= 1, got {head}")
     options = ReadOptions(
         machine, lenient, strict, default_walltime, timezone, format, cluster, delimiter, columns, keep_zero,
-        Bounds.of(max_size), partition_limits or {}, unstarted,
+        Bounds.of(max_size), partition_limits or {},
     )  # fmt: skip
     kind, parser, needs = _parser(path, options)
     refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)

@@ -239,7 +239,7 @@ def workload_of(
     for name in [str(name) for name in jobs if str(name).startswith(KEPT)]:
         plain = jobs[name].dtype.kind in "fi"
         more.setdefault(name.removeprefix(KEPT), compact(number(jobs, name)) if plain else text(jobs, name))
-    table, start, unit = _table(jobs, arrival, zero, more, unstarted=options.unstarted)
+    table, start, unit = _table(jobs, arrival, zero, more)
     for used in list(jobs):  # hundreds of megabytes
         del jobs[used]
     machine = options.machine or machine or _pool(table, start, unit, log)
@@ -257,9 +257,7 @@ def workload_of(
     return assemble(table, machine, header, options, log)
 
 
-def _table(
-    jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any], *, unstarted: bool
-) -> tuple[Table, FloatArray, str]:
+def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
     """Return the table with times from `zero`, when each job started on that clock, and what a processor is."""
     start, nodes = number(jobs, "start", np.nan), number(jobs, "nodes")
     end = jobs["end"].to_numpy(dtype=np.float64) if "end" in jobs else np.full(len(jobs), np.inf)
@@ -273,9 +271,6 @@ def _table(
     memory = np.where(memory > 0, np.ceil(memory / np.maximum(processors, 1)), -1.0)
     gpus = np.maximum(number(jobs, "gpus", 0.0), 0).astype(np.int64)
     walltime, runtime = number(jobs, "walltime"), number(jobs, "elapsed", 0.0)
-    if unstarted:
-        waited = np.isnan(start) & ~(runtime > 0) & np.isfinite(walltime) & ~np.isnan(number(jobs, "eligible", np.nan))
-        runtime = np.where(waited, walltime, runtime)
     codes, states = pd.factorize(text(jobs, "state"))
     columns = {
         "wait": compact(np.where(start < arrival, 0.0, np.nan_to_num(start - arrival, nan=-1.0))),

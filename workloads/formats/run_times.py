@@ -1,8 +1,12 @@
-"""A history of run times: a column of a text file."""
+"""A history of run times: columns of a text file."""
 
 from __future__ import annotations
 
 import io
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -10,52 +14,154 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from ...base import FloatArray, InputError
+from ...base import BoolArray, FloatArray, InputError, IntArray
 from ...base.checks import LONGEST, SECONDS, shown
-from .sacct_fields import durations
+from ...base.time_texts import seconds_of
+from .sacct_fields import durations, kilobytes
 from .trace_files import decode, load
 
 Unit = Literal["s", "min", "h"]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _SEPARATORS = "\t|;,"
+#: The states of sacct whose runs tell how long one takes, or that it takes longer; those of others are left out.
+_ENDED, _CUT = "COMPLETED", "TIMEOUT"
+_DECIMAL_COMMA = re.compile(r"\d+,\d+")
+#: Slurm ends a job up to so many seconds after its limit, which is a multiple of so many, as people write limits.
+_GRACE, _STEP = 60, 300
+
+
+@dataclass(frozen=True, eq=False)
+class RunHistory:
+    """Runs of one job, in the order of their file.
+
+    Attributes
+    ----------
+    times
+        Seconds, each above 0, shape (runs,).
+    censored
+        Which runs were ended at their limit, so that they are longer, shape (runs,).
+    left_out
+        How many runs say nothing of the run time, by their state.
+    at_limit
+        How many runs look as if they had been ended at a limit, though no state says so.
+    memory
+        Megabytes of each, shape (runs,); empty where it was not read.
+    """
+
+    times: FloatArray
+    censored: BoolArray
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    at_limit: int = 0
+    memory: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, runs: FloatArray | RunHistory) -> RunHistory:
+        """Return run times as a history in which none is censored; a history as it is."""
+        return runs if isinstance(runs, cls) else cls(np.asarray(runs, float), np.zeros(len(runs), dtype=np.bool_))
+
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        return len(self.times)
+
+    def __getitem__(self, runs: slice | IntArray | BoolArray) -> RunHistory:
+        """Return some of the runs."""
+        memory = self.memory[runs] if len(self.memory) else self.memory
+        return RunHistory(self.times[runs], self.censored[runs], memory=memory)
 
 
 def read_run_times(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> FloatArray:
+    """Read the run times of :func:`read_run_history`, in seconds, shape (runs,)."""
+    return read_run_history(path, column, unit).times
+
+
+def read_run_history(
+    path: str | PathLike[str], column: str | None = None, unit: Unit = "s", memory: str | None = None
+) -> RunHistory:
     """Read run times, in the order of the file.
 
     The file has one run time a line, or a table with a header and its fields separated by tabs, ``|``, ``;`` or ``,``
-    (the first of them in its first line); gzip as well.
+    (the first of them in its first line); gzip as well. A column ``State`` of sacct says which runs have ended by
+    themselves (COMPLETED), which at their limit (TIMEOUT), and which are left out.
 
     Parameters
     ----------
     path
         The file.
     column
-        Name of the column in the header. Needed where there are several; a single one may have no header.
+        Name of the column in the header. Needed where there are several and none is ``Elapsed``; a single one may have
+        no header.
     unit
-        Of times that are plain numbers. Others are as Slurm writes them: ``[[D-]H:]MM:SS`` or ``D-H[:MM]``.
-
-    Returns
-    -------
-    ndarray of float, shape (runs,)
-        Seconds, each above 0.
+        Of times that are plain numbers; they may have a decimal comma where commas separate no fields. Others are as
+        Slurm writes them, ``[[D-]H:]MM:SS`` or ``D-H[:MM]``, or such as ``2h`` and ``1h30m``.
+    memory
+        Name of the column of memory, megabytes or as in ``512K`` and ``4G``; runs without it are left out.
 
     Raises
     ------
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        If it is empty, has no such column, or one of the times is none; the message names file, line and column.
+        If it is empty, has no such column, one of the times is none, or no run has ended by itself; the message names
+        file, line and column.
     """
     path = Path(path)
     if unit not in get_args(Unit):
         raise InputError(f"unit: expected one of {', '.join(get_args(Unit))}, got {unit!r}")
     table = _table(path)
-    index, name, has_header = _column(path, [str(text) for text in table.iloc[0]], column, unit)
-    texts = table[index].iloc[1:] if has_header else table[index]
+    header = [str(text) for text in table.iloc[0]]
+    index, name, has_header = _column(path, header, column, unit)
+    rows = table.iloc[1:] if has_header else table
+    texts = rows[index]
     if texts.empty:
         raise InputError(f"{path}: column {name[:60]}: expected at least one run time, got none")
+    amounts = pd.Series(np.zeros(0))
+    left_out: Counter[str] = Counter()
+    if memory is not None:
+        amounts, rows = _memory(path, header, memory, rows)
+        left_out["without memory"] = len(texts) - len(rows)
+        texts = rows[index]
+    state = next((place for place, text in enumerate(header) if has_header and text.lower() == "state"), None)
+    if state is None or state == index:
+        seconds = _checked_seconds(path, name, texts, unit)
+        none = np.zeros(len(seconds), dtype=np.bool_)
+        return RunHistory(seconds, none, +left_out, _at_limit(seconds), amounts.to_numpy(np.float64))
+    states = rows[state].str.upper().str.split(n=1).str[0].fillna("NO STATE")
+    told = states.isin((_ENDED, _CUT))
+    left_out.update(states[~told])
+    amounts = amounts[told] if len(amounts) else amounts
+    seconds, censored = _checked_seconds(path, name, texts[told], unit), (states[told] == _CUT).to_numpy(np.bool_)
+    if censored.all():
+        counts = ", ".join(f"{count} {what}" for what, count in Counter(states).items())
+        raise InputError(f"{path}: expected a run that is {_ENDED}, got {shown(counts)}")
+    return RunHistory(seconds, censored, +left_out, memory=amounts.to_numpy(np.float64))
+
+
+def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> tuple[pd.Series[float], pd.DataFrame]:
+    """Return the megabytes of the runs that have any, and their rows."""
+    place, _, _ = _column(path, header, column, "s")
+    texts = rows[place]
+    texts = texts[texts != ""]
+    amounts = pd.Series(kilobytes(texts.to_numpy(object)), texts.index) / 1024
+    wrong = ~(np.isfinite(amounts) & (amounts > 0))
+    if wrong.any():
+        line, text = int(texts.index[wrong][0]) + 1, texts[wrong].iloc[0]
+        raise InputError(f"{path}:{line}: column {column[:60]}: expected memory such as 500 or 4G, got {shown(text)}")
+    if texts.empty:
+        raise InputError(f"{path}: column {column[:60]}: expected the memory of a run, got none")
+    return amounts, rows.loc[texts.index]
+
+
+def _at_limit(seconds: FloatArray) -> int:
+    """Return how many runs end within a minute after the same limit, the longest of all, if few do in that before."""
+    limit = float(seconds.max() // _STEP * _STEP)
+    last = seconds.max() < limit + _GRACE
+    near, before = int((seconds >= limit).sum()), int(((seconds >= limit - _GRACE) & (seconds < limit)).sum())
+    return near if last and limit > 0 and near > 1 + 2 * before and near < len(seconds) else 0
+
+
+def _checked_seconds(path: Path, name: str, texts: Any, unit: Unit) -> FloatArray:
+    """Return the times of a column; refuse the first one that is none."""
     seconds = as_seconds(texts, unit)
     wrong = np.flatnonzero(SECONDS.outside(seconds) | ~(seconds > 0))
     if wrong.size:
@@ -67,10 +173,16 @@ def read_run_times(path: str | PathLike[str], column: str | None = None, unit: U
 
 
 def as_seconds(texts: Any, unit: Unit = "s") -> FloatArray:
-    """Return texts as seconds: numbers in `unit`, or times as Slurm writes them; nan where they are neither."""
+    """Return texts as seconds: numbers in `unit`, or times as Slurm or people write them; nan where it is none."""
     series = pd.Series(texts, dtype="object")
     numbers = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64) * _SECONDS[unit]
-    return np.where(np.isnan(numbers), durations(series.to_numpy()), numbers)
+    seconds: FloatArray = np.where(np.isnan(numbers), durations(series.to_numpy()), numbers)
+    for place in np.flatnonzero(np.isnan(seconds)).tolist():
+        try:
+            seconds[place] = seconds_of(str(series.iloc[place]))
+        except ValueError:
+            continue
+    return seconds
 
 
 def _table(path: Path) -> pd.DataFrame:
@@ -88,11 +200,16 @@ def _table(path: Path) -> pd.DataFrame:
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"{path}: expected the same fields on each line, got: {str(error).strip()}") from None
-    return pd.DataFrame({name: texts.fillna("").str.strip() for name, texts in table.items()})
+    table = pd.DataFrame({name: texts.fillna("").str.strip() for name, texts in table.items()})
+    if separator == ",":
+        return table
+    return table.map(lambda text: text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text)
 
 
 def _column(path: Path, header: list[str], column: str | None, unit: Unit) -> tuple[int, str, bool]:
     """Return the index and the name of the column, and whether there is a header."""
+    if column is None and header.count("Elapsed") == 1:
+        column = "Elapsed"
     if column is None and len(header) > 1:
         raise InputError(
             f"{path}: expected the name of a column, as there are {len(header)}: {shown(', '.join(header))}"

@@ -213,3 +213,91 @@ def test_json_of_a_site(invoke, runs):
     assert shown["rows"]["optimal sequence"]["verdict"] in ("pays", "costs", "unclear")
     assert shown["waits"]["gamma"] >= 0
     assert json.loads(invoke("sequence", runs, "--json").stdout)["site"] is None
+
+
+STATES = "Elapsed|State\n" + "".join(f"{time:.0f}|COMPLETED\n" for time in RUNS) + "7200|TIMEOUT\n5|FAILED\n"
+
+
+def test_states_are_counted(invoke, tmp_path):
+    (tmp_path / "runs.csv").write_text(STATES)
+    found = invoke("sequence", tmp_path / "runs.csv", "--json")
+    shown = json.loads(found.stdout)
+    assert (shown["runs"], shown["timeouts"], shown["left_out"]) == (41, 1, {"FAILED": 1})
+    assert "left out, as they do not tell what a run takes: 1 FAILED" in found.stderr
+    assert "1 TIMEOUT run of 41 count as longer than their time" in found.stderr
+
+
+def test_runs_that_seem_killed_are_said(invoke, tmp_path):
+    (tmp_path / "runs.csv").write_text("100\n1801\n1828\n1200\n")
+    found = invoke("sequence", tmp_path / "runs.csv")
+    assert "3 runs: " not in found.stderr
+    assert "2 of 4 runs end within a minute after the same limit, as if killed there" in found.stderr
+
+
+def test_a_bad_fit_is_said_with_what_it_costs(invoke, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("".join(f"{time}\n" for time in [*range(590, 680), *range(36000, 36010)]))
+    found = invoke("sequence", path, "--fit")
+    assert re.search(r"fits badly \(KS 0\.\d+\): its requests cost \d+\.\d% more time on the runs", found.stderr)
+    assert "fits badly" not in invoke("sequence", path).stderr
+
+
+def test_the_answer_names_what_the_requests_lose_to(invoke, tmp_path):
+    """Where run times fall, the longest of the last ones is a better request than any that was seen long before."""
+    path = tmp_path / "runs.csv"
+    path.write_text("".join(f"{4000 - 50 * place}\n" for place in range(60)))
+    found = invoke("sequence", path)
+    assert re.search(r"It loses to other ways: .*more time to success than by last 10", found.stdout)
+
+
+def test_requests_smooth_and_bins(invoke, runs):
+    two = json.loads(invoke("sequence", runs, "--requests", 2, "--json").stdout)
+    assert len(two["requests"]) == 2
+    smooth = invoke("sequence", runs, "--smooth")
+    assert "law: the runs, smoothed" in smooth.stdout
+    assert "on the runs as they are" in smooth.stdout
+    assert "law: the runs, in 5 values" in invoke("sequence", runs, "--bins", 5).stdout
+    (runs.parent / "few.csv").write_text("10\n30\n20\n")
+    few = invoke("sequence", runs.parent / "few.csv")
+    assert "from 3 runs alone: first request 10s to 30s" in few.stdout
+
+
+MEMORY = """Elapsed|State|MaxRSS
+00:10:00|COMPLETED|500M
+00:12:00|COMPLETED|2G
+00:20:00|COMPLETED|600
+01:00:00|TIMEOUT|3G
+00:01:00|FAILED|3G
+00:11:00|COMPLETED|
+00:10:30|COMPLETED|512000K
+"""
+
+
+def test_memory_is_requested_too(invoke, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text(MEMORY)
+    found = invoke("sequence", path, "--memory", "MaxRSS", "--json")
+    shown = json.loads(found.stdout)
+    assert [(one["time"], one["memory_mb"]) for one in shown["requests"]] == [(630, 500), (1200, 600), (1200, 2048)]
+    # 4 runs: two end in the first request, one in the second, one in the last.
+    first, second, last = 630 * 500, 1200 * 600, 1200 * 2048
+    assert shown["expected_mb_s"] == first + second / 2 + last / 4
+    assert "left out, as they do not tell what a run takes: 1 without memory, 1 FAILED, 1 TIMEOUT" in found.stderr
+    lines = invoke("sequence", path, "--memory", "MaxRSS", "--sbatch").stdout.splitlines()
+    assert lines == ["--time=0-00:11:00 --mem=500M", "--time=0-00:20:00 --mem=600M", "--time=0-00:20:00 --mem=2048M"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--memory", "MaxRSS", "--fit"), "--fit and --memory: expected one of them, got both"),
+        (("--memory", "Max"), "column Max: no such column"),
+        (("--memory", "State"), "runs.csv:2: column State: expected memory such as 500 or 4G, got 'COMPLETED'"),
+    ],
+)
+def test_memory_that_is_none(invoke, tmp_path, options, message):
+    path = tmp_path / "runs.csv"
+    path.write_text(MEMORY)
+    found = invoke("sequence", path, *options)
+    assert found.exit_code == 2
+    assert message in found.stderr

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from hpcdispatch.analysis.kept_submission import Submission, locked, read_submission, write_submission
+from hpcdispatch.analysis.kept_submission import UNDER_WAY, Submission, locked, read_journal, write_journal
 from hpcdispatch.base import InputError
 from hpcdispatch.cli import slurm_jobs
 from hpcdispatch.cli.command_errors import InterruptedRunError
@@ -113,14 +113,14 @@ def bring(monkeypatch, tmp_path):
             SimpleNamespace(run=slurm.run, DEVNULL=None, PIPE=None, TimeoutExpired=subprocess.TimeoutExpired),
         )  # fmt: skip
         path = tmp_path / f"{slurm.crash_at}.json"
-        write_submission(path, Submission("token", ("job.sh",), (1, 2, 5)))
+        write_journal(path, Submission("token", ("job.sh",), (1, 2, 5)))
         for _ in range(3):
             try:
-                Driver(path, read_submission(path), 0, 0).run()
+                Driver(path, read_journal(path, Submission, UNDER_WAY), 0, 0).run()
             except Crash:
                 continue
             break
-        return read_submission(path)
+        return read_journal(path, Submission, UNDER_WAY)
 
     return bring
 
@@ -204,29 +204,29 @@ def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkey
     def invoke(*more):
         return CliRunner().invoke(slurm_submit.submit_job, [*args, *more])
 
-    write_submission(path, Submission("token", ("job.sh",), (1, 2), 1, "7", code=3))
+    write_journal(path, Submission("token", ("job.sh",), (1, 2), 1, "7", code=3))
     done = invoke()
     assert done.exit_code == 3
     assert "job 7 has ended with code 3; --anew submits it again" in done.stderr
-    assert read_submission(path).job == "7"
+    assert read_journal(path, Submission, UNDER_WAY).job == "7"
     assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It goes on to submit.
     assert "sinfo: there is no such command" in str(invoke("subject-2").exception)  # Another job.
-    write_submission(path, Submission("token", ("job.sh",), (1, 2), 1, "7"))
+    write_journal(path, Submission("token", ("job.sh",), (1, 2), 1, "7"))
     assert "--anew: expected no job under way, got 7" in str(invoke("--anew").exception)
 
 
 def test_what_is_kept_is_read_as_anything_else(tmp_path):
     path = tmp_path / "state.json"
-    write_submission(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
-    assert read_submission(path).command == ("job.sh", "$x", "a\nb")
+    write_journal(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
+    assert read_journal(path, Submission, UNDER_WAY).command == ("job.sh", "$x", "a\nb")
     for change in (
         {"minutes": [2, 1]}, {"request": 2}, {"minutes": []}, {"job": 7}, {"job": "--user=root"}, {"job": "7 8"},
         {"job": "\u00b2"}, {"job": "-7"}, {"command": []}, {"token": "-x"}, {"code": 256}, {"minutes": [10**12]},
     ):  # fmt: skip
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
         with pytest.raises(InputError, match="expected a submission that is under way"):
-            read_submission(path)
-        write_submission(path, Submission("token", ("job.sh",), (1, 2)))
+            read_journal(path, Submission, UNDER_WAY)
+        write_journal(path, Submission("token", ("job.sh",), (1, 2)))
 
 
 RECORD = """#!/bin/sh
@@ -253,7 +253,7 @@ def test_no_name_and_no_file_makes_an_option_of_slurm(tmp_path, monkeypatch):
     (tmp_path / "calls").unlink()
     (tmp_path / "runs.csv").write_text("50\n100\n")
     state = Submission("ab", ("job.sh",), (10, 12, 20), 1, "7")
-    write_submission(tmp_path / "state.json", state)
+    write_journal(tmp_path / "state.json", state)
     text = (tmp_path / "state.json").read_text().replace('"7"', '"--user=root"')
     (tmp_path / "state.json").write_text(text)
     done = CliRunner().invoke(slurm_submit.submit_job, ["--law", "runs.csv", "--state", "state.json", "job.sh"])

@@ -123,7 +123,7 @@ def test_a_site_is_written_with_its_machine(files, tmp_path):
     out = tmp_path / "site.jsonl"
     done = run("workload", "from-slurm", *files, str(out))
     assert done.exit_code == 0, done.output
-    assert read(out).machine.resources == ("core", "node", "all")
+    assert read(out).machine.resources == ("core", "node", "partition/all")
     refused = run("workload", "from-slurm", *files, str(tmp_path / "site.swf"))
     assert refused.exit_code == 2
     assert "expected .jsonl or .jsonl.gz" in refused.stderr
@@ -214,7 +214,7 @@ def test_rivals_keep_the_rules_of_the_site(files, tmp_path, rival, option, text,
 def test_what_a_rival_does_not_have_is_named(files, tmp_path):
     (tmp_path / "slurm.conf").write_text(CONF + "PreemptType=preempt/qos\nPriorityWeightFairshare=5\n")
     done = run("what-if", *files, "--dispatchers", "easy", "--repeats", "0")
-    assert "easy has no preemption, fair share" in done.stderr
+    assert "easy: it has no preemption, fair share" in done.stderr
 
 
 def test_classes_tell_who_wins(tmp_path, files):

@@ -21,6 +21,33 @@ def starts(tmp_path, limits, jobs, every=1):
     return result.jobs["start"].where(result.jobs["status"] != "rejected", -1).tolist()
 
 
+FAST = {"user": "ann", "group": "a", "qos": "fast"}
+WIDE = f"{QUALITIES}|MaxTRESPA|GrpTRESRunMins|MaxWall|MaxTRES|MinTRES|Flags"
+
+
+@pytest.mark.parametrize(
+    ("limits", "jobs", "wanted"),
+    [
+        # Those of a quality of service hold for its jobs alone.
+        (f"{QUALITIES}\nfast|1|||", [(0, 1, FAST), (0, 1, FAST), (0, 1, ANN)], [0, 60, 0]),
+        (f"{QUALITIES}\nfast||cpu=3,mem=1G||", [(0, 2, FAST), (0, 2, FAST)], [0, 60]),
+        # An account's users count together.
+        (f"{WIDE}\nnormal|||||cpu=2|||||", [(0, 1, ANN), (0, 1, {**BEN, "group": "a"}), (0, 1, ANN)], [0, 0, 60]),
+        # Jobs of a minute: three CPU-minutes at a time.
+        (f"{WIDE}\nnormal||||||cpu=3||||", [(0, 2, ANN), (0, 2, ANN), (0, 1, ANN)], [0, 60, 0]),
+        # What alone is beyond a limit of each job is refused, and the rest is not.
+        (f"{WIDE}\nfast|||||||00:00:30|||", [(0, 1, FAST), (0, 1, ANN)], [-1, 0]),
+        (f"{WIDE}\nfast||||||||cpu=2||", [(0, 3, FAST), (0, 2, FAST)], [-1, 0]),
+        (f"{WIDE}\nfast|||||||||cpu=2|", [(0, 1, FAST), (0, 2, FAST)], [-1, 0]),
+        # The default quality of service of an association.
+        (f"Account|User|Def QOS\na|ann|fast\n\n{QUALITIES}\nfast|1|||", [(0, 1, ANN), (0, 1, ANN)], [0, 60]),
+    ],
+)
+def test_every_column_limits_the_jobs_that_it_is_about(tmp_path, limits, jobs, wanted):
+    found = starts(tmp_path, limits, jobs)
+    assert [start if start < 60 else 60 for start in found] == wanted
+
+
 @pytest.mark.parametrize(
     "limits",
     [

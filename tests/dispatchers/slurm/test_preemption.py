@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import NEVER_STOPPED, Cluster, Preemption, RunningJob, WaitingJobs, job_table, main_pass
+from hpcdispatch.models.slurm import Cluster, Preemption, RunningJob, WaitingJobs, job_table, main_pass
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, MachineState, RunningSince, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
@@ -59,7 +59,7 @@ def test_what_was_stopped_starts_anew_two_minutes_later(run):
 def test_what_is_cancelled_does_not_come_back(run, mode, more):
     result = run((0, 100, 4, "low"), (10, 50, 4, "high"), mode=mode, more=more)
     assert result.jobs["status"].tolist() == ["rejected", "completed"]
-    assert result.jobs["reason"].tolist()[0] == "a job of a higher tier stopped it"
+    assert result.jobs["reason"].tolist()[0] == "a job that comes before it stopped it"
     assert ("1", 11, 61, "completed") in stays(result)
 
 
@@ -98,6 +98,38 @@ def test_a_job_that_ran_at_the_beginning_gives_way(run):
     assert ("0", 1, 10, "killed") in stays(run((0, 100, 4, "low"), (10, 50, 4, "high"), state=state))
 
 
+QOS = """Name|Priority|Preempt|PreemptMode
+low|0||cluster
+mid|5|low|{}
+high|9|mid|cluster
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "mode", "killed"),
+    [
+        ("low", "mid", "cluster", True),
+        ("mid", "high", "requeue", True),
+        ("mid", "high", "off", False),
+        ("low", "high", "cluster", False),  # It is not named, though its priority is lower.
+        ("mid", "low", "cluster", False),
+        ("", "high", "cluster", False),
+    ],
+)
+def test_jobs_give_way_to_the_qualities_of_service_that_name_theirs(tmp_path, first, second, mode, killed):
+    (tmp_path / "slurm.conf").write_text(CONF.format("REQUEUE").replace("partition_prio", "qos"))
+    (tmp_path / "qos.txt").write_text(QOS.format(mode))
+    made = [
+        Job(str(place), at, 50, 600, 4, {"core": 4, "partition/low": 1}, queue="low", qos=qos)
+        for place, (at, qos) in enumerate([(0, first), (10, second)])
+    ]
+    workload = Workload(tuple(made), read_slurm_conf(tmp_path / "slurm.conf").machine())
+    slurm = Slurm(config=str(tmp_path / "slurm.conf"), limits=str(tmp_path / "qos.txt"))
+    found = stays(simulate(workload, slurm))
+    assert (("0", 0, 10, "killed") in found) is killed
+    assert ("1", 11 if killed else 50, 61 if killed else 100, "completed") in found
+
+
 def stopped(held, nodes, wanted, of=6):
     """Return which of the running jobs (tiers, nodes of each) are stopped for one of so many nodes."""
     width = np.array([len(each) for each in nodes])
@@ -105,7 +137,8 @@ def stopped(held, nodes, wanted, of=6):
     tried = WaitingJobs(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
     rows = [RunningJob(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
     order = np.lexsort((width, held))
-    preemption = Preemption(np.array([5]), np.array(held), order, np.full(len(held), -1))
+    gives_way = np.tri(6, 6, -1, dtype=bool)  # Those of lower classes do.
+    preemption = Preemption(np.array([5]), np.array(held), gives_way, order, np.full(len(held), -1))
     cluster = Cluster(np.zeros((of, 1), int), np.ones((1, of), bool), 0, np.ones(of, int))
     assert main_pass(tried, cluster, stopping=(job_table(rows, tried, of), preemption)) == []
     return np.flatnonzero(preemption.by == 0).tolist()
@@ -122,4 +155,4 @@ def test_those_that_give_most_are_taken_first_the_second_time():
 
 
 def test_jobs_that_are_not_enough_are_not_stopped():
-    assert stopped([1, NEVER_STOPPED], [[0, 1], [2, 3, 4, 5]], 3) == []
+    assert stopped([1, 5], [[0, 1], [2, 3, 4, 5]], 3) == []

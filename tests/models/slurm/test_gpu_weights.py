@@ -127,6 +127,7 @@ def test_jobs_whose_limits_end_together_are_taken_in_the_order_of_their_submissi
     # off with it.
     jobs = asked((1, 4, 0, 60), (1, 4, 0, 60), (1, 4, 0, 60))
     cluster = nodes_of([(4, 9, 0), (4, 9, 0), (0, 9, 0)])._replace(members=np.array([[1, 1, 1], [0, 1, 1]], bool))
+    cluster.total[2] = cluster.total[0]
     running = [(NOW + 600, 2, 4, 0)]
     jobs.partition[2] = 1
     copy = cluster._replace(free=cluster.free.copy())

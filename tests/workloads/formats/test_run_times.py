@@ -5,6 +5,7 @@ import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.workloads import read_run_times
+from hpcdispatch.workloads.formats.run_times import read_run_history
 
 
 @pytest.fixture
@@ -27,7 +28,10 @@ def file(tmp_path):
         ("1:30:00\n10:00\n", None, [5400, 600]),
         ("id,hours\n1,60\n2,120\n", "hours", [60, 120]),
         ("id\ttime taken\n1\t60\n2\t120\n", "time taken", [60, 120]),
-        ("JobID|Elapsed|State\n1|00:00:05|COMPLETED\n2|2-00|FAILED\n", "Elapsed", [5, 172800]),
+        ("JobID|Elapsed|State\n1|00:00:05|COMPLETED\n2|2-00|FAILED\n", "Elapsed", [5]),
+        ("JobID|Elapsed|State\n1|00:00:05|COMPLETED\n2|2-00|TIMEOUT\n", None, [5, 172800]),
+        ("2h\n10h\n1h30m\n", None, [7200, 36000, 5400]),
+        ("job;hours\na;1.5\nb;2,5\n", "hours", [1.5, 2.5]),
         ("a; b\n1; 2\n", "b", [2]),
         ('name,s\n"one, two",3\n', "s", [3]),
     ],
@@ -83,3 +87,42 @@ def test_names_a_unit_that_is_none(file):
 def test_names_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none\.csv: no such file"):
         read_run_times(tmp_path / "none.csv")
+
+
+STATES = """Elapsed|State|JobID
+00:10:00|COMPLETED|1
+00:30:28|TIMEOUT|2
+00:00:03|FAILED|3
+00:00:00|CANCELLED by 1000|4
+bad|NODE_FAIL|5
+00:20:00|COMPLETED|6
+00:01:00||7
+"""
+
+
+def test_states_say_what_a_run_tells(file):
+    history = read_run_history(file(STATES))
+    assert history.times.tolist() == [600, 1828, 1200]
+    assert history.censored.tolist() == [False, True, False]
+    assert history.left_out == {"FAILED": 1, "CANCELLED": 1, "NODE_FAIL": 1, "NO STATE": 1}
+    assert history.at_limit == 0
+
+
+def test_runs_of_which_none_ended_are_refused(file):
+    with pytest.raises(InputError, match=r"expected a run that is COMPLETED, got '2 TIMEOUT, 1 FAILED'"):
+        read_run_history(file("Elapsed|State\n10|TIMEOUT\n1|FAILED\n10|TIMEOUT\n"))
+
+
+@pytest.mark.parametrize(
+    ("times", "count"),
+    [
+        ("100 1800 1828 1801", 3),
+        ("100 1800 1870", 0),  # The longest one ended more than a minute after a limit.
+        ("100 1801", 0),
+        ("1801 1802", 0),
+        ("1800 1830 1790 1770", 0),  # As many ended in the minute before.
+        ("100 7205 7230 7000", 2),
+    ],
+)
+def test_runs_at_a_limit_are_counted(file, times, count):
+    assert read_run_history(file(times.replace(" ", "\n"))).at_limit == count

@@ -8,29 +8,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .....base import InputError
 from .....base.checks import shown
 from .....workloads import Job, Machine
 from .....workloads.formats.slots import GPU, MEMORY
 from .....workloads.slurm_conf import APART, BY_CORE, expand_names
+from .....workloads.slurm_limits import SlurmLimits, SlurmQos, read_slurm_limits
 from .....workloads.slurm_workload import slurm_workload, started_at
 from .recorded_text import recorded_lines, recorded_table, recorded_time
 
 _TIMES = 24
+#: What a node has of the resource that exclusive jobs take whole.
+_SHARES = 1 << 20
 #: What the controller logs when its periods of priorities begin, which may be seconds after its first line.
 _PERIODS = "priority/multifactor: _read_last_decay_ran"
 #: What is read of a job.
 _COLUMNS = ("Partition", "Account", "User", "Submit", "Start", "End")
+_JOB = r"JobId=(?P<job>\d+(?:_(?:\d+|\*))?)(?:\(\d+\))?"
 _KINDS = {
-    "submitted": re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+) InitPrio=(?P<priority>\d+)"),
+    "submitted": re.compile(rf"_slurm_rpc_submit_batch_job: {_JOB} InitPrio=(?P<priority>\d+)"),
     "cycle": re.compile(r"sched/backfill: _attempt_backfill: beginning"),
-    "tested": re.compile(r"sched/backfill: .*: test for JobId=(?P<job>\d+) Prio=(?P<priority>\d+)"),
-    "planned": re.compile(r"sched/backfill: .*JobId=(?P<job>\d+) to start at (?P<start>\S+), .* nodes (?P<nodes>\S+)"),
-    "backfilled": re.compile(r"sched/backfill: .*: Started JobId=(?P<job>\d+) in \S+ on (?P<nodes>\S+)"),
-    "allocated": re.compile(r"sched: Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+)"),
+    "tested": re.compile(rf"sched/backfill: .*: test for {_JOB} Prio=(?P<priority>\d+)"),
+    "planned": re.compile(rf"sched/backfill: .*{_JOB} to start at (?P<start>\S+), .* nodes (?P<nodes>\S+)"),
+    "backfilled": re.compile(rf"sched/backfill: .*: Started {_JOB} in \S+ on (?P<nodes>\S+)"),
+    "limited": re.compile(rf"sched/backfill: .*: adding reservation for {_JOB} blocked by acct_policy"),
+    "skipped": re.compile(rf"sched/backfill: .*: have already checked .*; skipping {_JOB}"),
+    "allocated": re.compile(rf"sched: Allocate {_JOB} NodeList=(?P<nodes>\S+)"),
     "ended": re.compile(r"sched/backfill: _attempt_backfill: (?:completed testing|no jobs to backfill)"),
-    "evaluated": re.compile(r"select/cons_tres: _job_test: SELECT_TYPE: evaluating JobId=(?P<job>\d+) "),
-    "completed": re.compile(r"_job_complete: JobId=(?P<job>\d+) done"),
+    "evaluated": re.compile(rf"select/cons_tres: _job_test: SELECT_TYPE: evaluating {_JOB} "),
+    "completed": re.compile(rf"_job_complete: {_JOB} done"),
 }  # fmt: skip
 
 
@@ -42,11 +50,12 @@ class Event(NamedTuple):
     time
         Seconds since 1970.
     kind
-        ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``allocated`` (by the
-        main scheduler), ``completed``; ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
+        ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``limited`` (nodes are
+        reserved, and a limit lets it not start), ``skipped`` (too many of its user were looked at), ``allocated`` (by
+        the main scheduler), ``completed``; ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
         ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
     job
-        Its id.
+        Its id; ``45_*`` for the next task of an array.
     priority
         Of what was submitted or tested.
     start
@@ -78,6 +87,10 @@ class RecordedJob:
     demand, per_cpu, by_node
         Amounts that a slot asks for, what of them was asked for by CPU, and what a job of tasks asks for by node, of
         all that the site's machine has; empty: the cores alone.
+    qos
+        The factor of its quality of service, from 0 to 1.
+    constraint
+        Of the features of its nodes.
     """
 
     partition: str
@@ -93,6 +106,8 @@ class RecordedJob:
     demand: tuple[int, ...] = ()
     per_cpu: tuple[int, ...] = ()
     by_node: tuple[int, ...] = ()
+    qos: float = 0.0
+    constraint: str = ""
 
 
 def read_log(path: Path) -> Iterator[Event]:
@@ -132,8 +147,8 @@ def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, Recor
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
 
 
-def site_jobs(accounting: Path, config: Path) -> dict[str, RecordedJob]:
-    """Return the jobs by id as those of a site with memory and GPUs.
+def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, RecordedJob]:
+    """Return the jobs by id as those of a site with memory, GPUs and features.
 
     Parameters
     ----------
@@ -141,26 +156,39 @@ def site_jobs(accounting: Path, config: Path) -> dict[str, RecordedJob]:
         As :func:`~hpcdispatch.workloads.slurm_workload.slurm_workload` has it.
     config
         The configuration.
+    limits
+        What ``sacctmgr`` prints of qualities of service.
     """
     workload = slurm_workload(accounting, config)
     assert workload.records is not None
-    zero, machine = started_at(workload), workload.machine
+    zero, machine = started_at(workload), with_shares(workload.machine)
     starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
     names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
+    constraints = dict(zip(workload.columns.texts(), workload.records["constraint"], strict=True))
     asked = [workload.records[name].astype(int).tolist() for name in names]
     found = {}
+    said = read_slurm_limits(limits) if limits else SlurmLimits()
+    highest = max((qos.priority for qos in said.qualities.values()), default=0) or 1
     for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
-        found[job.id] = _site_job(job, machine, zero + job.submit, int(start))
+        quality = said.qualities.get(said.quality_of(job.qos, job.group, job.user), SlurmQos())
+        made = _site_job(job, machine, zero + job.submit, int(start))
+        found[job.id] = replace(made, qos=quality.priority / highest, constraint=constraints[job.id])
         if not nodes and found[job.id].apart and cores > each:
             found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
     return found
+
+
+def with_shares(machine: Machine) -> Machine:
+    """Return a machine with one more resource, of which exclusive jobs take all that a node has, others one a slot."""
+    capacity = np.append(machine.capacity, np.full((machine.nodes, 1), _SHARES), axis=1)
+    return replace(machine, resources=(*machine.resources, "shares"), capacity=capacity)
 
 
 def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJob:
     cores, memory = job.per_node["core"], job.per_node.get(MEMORY, 0)
     return RecordedJob(
         job.queue, job.group, job.user, job.nodes, cores, job.nodes == 1 or APART in job.per_node, job.walltime, submit,
-        start, start + job.runtime, tuple(job.per_node.get(name, 0) for name in machine.resources),
+        start, start + job.runtime, machine.demand({**job.per_node, "shares": _SHARES if job.exclusive else 1}),
         tuple(memory // cores if name == MEMORY and BY_CORE in job.per_node else 0 for name in machine.resources),
         (0,) * len(machine.resources),
     )  # fmt: skip

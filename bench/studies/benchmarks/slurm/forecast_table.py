@@ -148,16 +148,25 @@ def forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
 
 
 def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
-    """Return the same of a replay that ``live replay --keep`` has kept."""
-    config = folder / "site.txt"
-    return _of_site(
-        slurm_workload(folder / "jobs.sacct", config), config, shares, read_moments(folder / MOMENTS, every), draws
-    )
+    """Return the same of a replay that ``live replay --keep`` has kept, with its limits and reservations."""
+    config, moments = folder / "site.txt", folder / MOMENTS
+    files = {name: folder / f"{name}.txt" for name in ("limits", "qos", "reservations")}
+    there = {name: str(path) for name, path in files.items() if path.exists()}
+    limits = ";".join(there[name] for name in ("limits", "qos") if name in there)
+    workload = slurm_workload(folder / "jobs.sacct", config)
+    packed = moments.with_suffix(".txt.gz")
+    found = read_moments(packed if packed.exists() else moments, every)
+    return _of_site(workload, config, shares, found, draws, limits=limits, reservations=there.get("reservations", ""))
 
 
-def _of_site(workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int) -> Table:
+def _of_site(
+    workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int, **files: str
+) -> Table:  # fmt: skip
     epoch, known = started_at(workload), set(workload.columns.texts())
-    strange = sorted({job for moment in moments for job in moment.expected} - known)
-    if strange:
-        raise InputError(f"{config.parent}: job {strange[0]}: expected a job of the accounting, got one that waited")
-    return forecasts_table(workload, Slurm(config=str(config), shares=shares, epoch=epoch), moments, epoch, draws)
+    # Jobs that never started, and those of which the reader knows nothing, have no start to compare with.
+    kept = [moment._replace(expected={id_: start for id_, start in moment.expected.items() if id_ in known})
+            for moment in moments]  # fmt: skip
+    if not any(moment.expected for moment in kept):
+        raise InputError(f"{config.parent}: expected jobs of the accounting among those that waited, got none")
+    slurm = Slurm(config=str(config), shares=shares, epoch=epoch, **files)
+    return forecasts_table(workload, slurm, kept, epoch, draws)

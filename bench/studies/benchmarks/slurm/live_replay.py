@@ -198,7 +198,7 @@ def keep_record(folder: Path, begun: int) -> None:
 def compared(folder: Path, share: str) -> list[WhatIf]:
     """Return how the jobs of a record fared, and would have under ``slurm`` and others, from the empty machine on."""
     limits, reserved = folder / "limits.txt", folder / _RESERVED
-    texts = Texts(folder / "site.txt", limits if limits.exists() else None, reserved if reserved.exists() else None)
+    texts = Texts(folder / "site.txt", str(limits) if limits.exists() else "", reserved if reserved.exists() else None)
     record = SiteRecord.read(texts, share, partial(slurm_workload, folder / "jobs.sacct"), 0)
     return what_if([record.baseline(), record.rival("easy"), record.rival("fcfs")], NEAR)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .....base import BoolArray, InputError, IntArray
-from .....dispatchers.slurm import AccountUsage
+from .....dispatchers.slurm import AccountUsage, charges_ended
 from .....models.slurm import (
     BackfillRules,
     Cluster,
@@ -22,16 +23,18 @@ from .....models.slurm import (
     job_size,
     job_table,
     main_pass,
+    no_limits,
     note_submitted,
     priorities,
     weights_below,
 )
 from .....workloads.formats.slots import GPU, MEMORY
-from .....workloads.slurm_conf import SlurmSite
-from .controller_log import Event, RecordedJob
+from .....workloads.slurm_conf import GPU_TYPE, SlurmSite
+from .....workloads.slurm_workload import met_by_some
+from .controller_log import Event, RecordedJob, with_shares
 
 #: What happens in a cycle.
-_OF_CYCLES = ("tested", "planned", "backfilled", "evaluated")
+_OF_CYCLES = ("tested", "planned", "backfilled", "evaluated", "limited", "skipped")
 #: How far a planned start may be off (seconds), and a priority (points).
 NEAR, POINTS = 2, 5
 
@@ -46,6 +49,7 @@ class _Cycle:
     order: list[str] = field(default_factory=list)
     planned: dict[str, Event] = field(default_factory=dict)
     started: dict[str, Event] = field(default_factory=dict)
+    limited: set[str] = field(default_factory=set)
 
 
 class RecordedDecisions:
@@ -78,9 +82,18 @@ class RecordedDecisions:
         self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
         for row, each in enumerate(site.partitions):
             self._members[row, list(each.nodes)] = True
-        names = site.machine().resources if any(job.demand for job in jobs.values()) else ("core",)
-        self._total = site.machine().capacity[:, : len(names)].copy()
+        machine = with_shares(site.machine(met_by_some(site, [job.constraint for job in jobs.values()])))
+        names = machine.resources if any(job.demand for job in jobs.values()) else ("core",)
+        self._total = machine.capacity[:, : len(names)].copy()
+        first = sorted(jobs, key=lambda id_: (*map(int, re.findall(r"\d+", id_)), -1))
+        self._place = {id_: place for place, id_ in enumerate(first)}
+        self._tasks: dict[str, list[str]] = {}
+        for id_ in first:
+            if "_" in id_:
+                self._tasks.setdefault(id_.partition("_")[0], []).append(id_)
+        self._ran = set[str]()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
+        self._types = sum(name.startswith(GPU_TYPE) for name in names)
         self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
         self._weights = self._base.copy() if weights is None else weights_below(weights)
         self._running: dict[str, tuple[IntArray, IntArray]] = {}
@@ -97,12 +110,24 @@ class RecordedDecisions:
         """
         for event in events:
             try:
-                self._happen(event)
+                self._happen(event._replace(job=self._named(event)))
             except KeyError as error:
                 where = f"log: {event.kind} at {event.time:.3f}: job {event.job or '-'}"
                 wanted = "a job of the accounting on nodes and in a partition of the configuration"
                 raise InputError(f"{where}: expected {wanted}, got {error}") from None
         self._decide()
+
+    def _named(self, event: Event) -> str:
+        """Return which job an event is about: of an array that waits as a whole the next of its tasks."""
+        array = event.job.partition("_")[0]
+        if event.job in self._jobs or array not in self._tasks:
+            return event.job
+        order = self._cycle.order if self._cycle is not None else []
+        left = [id_ for id_ in self._tasks[array] if id_ not in self._ran]
+        tested = [id_ for id_ in left if id_ in order]
+        if event.kind == "tested" and len(tested) < len(left):
+            return left[len(tested)]
+        return (tested or left or self._tasks[array])[-1 if tested else 0]
 
     def _happen(self, event: Event) -> None:
         if event.kind not in _OF_CYCLES or (event.kind == "evaluated" and self._cycle is None):
@@ -112,7 +137,8 @@ class RecordedDecisions:
         elif event.kind == "evaluated" and self._cycle is None:
             self._evaluate(event.job)
         elif event.kind == "cycle":
-            self._cycle = _Cycle(int(event.time), self._free.copy(), sorted(self._running, key=int))
+            running = sorted(self._running, key=self._place.__getitem__)
+            self._cycle = _Cycle(int(event.time), self._free.copy(), running)
         elif event.kind == "completed":
             nodes, slots = self._running.pop(event.job)
             self._free[nodes] += self._held(event.job, slots)
@@ -120,6 +146,9 @@ class RecordedDecisions:
             self._begin(event)
         if self._cycle is not None:
             # Without the debug level, jobs are named when they are planned or started, in the same order.
+            if event.kind == "skipped" and event.job in self._cycle.order:
+                self._cycle.order.remove(event.job)
+            self._cycle.limited |= {event.job} if event.kind == "limited" else set()
             looked_at = event.kind in ("tested", "planned", "backfilled") and event.job not in self._cycle.order
             self._cycle.order += [event.job] if looked_at else []
             self._cycle.planned |= {event.job: event} if event.kind == "planned" else {}
@@ -137,6 +166,7 @@ class RecordedDecisions:
             slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
             self._free[nodes] -= self._held(event.job, slots)
         self._running[event.job] = nodes, slots
+        self._ran.add(event.job)
 
     def _evaluate(self, job: str) -> None:
         """Let the main scheduler test a job, of which only what that does to weights is left."""
@@ -144,7 +174,7 @@ class RecordedDecisions:
 
     def _row(self, job: str) -> RunningJob:
         found = self._jobs[job]
-        end, place = found.start + found.limit, int(job)
+        end, place = found.start + found.limit, self._place[job]
         return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
@@ -153,7 +183,7 @@ class RecordedDecisions:
         return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
 
     def _cluster(self, free: IntArray, members: BoolArray) -> Cluster:
-        return Cluster(free, members, 0, self._weights, self._total, self._gpu, self._memory)
+        return Cluster(free, members, 0, self._weights, self._total, self._gpu, self._memory, self._types)
 
     def _decide(self) -> None:
         """Decide the last cycle once more, and compare."""
@@ -163,7 +193,10 @@ class RecordedDecisions:
         rows = [self._row(job) for job in cycle.running]
         tried = self._tried(cycle.order)
         table = job_table(rows, tried, len(cycle.free))
-        backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules)
+        limits = no_limits(len(cycle.order))
+        limited = np.array([[0 if job in cycle.limited else -1] for job in cycle.order])
+        limits = limits._replace(of=limited, room=np.array([[1, 0]]), takes=np.ones((len(limited), 2), np.int64))
+        backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules, limits)
         for row, job in enumerate(cycle.order, len(rows)):
             self._compare(cycle, job, row, table)
 
@@ -189,7 +222,7 @@ class RecordedDecisions:
             np.array([job.limit for job in jobs]),
             np.array([job.per_cpu or (0,) for job in jobs]),
             np.array([job.by_node or (0,) for job in jobs]),
-            np.array(list(map(int, ids))),
+            np.array([self._place[job] for job in ids]),
         )
 
 
@@ -222,21 +255,27 @@ def compared_priorities(
     for job in jobs.values():
         usage.user(job.account, job.user)
     due = began + tick
+    ended: list[tuple[str, int]] = []
     counts: Counter[str] = Counter()
     for event in events:
+        same = known.tasks_of(event.job)
         while event.time >= due:
-            usage.tick(int(due), [known.charged(job) for job in sorted(running)])
+            gone = [(known.charged(name), when) for name, when in ended] if charges_ended(site) else []
+            usage.tick(int(due), [known.charged(name) for name in sorted(running)], gone)
+            ended.clear()
             known.set(usage, int(due))
             due += tick
         if event.kind == "submitted":
-            known.add(event.job, usage, int(event.time))
+            for name in same:
+                known.add(name, usage, int(event.time))
         elif event.kind in ("allocated", "backfilled"):
             running.add(event.job)
             known.waiting.discard(event.job)
         elif event.kind == "completed":
             running.discard(event.job)
+            ended.append((event.job, int(event.time)))
         if event.kind in ("submitted", "tested"):
-            off = abs(known.now[event.job] - event.priority)
+            off = abs(known.now[same[0]] - event.priority)
             counts.update({"seen": 1, "near": int(off <= POINTS), "equal": int(not off)})
     return counts
 
@@ -249,8 +288,15 @@ class _Priorities:
         self._factor = {each.name: each.factor / most for each in site.partitions}
         self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
         self._jobs, self._weights, self._small = jobs, weights, small
+        self._tasks: dict[str, list[str]] = {}
+        for id_ in jobs:
+            self._tasks.setdefault(id_.partition("_")[0], []).append(id_)
         self.waiting: set[str] = set()
         self.now: dict[str, int] = {}
+
+    def tasks_of(self, name: str) -> list[str]:
+        """Return the job that a log names, or the tasks of the array that it names."""
+        return [name] if name in self._jobs else self._tasks.get(name.partition("_")[0], [name])
 
     def add(self, job: str, usage: AccountUsage, now: int) -> None:
         self.waiting.add(job)
@@ -273,5 +319,6 @@ class _Priorities:
             usage.user(job.account, job.user).factor,
             size,
             self._factor[job.partition],
+            job.qos,
         )
         self.now[name] = int(priorities(self._weights, Factors(*np.array(factors, dtype=np.float64)[:, None]))[0])

@@ -7,7 +7,13 @@ from pathlib import Path
 import numpy as np
 from real_slurm.daemons import HERE, configuration, filled_in
 
-from hpcdispatch.bench.studies.benchmarks.slurm.controller_log import began_at, read_jobs, read_log, site_jobs
+from hpcdispatch.bench.studies.benchmarks.slurm.controller_log import (
+    began_at,
+    read_jobs,
+    read_log,
+    site_jobs,
+    with_shares,
+)
 from hpcdispatch.bench.studies.benchmarks.slurm.recorded_decisions import RecordedDecisions, compared_priorities
 from hpcdispatch.dispatchers.slurm import SlurmOptions, configured
 
@@ -88,7 +94,7 @@ def test_decisions_about_memory_are_made_alike(tmp_path):
     jobs = jobs_of("memory", tmp_path)
     counts = decided("memory", site, options, jobs)
     assert_alike(counts)
-    blind = decided("memory", site, options, without(["mem"], site.machine().resources, jobs))
+    blind = decided("memory", site, options, without(["mem"], with_shares(site.machine()).resources, jobs))
     assert blind["near"] < 0.5 * counts["planned"]
     assert blind["started here"] < 0.7 * counts["started"]
 
@@ -100,7 +106,7 @@ def test_decisions_about_gpus_are_made_alike(tmp_path):
     assert (counts["planned"], counts["started"]) == (943, 58)
     assert_alike(counts)
     assert counts["started here"] >= 0.99 * counts["started"]
-    blind = decided("gpus", site, options, without(["gpu"], site.machine().resources, jobs))
+    blind = decided("gpus", site, options, without(["gpu"], with_shares(site.machine()).resources, jobs))
     assert blind["near"] < 0.7 * counts["planned"]
     assert blind["start nodes"] < 0.8 * counts["started"]
 
@@ -115,10 +121,10 @@ def test_decisions_hang_on_the_jobs_with_gpus_that_were_tested_before(tmp_path):
 
 def test_tasks_that_ask_for_memory_or_gpus_by_node_are_no_nodes(tmp_path):
     _, site = settings(tmp_path, "gpus", 8)
-    jobs, names = jobs_of("gpus", tmp_path), site.machine().resources
+    jobs, names = jobs_of("gpus", tmp_path), with_shares(site.machine()).resources
     tasks = jobs["29"]  # --ntasks=8 --gres=gpu:1, which had three nodes
     assert (tasks.slots, tasks.cores, tasks.apart) == (8, 1, False)
     assert dict(zip(names, tasks.by_node, strict=True))["gpu"] == 1
     assert dict(zip(names, tasks.demand, strict=True)) == {
-        "core": 1, "mem": 500 * 1024, "mem_per_cpu": 1, "gpu": 0, "node": 0, "all": 1
+        "core": 1, "mem": 500 * 1024, "mem_per_cpu": 1, "gpu": 0, "node": 0, "partition/all": 1, "shares": 1
     }  # fmt: skip

@@ -1,0 +1,243 @@
+"""Why a job waits: what holds it in a model of its scheduler, and what would start it sooner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..base import IntArray
+from ..base.arrays import count_slots
+from ..dispatchers import Dispatcher
+from ..simulation import simulate
+from ..workloads import Job, MachineState, Reservation, Workload
+from ..workloads.slurm_conf import APART, BY_CORE, FEATURE, PARTITION
+from .site_rules import SiteLimit
+
+#: What holds a job.
+Kind = Literal["nothing", "dependency", "begin time", "limit", "size", "reservation", "priority", "resource"]
+
+
+class Sooner(NamedTuple):
+    """A change of a job, and how many seconds it would wait then; nan: for ever."""
+
+    change: str
+    wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingReason:
+    """Why a job waits.
+
+    Attributes
+    ----------
+    job
+        Which one.
+    kind
+        What holds it first.
+    detail
+        That in words.
+    wait
+        Seconds until it starts in the model, in which jobs run until their walltimes and none comes; nan: never.
+    ahead
+        Waiting jobs of higher priority that start before it, in order.
+    sooner
+        Changes that were tried and start it sooner, the shortest wait first.
+    """
+
+    job: str
+    kind: Kind
+    detail: str
+    wait: float
+    ahead: tuple[str, ...]
+    sooner: tuple[Sooner, ...]
+
+
+class _Plan(NamedTuple):
+    """When jobs start, nan: never, and on which nodes, by id."""
+
+    starts: Mapping[str, float]
+    placements: Mapping[str, Sequence[int]]
+
+
+class Question(NamedTuple):
+    """The moment of which it is asked.
+
+    Attributes
+    ----------
+    workload, state
+        Jobs that run or wait, and what runs.
+    slurm
+        The scheduler, made anew: with the site's reservations or without, and with its limits or without.
+    limits, reservations
+        Of the site, as limits and reservations of the machine.
+    beyond
+        What limits a job is beyond all alone.
+    node_names
+        Of the machine's nodes.
+    """
+
+    workload: Workload
+    state: MachineState
+    slurm: Callable[[bool, bool], Dispatcher]
+    limits: Sequence[SiteLimit]
+    reservations: Sequence[Reservation]
+    beyond: Callable[[Job], set[str]]
+    node_names: Sequence[str]
+
+
+def why_waiting(question: Question, id_: str) -> WaitingReason:
+    """Return why a job waits: the model is run forward as it is, and with one thing changed at a time."""
+    job = next(job for job in question.workload.jobs if job.id == id_)
+    plan, at = _starts(question, {}), question.state.at
+    wait = plan.starts[id_] - at
+    ahead = _ahead(question, job, plan.starts)
+    tried = {name: _starts(question, **change).starts[id_] - at for name, change in _changes(question, job)}
+    sooner = tuple(Sooner(name, each) for name, each in tried.items() if each < wait or (np.isnan(wait) and each >= 0))
+    kind, detail = _first_reason(question, job, wait, ahead, tried, _free(question, plan))
+    return WaitingReason(id_, kind, detail, wait, ahead, tuple(sorted(sooner, key=lambda each: each.wait)))
+
+
+def _starts(
+    question: Question, changed: Mapping[str, Job], *, first: str = "", reservations: bool = True, limits: bool = True
+) -> _Plan:
+    """Return when and where jobs start; of some as they are changed, and with one before all others."""
+    state = question.state
+    began = {since.id: since.start for since in state.running}
+    jobs = []
+    for job in question.workload.jobs:
+        job = changed.get(job.id, job)  # noqa: PLW2901
+        walltime = max(job.walltime, state.at - began.get(job.id, state.at) + 1)
+        jobs.append(replace(job, runtime=walltime, walltime=walltime, soft_walltime=None))
+    if first:
+        memory = {name: dict(each) for name, each in state.memory.items()}
+        own = memory.setdefault("Slurm", {}).setdefault("priorities", {})
+        memory["Slurm"]["priorities"] = {**own, first: 1 + max([*own.values(), 0])}
+        state = replace(state, memory=memory)
+    workload = replace(question.workload, jobs=tuple(jobs))
+    found = simulate(workload, question.slurm(reservations, limits), state=state).jobs
+    starts = {id_: float(at) if at >= 0 else np.nan for id_, at in zip(found["id"], found["start"], strict=True)}
+    return _Plan(starts, dict(zip(found["id"], found["placement"], strict=True)))
+
+
+def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is tried: names, and options of :func:`_starts`."""
+    found: list[tuple[str, dict[str, Any]]] = [("the highest priority", {"changed": {}, "first": job.id})]
+    for part in (2, 4, 10):
+        if job.walltime // part >= 60:
+            shorter = replace(job, walltime=job.walltime // part, runtime=0)
+            found.append((f"1/{part} of its walltime", {"changed": {job.id: shorter}}))
+    if job.nodes > 1:
+        half = replace(job, nodes=job.nodes // 2)
+        found.append(("half its size", {"changed": {job.id: half}}))
+    if question.reservations:
+        found.append(("no reservations", {"changed": {}, "reservations": False}))
+    if question.limits:
+        found.append(("no limits", {"changed": {}, "limits": False}))
+    if job.depends:
+        found.append(("no dependency", {"changed": {job.id: replace(job, depends=())}}))
+    if job.begin > question.state.at:
+        found.append(("no begin time", {"changed": {job.id: replace(job, begin=0)}}))
+    return found
+
+
+def _ahead(question: Question, job: Job, starts: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the waiting jobs of higher priority that start before a job does, or at the same time."""
+    running = {since.id for since in question.state.running}
+    known = question.state.memory.get("Slurm", {}).get("priorities", {})
+    own = known.get(job.id, 0)
+    wait = starts[job.id] if not np.isnan(starts[job.id]) else np.inf
+    before = [
+        each for each in question.workload.jobs
+        if each.id not in running and each.id != job.id and known.get(each.id, 0) > own and starts[each.id] <= wait
+    ]  # fmt: skip
+    return tuple(each.id for each in sorted(before, key=lambda each: -known.get(each.id, 0)))
+
+
+def _first_reason(
+    question: Question, job: Job, wait: float, ahead: Sequence[str], tried: Mapping[str, float], free: IntArray
+) -> tuple[Kind, str]:
+    """Return what holds a job: what it waits for by itself, limits, reservations, jobs ahead, then resources."""
+    state, machine = question.state, question.workload.machine
+    if job.depends:
+        return "dependency", f"it waits for job {', '.join(str(each[0]) or 'another' for each in job.depends)}"
+    if job.begin > state.at:
+        return "begin time", f"it may start in {job.begin - state.at} s at the earliest"
+    if over := question.beyond(job):
+        return "limit", f"it is beyond the limit of {', '.join(sorted(over))} all alone, and waits for ever"
+    if machine.slots(job.per_node) < job.nodes:
+        return "size", "the nodes that it may use do not have so much, were they empty"
+    if reached := _reached(question, job):
+        return "limit", reached
+    if np.isfinite(wait) and wait <= 0:
+        return "nothing", "it starts with the next cycle of the scheduler"
+    if question.reservations and tried["no reservations"] < wait:
+        return "reservation", _reserved(question, job)
+    if tried.get("no limits", np.inf) < tried["the highest priority"]:
+        return "limit", "jobs before it take what is left of a limit that it counts in"
+    fits = int(count_slots(free, machine.demand(job.per_node)).sum()) >= job.nodes
+    if ahead and (fits or tried["the highest priority"] < wait):
+        return "priority", f"{len(ahead)} jobs of higher priority start before it, first job {ahead[0]}"
+    return ("nothing", "there is room for it, which the scheduler sees later") if fits else (
+        "resource", _short(question, job, free)
+    )  # fmt: skip
+
+
+def _reached(question: Question, job: Job) -> str:
+    """Return which limit the running jobs have reached; empty if none."""
+    running = {since.id for since in question.state.running}
+    for each in question.limits:
+        limit = each.limit
+        if not limit.matches(job):
+            continue
+
+        def amount(one: Job, of: str = limit.of) -> int:
+            return 1 if of == "jobs" else one.nodes * one.per_node.get(of, 0)
+
+        counted = [one for one in question.workload.jobs if one.id in running and limit.matches(one)]
+        used = sum(map(amount, counted))
+        if used + amount(job) > limit.most:
+            return f"{each.whose}: at most {limit.most:,} {limit.of}, {used:,} in use, and it asks for {amount(job):,}"
+    return ""
+
+
+def _reserved(question: Question, job: Job) -> str:
+    state, places = question.state, question.workload.machine.nodes
+    for each in question.reservations:
+        if each.end > state.at and each.begin < state.at + job.walltime:
+            names = [question.node_names[place] for place in each.indices(places)]
+            shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+            return f"reservation {each.name or 'for maintenance'} of {shown} comes before it would end"
+    return "a reservation"
+
+
+def _short(question: Question, job: Job, free: IntArray) -> str:
+    """Return of which resources there is too little on the nodes of a job, beside how many running jobs."""
+    machine, demand = question.workload.machine, question.workload.machine.demand(job.per_node)
+    marks = [  # They say where slots may lie, and are taken with the cores.
+        index for index, name in enumerate(machine.resources)
+        if name in (APART, BY_CORE) or name.startswith((PARTITION, FEATURE))
+    ]  # fmt: skip
+    short = []
+    for index, name in enumerate(machine.resources):
+        more = free.copy()
+        more[:, [index, *marks]] = machine.capacity[:, [index, *marks]]
+        if demand[index] and index not in marks and int(count_slots(more, demand).sum()) >= job.nodes:
+            short.append(name)
+    usable = count_slots(machine.capacity, demand) > 0
+    holders = int((usable & (free < machine.capacity).any(axis=1)).sum())
+    there = int(count_slots(free, demand).sum())
+    what = " and ".join(short) or "of several resources"
+    return f"too little {what}: room for {there:,} of {job.nodes:,} slots; other jobs run on {holders:,} of its nodes"
+
+
+def _free(question: Question, plan: _Plan) -> IntArray:
+    """Return what is free of each node beside the running jobs."""
+    machine = question.workload.machine
+    free, jobs = machine.capacity.copy(), {job.id: job for job in question.workload.jobs}
+    for since in question.state.running:
+        for node in plan.placements[since.id]:
+            free[node] -= machine.demand(jobs[since.id].per_node)
+    return np.maximum(free, 0)

@@ -1,0 +1,92 @@
+"""``hpcdispatch slurm why``: what holds a waiting job, and what would start it sooner."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import RenderableType
+
+from ...analysis.site_rules import site_limits
+from ...analysis.waiting_reasons import Question, WaitingReason, why_waiting
+from ...bench.reports.number_formats import count
+from ...bench.reports.tables import Table
+from ...dispatchers import Slurm
+from ...dispatchers.protocol import JobView
+from ...workloads import Job, Reservation
+from ...workloads.slurm_limits import SiteLimits
+from ..app import OUTPUT, options, subcommand
+from ..output import exact, finish, headed
+from ..site_options import SnapshotFiles, snapshot_options
+from ..slurm_moment import Moment, SiteAnswers, answers_options, moment_of
+
+
+@subcommand(
+    "why",
+    "hpcdispatch slurm why 4711",
+    "hpcdispatch slurm why 4711 --squeue squeue.json --sinfo sinfo.json --now 1795308804 --config slurm.conf "
+    "--sacct jobs.sacct",
+)
+@click.argument("job")
+@snapshot_options
+@answers_options
+@options(OUTPUT)
+def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
+    """Say why JOB waits: the limit, reservation, resource or job that holds it, and what would start it sooner.
+
+    Slurm's rules are run forward as they are, then with one thing changed at a time. Jobs run until their limits, and
+    no other comes.
+    """
+    with moment_of(moment, answers, "running Slurm's rules forward") as now:
+        held = now.held(job)
+        if held is not None and held.reason:
+            _print_held(job, held.reason)
+            return
+        id_ = now.waiting(job)
+        found = why_waiting(question_of(now), id_)
+    told = {each.id: each.reason for each in now.snapshot.waiting} | {
+        task: each.reason for each in now.snapshot.waiting for task in each.ids
+    }
+    _print(found, told.get(id_, ""))
+
+
+def question_of(now: Moment) -> Question:
+    """Return what is asked of a moment."""
+    jobs, machine = now.workload.jobs, now.workload.machine
+    rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
+    limits = [] if rows is None else site_limits(rows, jobs, machine)[0]
+    reservations = [
+        Reservation(max(each.start - now.zero, 0), each.end - now.zero, each.nodes, each.name)
+        for each in now.reservations if each.end > now.snapshot.now
+    ]  # fmt: skip
+
+    def slurm(reserved: bool, limited: bool) -> Slurm:
+        off = {"reservations": ""} if not reserved else {}
+        return now.slurm(**off, **({"limits": ""} if not limited else {}))
+
+    def beyond(one: Job) -> set[str]:
+        return set() if rows is None else rows.over(JobView(one, machine))
+
+    return Question(now.workload, now.state, slurm, limits, reservations, beyond, now.site.nodes)
+
+
+def _print_held(job: str, reason: str) -> None:
+    """Tell of a job that waits until somebody changes it, so that the model does not plan it."""
+    said = f"it waits for {reason}, until its owner or an operator changes that"
+    fields: dict[str, Any] = {"job": job, "kind": "held", "detail": said, "wait": None, "ahead": [], "sooner": []}
+    finish(f"Job {job} never starts as it is: {said}.", {**fields, "slurm": reason})
+
+
+def _print(found: WaitingReason, reason: str) -> None:
+    rows = [(each.change, exact(each.wait)) for each in found.sooner]
+    tables = [Table("", ("with", headed("it starts in")), rows).terminal()] if rows else []
+    ahead = f"Before it: {', '.join(found.ahead[:8])}{', ...' if len(found.ahead) > 8 else ''}" if found.ahead else ""
+    when = f"starts in {exact(found.wait)} at the latest" if found.wait >= 0 else "never starts"
+    said = f"Slurm says {reason}. " if reason and reason != "None" else ""
+    best = found.sooner[0] if found.sooner else None
+    more = f" With {best.change} it starts in {exact(best.wait)}." if best is not None else ""
+    waits = f"Job {found.job} {when} in the model: {found.detail}."
+    lines: list[RenderableType] = [*filter(None, [said + count(len(found.ahead), "job") + " ahead", ahead]), *tables]
+    fields = {**asdict(found), "sooner": [each._asdict() for each in found.sooner], "slurm": reason}
+    finish(f"{waits}{more}", fields, *lines)

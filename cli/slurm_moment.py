@@ -1,0 +1,163 @@
+"""A moment of a Slurm as what a simulation begins from: for forecasts, reasons and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from ..base import InputError
+from ..dispatchers import Slurm
+from ..workloads import MachineState, Snapshot, Workload, read
+from ..workloads.slurm_cluster import ClusterJob
+from ..workloads.slurm_conf import SlurmSite, read_slurm_conf
+from ..workloads.slurm_limits import SlurmLimits, read_slurm_limits
+from ..workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
+from ..workloads.slurm_workload import slurm_workload, standing_jobs, started_at
+from .command_errors import say
+from .progress import spinner
+from .shared_options import gathered
+from .site_options import FILE, SnapshotFiles
+from .slurm_answers import CommandFailedError, accounting, configuration, limits_of, reservations_of
+
+#: Days of accounting that are asked for.
+DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAnswers:
+    """The files of a site; what is not given is asked for."""
+
+    config: Path | None
+    sacct: Path | None
+    timezone: str | None
+    shares: str
+    limits: tuple[Path, ...]
+    reservations: Path | None
+
+
+answers_options = gathered(
+    "answers",
+    SiteAnswers,
+    "The site",
+    (
+        click.option("--config", type=FILE, metavar="FILE", help="slurm.conf, in place of asking scontrol."),
+        click.option("--sacct", type=FILE, metavar="FILE", help="What sacct -P printed, in place of asking."),
+        click.option("--timezone", metavar="ZONE", help="Of local times in it."),
+        click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; else 1."),
+        click.option(
+            "--limits", multiple=True, type=FILE, metavar="FILE", help="What sacctmgr printed, in place of asking."
+        ),
+        click.option(
+            "--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o printed, likewise."
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What runs and waits, as jobs on the machine of the site.
+
+    Attributes
+    ----------
+    snapshot
+        As Slurm said it.
+    workload, state
+        The jobs, and what runs and has ended.
+    site, limits, reservations
+        The configuration, and what ``sacctmgr`` and ``scontrol show reservation`` say.
+    options
+        Of ``slurm``.
+    zero
+        Seconds since 1970 at time 0.
+    """
+
+    snapshot: Snapshot
+    workload: Workload
+    state: MachineState
+    site: SlurmSite
+    limits: SlurmLimits | None
+    reservations: tuple[SlurmReservation, ...]
+    options: dict[str, str]
+    zero: int
+
+    def slurm(self, **changed: str) -> Slurm:
+        """Return the site's scheduler, with other options."""
+        return Slurm(**{**self.options, "epoch": self.zero, **changed})
+
+    def held(self, job: str) -> ClusterJob | None:
+        """Return a waiting job that is not planned, as held ones are not; ``None`` if it is planned, or not there."""
+        known = set(self.workload.columns.texts())
+        return next(
+            (
+                each
+                for each in self.snapshot.waiting
+                if job in (each.id, *each.ids) and not known & {each.id, *each.ids}
+            ),
+            None,
+        )
+
+    def waiting(self, job: str) -> str:
+        """Return the id of a waiting job; of an array, its first task.
+
+        Raises
+        ------
+        InputError
+            If none waits that can be planned.
+        """
+        running = {since.id for since in self.state.running}
+        ids = [id_ for id_ in self.workload.columns.texts() if id_ not in running]
+        found = next((id_ for id_ in ids if id_ == job or id_.startswith(f"{job}_")), None)
+        if found is not None:
+            return found
+        if job in running:
+            raise InputError(f"job {job}: expected one that waits, got one that runs")
+        held = self.held(job)
+        if held is None:
+            raise InputError(f"job {job}: expected one that waits and can be planned, got none")
+        why = "without a limit" if held.limit is None else f"that waits for {held.reason or 'something else'}"
+        raise InputError(f"job {job}: expected one that can be planned, got one {why}")
+
+
+@contextmanager
+def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[Moment]:
+    """Read or ask for a moment, while something is told; the files that were asked for stay until it is over."""
+    with TemporaryDirectory(prefix="hpcdispatch-") as made, spinner(told):
+        config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
+        past = slurm_workload(sacct, config, timezone=answers.timezone)
+        site, seen = read_slurm_conf(config), snapshot.read()
+        workload, state = standing_jobs(seen, site, past)
+        options = {"config": str(config), "shares": answers.shares, "limits": names,
+                   "reservations": str(reserved or "")}  # fmt: skip
+        yield Moment(
+            seen, workload, state, site, read_slurm_limits(names) if names else None,
+            read_slurm_reservations(reserved, site) if reserved else (), options, started_at(workload),
+        )  # fmt: skip
+
+
+def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tuple[Path, Path, str, Path | None]:
+    """Return configuration, accounting, limits and reservations; what is missing is asked for, if it is to be.
+
+    A configuration and an accounting are always asked for, limits and reservations only of the present.
+    """
+    limits, reserved = list(answers.limits), answers.reservations
+    config = answers.config or configuration(folder)
+    if ask and not limits:
+        try:
+            asked_limits = limits_of(folder)
+            limits = [asked_limits] if asked_limits.read_bytes().strip() else []
+        except CommandFailedError as error:
+            say("note", f"{error}; no limits are known")
+    if ask and reserved is None:
+        reserved = reservations_of(folder)
+    return config, answers.sacct or accounting(folder, DAYS), ";".join(map(str, limits)), reserved
+
+
+def accounted(answers: SiteAnswers, folder: Path) -> Workload:
+    """Return the jobs of the accounting as they were recorded."""
+    return read(answers.sacct or accounting(folder, DAYS), timezone=answers.timezone)

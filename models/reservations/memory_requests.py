@@ -1,0 +1,97 @@
+"""Requests of time and memory for runs that differ in both.
+
+After Gainaru, Goglin, Honoré and Pallez, "Profiles of upcoming HPC applications and their impact on reservation
+strategies", TPDS 2021: a run that needs more time or more memory than a request has is killed, and requested again with
+more of either. What is minimised is what is reserved, memory times time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...base import FloatArray, InputError
+from .laws import numbers
+
+#: Distinct times and amounts of memory that are searched exactly; more are rounded up, by a constant share at most.
+MOST_TIMES, MOST_AMOUNTS = 120, 80
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryRequests:
+    """Requests to make one after the other until the run succeeds; the last one holds every run.
+
+    Attributes
+    ----------
+    times, amounts
+        Seconds and memory of each, neither ever less than before, shape (requests,).
+    needed
+        Probability that a request is made at all, shape (requests,).
+    expected
+        What is reserved until a run succeeds, the mean of memory x time.
+    """
+
+    times: FloatArray
+    amounts: FloatArray
+    needed: FloatArray
+    expected: float
+
+
+def memory_requests(times: FloatArray, amounts: FloatArray) -> MemoryRequests:
+    """Return the requests that reserve the least memory x time for runs that are as likely as each other.
+
+    Parameters
+    ----------
+    times, amounts
+        Run time and memory of each run, above 0, shape (runs,).
+
+    Raises
+    ------
+    InputError
+        If one is not finite and above 0, or there are not as many of both.
+
+    Notes
+    -----
+    Exact among the times and amounts of the runs, or :data:`MOST_TIMES` and :data:`MOST_AMOUNTS` of them. With S(i, j)
+    the share of runs that t_i and m_j do not hold, E(i, j) = min over k >= i, l >= j of S(i, j) t_k m_l + E(k, l).
+    """
+    if len(times) != len(amounts):
+        raise InputError(f"amounts: expected {len(times)}, one for each time, got {len(amounts)}")
+    first, second = _levels("times", times, MOST_TIMES), _levels("amounts", amounts, MOST_AMOUNTS)
+    held = np.zeros((len(first), len(second)))
+    np.add.at(held, (np.searchsorted(first, times), np.searchsorted(second, amounts)), 1)
+    left = 1 - held.cumsum(axis=0).cumsum(axis=1) / len(times)
+    prices, costs = np.outer(first, second), np.zeros_like(held)
+    following = np.full(held.shape, held.size - 1)
+    for row in range(len(first) - 1, -1, -1):
+        for column in range(len(second) - 1, -1, -1):
+            if left[row, column] <= 0:
+                continue
+            # The request itself is tried again at no use: it costs, and its own cost is 0 as yet.
+            choices = left[row, column] * prices[row:, column:] + costs[row:, column:]
+            choices[0, 0] = np.inf
+            best = int(choices.argmin())
+            down, right = divmod(best, choices.shape[1])
+            costs[row, column] = choices[down, right]
+            following[row, column] = (row + down) * len(second) + column + right
+    whole = prices + costs
+    path = [int(whole.argmin())]
+    while left.flat[path[-1]] > 0:
+        path.append(int(following.flat[path[-1]]))
+    rows, columns = np.unravel_index(path, held.shape)
+    needed = np.concatenate(([1.0], left[rows, columns][:-1]))
+    return MemoryRequests(first[rows], second[columns], needed, float(whole.flat[path[0]]))
+
+
+def _levels(name: str, given: FloatArray, most: int) -> FloatArray:
+    """Return the distinct values, or the largest of each of so many classes of equal width on a logarithmic scale."""
+    values = np.unique(numbers(name, given))
+    if not values[0] > 0:
+        raise InputError(f"{name}: must be > 0, got {values[0]:g}")
+    if len(values) <= most:
+        return values
+    logs = np.log(values)
+    classes = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * most).astype(np.int64), most - 1)
+    largest: FloatArray = values[np.append(np.flatnonzero(np.diff(classes)), len(values) - 1)]
+    return largest
