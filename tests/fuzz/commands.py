@@ -38,7 +38,7 @@ LINES = (
 _OURS = re.compile(r"(RunFailedError|SimulationError|BudgetError|InvariantError|ActionError)")
 _ERROR = re.compile(r"error: (?:dispatcher [^:]*: )?(\w+(?:Error|Exception|Interrupt)): ")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-MOST_LETTERS = 1000 + len("hpcdispatch: warning: ") + 30
+MOST_LETTERS = 1000
 
 
 def command(rng):
