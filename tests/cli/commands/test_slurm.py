@@ -253,7 +253,7 @@ def waiting(tmp_path):
     ("job", "more", "kind", "detail"),
     [
         ("2", [], "resource", "too little core: room for 1 of 3 slots; other jobs run on 2 of its nodes"),
-        ("3", [], "priority", "1 jobs of higher priority start before it, first job 2"),
+        ("3", [], "priority", "1 of higher priority start before it, first job 2"),
         ("4", [], "nothing", ""),
         ("5", [], "size", "do not have so much"),
         ("3", ["--limits", "limits.txt"], "limit", "QOS normal: at most 1 jobs, 1 in use"),
