@@ -19,8 +19,9 @@ from ....dispatchers.backfilling.reservations import Reservations
 from ....simulation import Budget, simulate
 from ....simulation.events import compiled_events
 from ....workloads import Job, Machine, Workload, generate
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from .measurements import measured
 
 #: More decisions than any simulation here takes: with a budget the engine decides one by one.
@@ -80,19 +81,7 @@ def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable
         found.append(
             ("reservations on a pool", f"`conservative`, {len(trace):,} Lublin jobs, load {load}", book, general)
         )
-    trace = generate("lublin", jobs=int(4000 * scale), processors=256, load=0.9, seed=1)
-    rounds = "rounds:move=never"
-    case = f"`{rounds}`, {len(trace):,} Lublin jobs, load 0.9, killed at the walltime"
-    found.append(("standing rounds", case, *_killed(trace, rounds)))
     return found
-
-
-def _killed(trace: Workload, name: str) -> tuple[Callable[[], IntArray], Callable[[], IntArray]]:
-    def run(budget: Budget | None) -> IntArray:
-        found: IntArray = simulate(trace, name, overrun="kill", budget=budget).jobs["start"].to_numpy()
-        return found
-
-    return partial(run, None), partial(run, _ENGINE)
 
 
 @click.command(help=__doc__)

@@ -20,8 +20,9 @@ from .....workloads.job_columns import Coded, JobColumns
 from .....workloads.slurm_conf import APART, PARTITION, read_slurm_conf
 from ....reports.number_formats import fixed, percent, short
 from ....reports.number_formats import seconds as spent
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from ..measurements import measured
 from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, site_jobs
 from .forecast_table import forecasts, replay_forecasts
