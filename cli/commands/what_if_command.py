@@ -84,7 +84,9 @@ def _replaced(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
         help="Begin so long after the first arrival.  [default: when the first job ends]",
     ),
     click.option(
-        "--repeats", type=click.IntRange(0, 1000), metavar="N",
+        "--repeats",
+        type=click.IntRange(0, 1000),
+        metavar="N",
         help="Further runs with shifted submissions, for the noise.  [default: 4, 0 for many jobs]",
     ),
     seed_option("Of the shifts."),

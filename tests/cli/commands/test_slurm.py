@@ -269,6 +269,16 @@ def test_why_a_job_waits(invoke, waiting, tmp_path, job, more, kind, detail):
     assert (told["kind"], detail in told["detail"]) == (kind, True), told
 
 
+def test_a_reservation_that_is_not_modelled_is_left_out(invoke, waiting, tmp_path):
+    text = (tmp_path / "reserved.txt").read_text()
+    (tmp_path / "reserved.txt").write_text(text.replace("Flags=MAINT", "Flags=TIME_FLOAT"))
+    found = invoke("slurm", "why", "3", *waiting, "--reservations", tmp_path / "reserved.txt", "--json")
+    assert json.loads(found.stdout)["kind"] == "priority"
+    assert "reservations are left out" in found.stderr
+    (tmp_path / "reserved.txt").write_text("hello\n")
+    assert invoke("slurm", "why", "3", *waiting, "--reservations", tmp_path / "reserved.txt").exit_code == 2
+
+
 def test_what_would_start_a_job_sooner(invoke, waiting):
     # Until 4500 the one node that is left is free: an hour fits there, two hours would delay job 2.
     told = json.loads(invoke("slurm", "why", "3", *waiting, "--json").stdout)
