@@ -15,7 +15,9 @@ from hpcdispatch.models.cp.packing import PackingModel, place_now, slots_asked
 
 def of_the_instant(problem):
     """Return the problem in which only the jobs that start now have nodes."""
-    return replace(problem.pooled, free_now=np.maximum(problem.profile[1][0], 0))
+    free_now, held = problem.capacity.copy(), (problem.held_from <= 0) & (problem.held_to > 0)
+    np.subtract.at(free_now, problem.held_node[held], problem.held_amount[held])
+    return replace(problem.pooled, free_now=np.maximum(free_now, 0))
 
 
 def placed_at_once(problem, jobs):
