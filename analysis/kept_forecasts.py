@@ -75,7 +75,7 @@ def keep(path: Path, forecasts: Iterable[Kept]) -> None:
         lines.writelines(json.dumps(asdict(each)) + "\n" for each in forecasts)
 
 
-def read_kept(path: Path, kind: type[Kept] = KeptForecast, what: str = "forecast") -> list[Kept]:  # type: ignore[assignment]
+def read_kept(path: Path, kind: type[Kept], what: str) -> list[Kept]:
     """Return the forecasts, or other records, of a file.
 
     Raises

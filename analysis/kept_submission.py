@@ -23,6 +23,8 @@ from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
 from .kept_forecasts import Kept
 
+#: What messages call the file of a submission.
+UNDER_WAY = "a submission that is under way"
 #: Bytes that such a file may have.
 MOST_BYTES = 1 << 20
 _MOST_CODE = 255
@@ -93,7 +95,7 @@ def write_journal(path: Path, journal: Any) -> None:
     write_whole(path, json.dumps(asdict(journal), indent=1) + "\n")
 
 
-def read_journal(path: Path, kind: type[Kept] = Submission, what: str = "a submission that is under way") -> Kept | None:  # type: ignore[assignment]
+def read_journal(path: Path, kind: type[Kept], what: str) -> Kept | None:
     """Return what is kept; ``None`` if there is no file.
 
     Raises
@@ -106,8 +108,10 @@ def read_journal(path: Path, kind: type[Kept] = Submission, what: str = "a submi
     data = read_bounded(path, what, MOST_BYTES)
     try:
         return TypeAdapter(kind).validate_json(data)
-    except ValidationError:
-        raise InputError(f"{path}: expected {what}, got something else") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "".join(f" {name}:" for name in first["loc"])
+        raise InputError(f"{path}: expected {what}, got another:{where} {first['msg']}") from None
 
 
 @contextmanager

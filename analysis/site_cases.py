@@ -36,6 +36,8 @@ class Case:
         The scheduler.
     notes
         What is to be known of it.
+    predictor
+        Of run times.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Case:
     state: MachineState
     dispatcher: str | Dispatcher
     notes: tuple[str, ...] = ()
+    predictor: str = "walltime"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..base import InputError
+from ..dispatchers.protocol import JobView
 from ..workloads import Job, Limit, Machine, Reservation, Workload
 from ..workloads.formats.slots import GPU, MEMORY
 from ..workloads.machine import with_rules
@@ -74,7 +75,7 @@ def under_rules(
         rows = SiteLimits(limits, site, workload.machine)
         found, left_out = site_limits(rows, jobs, workload.machine)
         missing += left_out
-        jobs = [replace(job, hold=True) if rows.over(job) else job for job in jobs]
+        jobs = [replace(job, hold=True) if rows.over(JobView(job, workload.machine)) else job for job in jobs]
     machine = workload.machine
     rules = Rules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
     try:
@@ -87,7 +88,7 @@ def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tu
     """Return the limits that jobs count in as limits of the machine, and those that it cannot have."""
     members: dict[tuple[tuple[str, ...], str, int], list[tuple[str, str, str, str]]] = {}
     for user, group, queue, qos in dict.fromkeys((job.user, job.group, job.queue, job.qos) for job in jobs):
-        one = Job("any", 0, 0, 1, user=user, group=group, queue=queue, qos=qos)
+        one = JobView(Job("any", 0, 0, 1, user=user, group=group, queue=queue, qos=qos), machine)
         for whose, most in limits.groups(one):
             for name, amount in most.items():
                 members.setdefault((whose, name, amount), []).append((user, group, queue, qos))

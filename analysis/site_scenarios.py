@@ -101,20 +101,20 @@ class Scenario:
 
     def write(self, texts: Texts, folder: Path) -> dict[str, str]:
         """Write the files that differ into a folder; return the files by the names of the options of ``slurm``."""
-        own = {"config": self.config or texts.config, "limits": texts.limits, "reservations": texts.reservations}
+        own = {"config": self.config or texts.config, "limits": texts.limits, "reservations": texts.reservations or ""}
         found = {}
-        for name, path in own.items():
+        for name, given in ((name, str(path)) for name, path in own.items()):
             lines = self.lines[name]
-            given = "" if path is None else str(path)
             if lines:
                 written = folder / f"{name}.txt"
                 if name == "config":  # What it includes lies beside it.
                     lines = [f'Include "{Path(given).absolute()}"', *lines]
-                elif name == "reservations" and path is not None:
-                    lines = [path.read_text(encoding="utf-8", errors="replace"), *lines]
+                elif name == "reservations" and given:
+                    lines = [Path(given).read_text(encoding="utf-8", errors="replace"), *lines]
                 written.write_text("\n".join(lines) + "\n", encoding="utf-8")
-                given = ";".join(filter(None, [given, str(written)])) if name == "limits" else str(written)
-            found[name] = given
+                found[name] = ";".join(filter(None, [given, str(written)])) if name == "limits" else str(written)
+            else:
+                found[name] = given
         return found
 
 
@@ -258,7 +258,7 @@ _KINDS: Mapping[str, Callable[[str, Scenario, SlurmSite, Texts], None]] = {
 def _named(value: str) -> tuple[str, dict[str, str]]:
     """Return a name and the fields after it, as in ``batch:MaxTime=1-00:00:00:PriorityTier=2``."""
     name, *parts = _PARTS.split(value)
-    return name, dict(part.split("=", 1) for part in parts)  # type: ignore[misc]
+    return name, {key: text for key, _, text in (part.partition("=") for part in parts)}
 
 
 def _table(site: SlurmSite, kind: str, name: str) -> dict[str, str]:
@@ -280,7 +280,7 @@ def _partition_line(site: SlurmSite, name: str, changes: Mapping[str, str]) -> s
     names = [partition.name for partition in site.partitions]
     if name not in names:
         raise ValueError(f"expected a partition among {', '.join(names)}, got {shown(name)}")
-    return _line(_table(site, "partitionname", name) | {"partitionname": name} | changes)
+    return _line(_table(site, "partitionname", name) | {"partitionname": name} | dict(changes))
 
 
 def _places(names: list[str], site: SlurmSite) -> list[int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from ..base.checks import check_whole
+from ..base.command_arguments import job_argument
 from ..dispatchers import Dispatcher
-from ..predictors import Predictor
 from ..simulation import simulate
 from ..simulation.result import Result
 from ..workloads import MachineState, Workload
@@ -24,8 +26,8 @@ class Advice:
 
     Attributes
     ----------
-    made, job, dispatcher
-        When, of which job, and by which dispatcher.
+    made, job, dispatcher, predictor
+        When, of which job, and by which dispatcher with which predictor.
     start
         When the dispatcher would start it, if jobs run for as long as predicted.
     model, slurm
@@ -37,6 +39,7 @@ class Advice:
     made: int
     job: str
     dispatcher: str
+    predictor: str
     start: float
     model: float | None
     slurm: int | None
@@ -51,6 +54,11 @@ class NiceChange:
     before: int
     nice: int
 
+    def __post_init__(self) -> None:
+        job_argument(self.job, "field 'job'")
+        for name in ("before", "nice"):
+            check_whole(name, getattr(self, name), -MOST_NICE, MOST_NICE)
+
 
 @dataclass(frozen=True, slots=True)
 class NiceJournal:
@@ -61,7 +69,7 @@ class NiceJournal:
 
 def advised_starts(
     workload: Workload, ruled: Workload, state: MachineState, slurm: Dispatcher, dispatcher: str,
-    predictors: tuple[Predictor, Predictor],
+    predictors: tuple[Any, Any],
 ) -> dict[str, tuple[float, float, str]]:  # fmt: skip
     """Return when a dispatcher starts each waiting job, when Slurm does, and why the former, by id, the first first.
 
@@ -83,14 +91,14 @@ def advised_starts(
         timed = tuple(replace(job, runtime=runtimes[job.id], walltime=max(job.walltime, runtimes[job.id]),
                               soft_walltime=None) for job in jobs.jobs)  # fmt: skip
         found.append(simulate(replace(jobs, jobs=timed), rule, predictor, state=state))
-    model, advised = (each.jobs.set_index("id")["start"].astype(float) for each in found)
+    model, advised = (dict(zip(each.jobs["id"], each.jobs["start"].astype(float), strict=True)) for each in found)
     running = {since.id for since in state.running}
-    ids = [id_ for id_ in advised.sort_values(kind="stable").index if id_ not in running and advised[id_] >= 0]
+    ids = sorted((id_ for id_, at in advised.items() if id_ not in running and at >= 0), key=lambda id_: advised[id_])
     reasons = _reasons(found[1], state, ids)
     return {id_: (advised[id_], model[id_] if model[id_] >= 0 else np.nan, reasons[id_]) for id_ in ids}
 
 
-def _predicted(workload: Workload, state: MachineState, predictor: Predictor) -> dict[str, int]:
+def _predicted(workload: Workload, state: MachineState, predictor: Any) -> dict[str, int]:
     """Return how long each job is expected to run, in all, above what it has run already."""
     for ended in sorted(state.ended, key=lambda each: each.end):
         predictor.observe(ended.job)
@@ -107,13 +115,16 @@ def _predicted(workload: Workload, state: MachineState, predictor: Predictor) ->
 
 def _reasons(result: Result, state: MachineState, ids: Sequence[str]) -> dict[str, str]:
     """Return for each job what its start waits for: a job that ends on its nodes, or nothing."""
-    jobs = result.jobs.set_index("id")
-    nodes = {id_: set(map(int, np.atleast_1d(where))) for id_, where in jobs["placement"].items()}
-    ends = jobs["end"].sort_values()
+    names = result.jobs["id"].tolist()
+    starts, ends = (dict(zip(names, map(int, result.jobs[name]), strict=True)) for name in ("start", "end"))
+    where = {id_: set(np.atleast_1d(on).tolist()) for id_, on in zip(names, result.jobs["placement"], strict=True)}
+    ended = dict[int, list[str]]()
+    for id_, at in ends.items():
+        ended.setdefault(at, []).append(id_)
     told = {}
     for id_ in ids:
-        start = jobs.loc[id_, "start"]
-        before = [other for other in ends.index[(ends == start).to_numpy()] if nodes[other] & nodes[id_]]
+        start = starts[id_]
+        before = [other for other in ended.get(start, ()) if where[other] & where[id_]]
         fits = "there is room for it" if start > state.at else "it fits on free nodes now"
         told[id_] = f"job {before[0]} ends on its nodes" if before and start > state.at else fits
     return told

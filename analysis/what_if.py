@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, InputError
+from ..base import BoolArray, FloatArray, InputError, IntArray
 from ..simulation import check, simulate
 from ..simulation.metrics import bounded_slowdown
 from ..workloads import Workload
@@ -121,7 +122,7 @@ def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
     """
     jobs, parts = workload.columns, []
     runtime = jobs.runtime.astype(np.float64)
-    kinds = {
+    kinds: dict[str, Any] = {
         "partition": jobs.queue.categories(), "qos": jobs.qos.categories(), "account": jobs.group.categories(),
         "size": _binned(jobs.amounts(_primary(workload)), _SIZES), "walltime": _binned(jobs.walltime, _WALLTIMES),
     }  # fmt: skip
@@ -142,39 +143,41 @@ def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
                     "change": float(ratios[0]),
                     "least": float(ratios.min()), "most": float(ratios.max()),
                 })  # fmt: skip
-    names = ("kind", "jobs_of", "scheduler", "jobs", "wait", "slowdown", "utilization", "change", "least", "most")
-    return pd.DataFrame(parts, columns=list(names))
+    columns = ("kind", "jobs_of", "scheduler", "jobs", "wait", "slowdown", "utilization", "change", "least", "most")
+    return pd.DataFrame(parts, columns=list(columns))
 
 
 def _primary(workload: Workload) -> str:
     return workload.machine.resources[workload.machine.primary]
 
 
-def _binned(values: FloatArray, ends: Mapping[str, float]) -> pd.Categorical:
+def _binned(values: IntArray, ends: Mapping[str, float]) -> Any:
     """Return which class each value is in, in the order of the classes, those that occur."""
-    codes = np.searchsorted(np.array([*ends.values()]), values)
-    return pd.Categorical.from_codes(codes, categories=list(ends)).remove_unused_categories()
+    names = list(ends)
+    places = np.searchsorted(np.array([*ends.values()]), values).tolist()
+    return pd.Categorical([names[place] for place in places], categories=names).remove_unused_categories()
 
 
 def _shifted(case: Case, seed: int) -> Case:
     shifted = jitter(case.workload, JITTER, np.random.default_rng(seed), case.state.at)
-    return Case(case.name, shifted, case.state, case.dispatcher)
+    return replace(case, workload=shifted)
 
 
 def _waits(case: Case, workload: Workload) -> FloatArray:
     """Return how long each job of a workload waits in a case, nan of one that never starts."""
-    result = simulate(case.workload, case.dispatcher, state=case.state)
+    result = simulate(case.workload, case.dispatcher, case.predictor, state=case.state)
     check(case.workload, result)
     jobs = result.jobs.set_index("id")
     starts = result.attempts.groupby("id")["start"].max()
     return (starts - jobs["submit"]).reindex(workload.columns.texts()).to_numpy(dtype=np.float64)
 
 
-def _ratios(waits: FloatArray, base: FloatArray, counted: np.ndarray) -> FloatArray:
+def _ratios(waits: FloatArray, base: FloatArray, counted: BoolArray) -> FloatArray:
     """Return the ratio of the mean waits of the same jobs, run by run."""
     both = counted & ~np.isnan(waits) & ~np.isnan(base)
     sums = [np.where(both, each, 0).sum(axis=1) for each in (waits, base)]
-    return np.divide(sums[0], sums[1], out=np.full(len(both), np.nan), where=sums[1] > 0)
+    ratios: FloatArray = np.divide(sums[0], sums[1], out=np.full(len(both), np.nan), where=sums[1] > 0)
+    return ratios
 
 
 def _mean(values: FloatArray) -> float:

@@ -167,20 +167,16 @@ def class_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     Columns: ``workflow``, ``class``, ``intercept``, ``slope``, ``correlation``, ``mse``, ``left_out_mse``, and
     ``verdict``, which is ``best``, ``tied`` or nothing.
     """
+    of_fit = ["intercept", "slope", "correlation", "mse", "left_out_mse"]
     rows = [
-        (
+        [
             workflow.name,
             fit.complexity,
-            fit.intercept,
-            fit.slope,
-            fit.correlation,
-            fit.mse,
-            fit.left_out_mse,
+            *(getattr(fit, name) for name in of_fit),
             "best" if fit is workflow.fit.best else "tied" if fit.tied else "",
-        )
+        ]
         for workflow in workflows
         if workflow.fit is not None
         for fit in workflow.fit.classes
     ]
-    names = ["workflow", "class", "intercept", "slope", "correlation", "mse", "left_out_mse", "verdict"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=["workflow", "class", *of_fit, "verdict"])

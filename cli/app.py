@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import logging
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
+from .interrupts import Interrupts, raise_interrupts
 
 #: Options whose names may be in the plural as well.
 SINGULAR = {"dispatchers": "dispatcher", "predictors": "predictor", "seeds": "seed"}
@@ -99,6 +99,11 @@ class Command(click.Command):
             _flag("seconds", "Print times in seconds."),
             _debug(),
         ]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, which an interrupt ends from now on with what it has finished."""
+        raise_interrupts()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by group."""
@@ -205,6 +210,8 @@ def _end(error: BaseException, debug: bool) -> int:
         # What is still in the buffer goes nowhere, so that the exit does not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    if Interrupts.told and not isinstance(error, click.Abort | InterruptedRunError):
+        error = click.Abort()  # which may be reported as another exception where it was raised within compiled code
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
         from ..base.printed import plain  # noqa: PLC0415 - likewise
 
@@ -259,9 +266,3 @@ def cli(ctx: click.Context) -> None:
 
 
 cli.params.append(_debug())
-
-
-def main() -> NoReturn:
-    """Run the command line; a termination ends it as Ctrl-C does, with what is finished kept."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    cli.main()

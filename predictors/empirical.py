@@ -125,9 +125,7 @@ class Empirical:
     def observe(self, job: Job) -> None:
         """Remember the run time of a finished job."""
         key = self._key(job)
-        if key not in self._past:
-            self._past[key] = deque(maxlen=self.last)
-        self._past[key].append(job.runtime)
+        self._past.setdefault(key, deque(maxlen=self.last)).append(job.runtime)
         self._laws.pop(key, None)
 
     def reset(self) -> None:

@@ -15,28 +15,12 @@ from typing import ClassVar, Literal
 from ..base.checks import MOST_STEPS, check_choice, check_whole
 from ..workloads import Job
 
-_MINUTE = 60
-_HOUR = 3600
-
-TSAFRIR_INCREMENTS: tuple[int, ...] = (
-    1 * _MINUTE,
-    5 * _MINUTE,
-    15 * _MINUTE,
-    30 * _MINUTE,
-    1 * _HOUR,
-    2 * _HOUR,
-    5 * _HOUR,
-    10 * _HOUR,
-    20 * _HOUR,
-    50 * _HOUR,
-    100 * _HOUR,
+TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(
+    60 * minutes for minutes in (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000)
 )
 """Seconds added at the first, second, ... miss: 1, 5, 15, 30 min, then 1, 2, 5, 10, 20, 50, 100 h."""
 
-SC15_INCREMENTS: tuple[int, ...] = (
-    TSAFRIR_INCREMENTS[0],
-    *(after - before for before, after in pairwise(TSAFRIR_INCREMENTS)),
-)
+SC15_INCREMENTS: tuple[int, ...] = tuple(after - before for before, after in pairwise((0, *TSAFRIR_INCREMENTS)))
 """Seconds added at each miss where the schedule counts from the *first* prediction.
 
 It becomes that + 1 min, then that + 5 min, and so on: increments of 1, 4, 10, 15, 30 min, 1, 3, 5, 10, 30,
@@ -126,10 +110,7 @@ class LastTwo:
 
     def observe(self, job: Job) -> None:
         """Remember the run time of a finished job as its user's latest."""
-        last = self._runtimes.get(job.user)
-        if last is None:
-            last = self._runtimes[job.user] = deque(maxlen=self.count)
-        last.append(job.runtime)
+        self._runtimes.setdefault(job.user, deque(maxlen=self.count)).append(job.runtime)
 
     def reset(self) -> None:
         """Forget all users."""

@@ -1,34 +1,5 @@
 """The engine on AccaSim, its results, metrics and the check of the invariants."""
 
-from .accasim_dispatcher import accasim_dispatcher
-from .adapters import accasim_predictor, accasim_scheduler
-from .budget import Budget, BudgetError
-from .engine import SameInstant, UnheededWarning, simulate
-from .instants import guaranteed_starts, state_at
-from .invariants import check, violations
-from .metrics import job_metrics, mean_interval
-from .overrun import Overrun
-from .result import Result
-from .simulation_errors import ActionError, InvariantError, SimulationError
+import lazy_loader
 
-__all__ = [
-    "ActionError",
-    "Budget",
-    "BudgetError",
-    "InvariantError",
-    "Overrun",
-    "Result",
-    "SameInstant",
-    "SimulationError",
-    "UnheededWarning",
-    "accasim_dispatcher",
-    "accasim_predictor",
-    "accasim_scheduler",
-    "check",
-    "guaranteed_starts",
-    "job_metrics",
-    "mean_interval",
-    "simulate",
-    "state_at",
-    "violations",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

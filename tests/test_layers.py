@@ -44,12 +44,12 @@ ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
 #: Package to the other libraries it may import; the top floors may import any.
 LIBRARIES = {
     "base": {"numpy"},
-    "workloads": {"numpy", "pandas", "pyarrow", "scipy"},
+    "workloads": {"lazy_loader", "numpy", "pandas", "pyarrow", "scipy"},
     "predictors": {"lazy_loader", "numpy", "scipy"},
     "models": {"lazy_loader", "numpy", "scipy"},
     "dispatchers": {"lazy_loader", "numpy"},
-    "simulation": {"matplotlib", "numpy", "pandas", "scipy"},
-    "analysis": {"numpy", "pandas", "pydantic", "scipy"},
+    "simulation": {"lazy_loader", "matplotlib", "numpy", "pandas", "scipy"},
+    "analysis": {"lazy_loader", "numpy", "pandas", "pydantic", "scipy"},
     "testing": {"hypothesis", "numpy", "pandas", "scipy"},
     "hpcdispatch": {"lazy_loader"},
 }

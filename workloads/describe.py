@@ -20,17 +20,8 @@ TOP = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
-    """A run-time class: its name, its share of the jobs and its share of the work."""
-
-    name: str
-    jobs: float
-    work: float
-
-
-@dataclass(frozen=True, slots=True)
 class Share:
-    """A name (a user, a queue) or value, with its share of the jobs and of the work."""
+    """A name (a user, a queue, a class of run times), with its share of the jobs and of the work."""
 
     name: str
     jobs: float
@@ -89,7 +80,7 @@ class Description:
     size_mean: float
     size_median: float
     size_max: int
-    classes: tuple[Class, ...]
+    classes: tuple[Share, ...]
     requested_median: float
     requested_top: tuple[tuple[int, float], ...]
     accuracy: float
@@ -192,11 +183,11 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
     )
 
 
-def _classes(runtime: FloatArray, work: FloatArray) -> tuple[Class, ...]:
+def _classes(runtime: FloatArray, work: FloatArray) -> tuple[Share, ...]:
     short, long = runtime < SHORT, runtime > LONG
     total = float(work.sum())
     masks = (("short (< 1 h)", short), ("medium (1-5 h)", ~short & ~long), ("long (> 5 h)", long))
-    return tuple(Class(name, _mean(mask), _ratio(float(work[mask].sum()), total)) for name, mask in masks)
+    return tuple(Share(name, _mean(mask), _ratio(float(work[mask].sum()), total)) for name, mask in masks)
 
 
 def _most_used(requested: FloatArray) -> tuple[tuple[int, float], ...]:

@@ -1,4 +1,4 @@
-"""Published traces by name: from a folder of one's own, the cache, or the Parallel Workloads Archive."""
+"""Published traces and run times by name: from a folder of one's own, the cache, or where they are published."""
 
 from __future__ import annotations
 
@@ -15,37 +15,45 @@ from ..base.files import MOST_BYTES, read_bounded
 from ..base.unfinished_files import write_whole
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
+_ISBATCH = "https://raw.githubusercontent.com/anagainaru/iSBatch/0e70961a95910bbbe00c5e7b1766d86c1f575057/examples/logs"
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published trace: its file name, its folder in the archive (empty if unknown), how its SHA-256 begins."""
+    """A published file: its name, the address of its folder (empty if unknown), how its SHA-256 begins, its licence."""
 
     file: str
     folder: str
     sha256: str
+    licence: str = "free for research with acknowledgement"
 
 
 TRACES = {
-    "kth-sp2": Published("KTH-SP2-1996-2.swf.gz", "l_kth_sp2", "07f87eefc377964b"),
-    "ctc-sp2": Published("CTC-SP2-1996-3.1-cln.swf.gz", "l_ctc_sp2", "9fa28ac16c4386fb"),
-    "sdsc-sp2": Published("SDSC-SP2-1998-4.2-cln.swf.gz", "l_sdsc_sp2", "e03fe48be50c4ab0"),
-    "hpc2n": Published("HPC2N-2002-2.2-cln.swf.gz", "l_hpc2n", "3c534857d6065cfd"),
+    "kth-sp2": Published("KTH-SP2-1996-2.swf.gz", f"{ARCHIVE}/l_kth_sp2", "07f87eefc377964b"),
+    "ctc-sp2": Published("CTC-SP2-1996-3.1-cln.swf.gz", f"{ARCHIVE}/l_ctc_sp2", "9fa28ac16c4386fb"),
+    "sdsc-sp2": Published("SDSC-SP2-1998-4.2-cln.swf.gz", f"{ARCHIVE}/l_sdsc_sp2", "e03fe48be50c4ab0"),
+    "hpc2n": Published("HPC2N-2002-2.2-cln.swf.gz", f"{ARCHIVE}/l_hpc2n", "3c534857d6065cfd"),
     "lublin-256": Published("lublin-256.swf.gz", "", "ba3ee5b59b5bd8df"),
     "theta-2022": Published("theta-2022.swf.gz", "", "ebf105dee1beec6c"),
+}
+#: Run times of single applications, from the repository of iSBatch (Gainaru).
+RUN_TIMES = {
+    "slant-walltime": Published("SLANT_walltime.log", _ISBATCH, "e21a56c0671ab5d2", "BSD 3-Clause"),
+    "slant-memory": Published("SLANT_memory.log", "", "11a79fc1d91f98ff", "BSD 3-Clause"),
+    "ct-eye-segmentation": Published("CT_eye_segmentation.log", "", "06ac5be82ff2cb4a", "BSD 3-Clause"),
 }
 
 
 def fetch(name: str) -> Path:
-    """Return the path of a published trace, downloaded if it is not at hand.
+    """Return the path of a published trace, or file of run times, downloaded if it is not at hand.
 
-    It is looked for where :func:`at_hand` does, and else comes from the Parallel Workloads Archive into the cache. The
-    traces are free for research with acknowledgement; their headers say of whom.
+    It is looked for where :func:`at_hand` does, and else comes from where it is published into the cache. The traces
+    are free for research with acknowledgement, their headers say of whom; the run times are under BSD 3-Clause.
 
     Parameters
     ----------
     name
-        One of ``kth-sp2``, ``ctc-sp2``, ``sdsc-sp2``, ``hpc2n``, ``lublin-256``, ``theta-2022``.
+        One of :data:`TRACES`, such as ``kth-sp2``, or of :data:`RUN_TIMES`, such as ``slant-walltime``.
 
     Raises
     ------
@@ -54,9 +62,10 @@ def fetch(name: str) -> Path:
     OSError
         If it cannot be downloaded or stored.
     """
-    if not isinstance(name, str) or name.lower() not in TRACES:
-        raise InputError(f"unknown trace {shown(name)}; known: {', '.join(TRACES)}")
-    trace = TRACES[name.lower()]
+    known = TRACES | RUN_TIMES
+    if not isinstance(name, str) or name.lower() not in known:
+        raise InputError(f"unknown trace {shown(name)}; known: {', '.join(known)}")
+    trace = known[name.lower()]
     path, cache = at_hand(trace.file), cache_folder()
     if path is not None:
         _verify(read_bounded(path, "a published trace"), trace, str(path))
@@ -92,7 +101,7 @@ def _verify(data: bytes, trace: Published, where: str) -> None:
 
 
 def _download(trace: Published, cache: Path) -> Path:
-    url = f"{ARCHIVE}/{trace.folder}/{trace.file}"
+    url = f"{trace.folder}/{trace.file}"
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             data: bytes = answer.read(MOST_BYTES)

@@ -172,10 +172,17 @@ class Outage(_Timed):
 class NamedJob(Protocol):
     """The fields of a job by which rules know it."""
 
-    user: str
-    group: str
-    queue: str
-    qos: str
+    @property
+    def user(self) -> str: ...  # noqa: D102
+
+    @property
+    def group(self) -> str: ...  # noqa: D102
+
+    @property
+    def queue(self) -> str: ...  # noqa: D102
+
+    @property
+    def qos(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class SlurmPartition:
         ``OverSubscribe=EXCLUSIVE``: its jobs share their nodes with no others.
     state
         ``State``, in capital letters; jobs start in one that is ``UP`` alone.
+    threads
+        CPUs that a job takes at least of a node: those of a core where cores are given out whole.
     """
 
     name: str
@@ -87,6 +89,7 @@ class SlurmPartition:
     most_nodes: int | None = None
     exclusive: bool = False
     state: str = "UP"
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,8 @@ class SlurmSite:
         Of each node, in small letters.
     gpus
         How many GPUs of each type a node has, by type, each of shape (nodes,).
-    threads
-        CPUs that a job takes at least of each node, shape (nodes,): those of a core where cores are given out whole.
+    missing
+        Which included files are not there, a line for each.
     """
 
     nodes: tuple[str, ...]
@@ -129,7 +132,7 @@ class SlurmSite:
     away: tuple[str, ...] = ()
     features: tuple[frozenset[str], ...] = ()
     gpus: Mapping[str, IntArray] = field(default_factory=dict)
-    threads: tuple[int, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def machine(self, constraints: Iterable[str] = (), closed: Collection[str] = ()) -> Machine:
         """Return the machine: cores, memory and GPUs where Slurm shares them out, and a resource for each partition.
@@ -199,6 +202,7 @@ class _Read:
     sets: dict[str, dict[str, str]] = field(default_factory=dict)
     down: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
 
 
 def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
@@ -213,7 +217,7 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
     """
     path, read = Path(path), _Read()
     defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}, "nodeset": {}}
-    for where, line in _lines(path, []):
+    for where, line in _lines(path, [], read.missing):
         fields = {key.lower(): value.strip('"') for key, value in _FIELD.findall(line)}
         kind = next(iter(fields), "")
         if kind in defaults:
@@ -315,10 +319,11 @@ def slurm_seconds(text: str, where: str) -> int | None:
     return min(((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds, LONGEST)
 
 
-def _lines(path: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
+def _lines(path: Path, files: list[Path], missing: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the lines without comments, with their places; one that ends with a backslash goes on in the next.
 
-    Included files are read in place, from where they are or from beside the file that includes them.
+    Included files are read in place, from where they are or from beside the file that includes them. `missing` gets a
+    line for each other.
     """
     files.append(path)
     if len(files) > _MOST_FILES:
@@ -340,12 +345,13 @@ def _lines(path: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
                 named = Path(include[1].replace("%c", cluster))
                 beside = [path.parent / named, path.parent / named.name]
                 found = next((each for each in beside if each.is_file()), None)
-                if found is None:
-                    raise InputError(
+                if found is not None:
+                    yield from _lines(found, files, missing)
+                else:
+                    missing.append(
                         f"{path}:{number}: Include: expected the file {shown(str(named))}, or beside {path.name}, "
                         "got none; copy it there, or give what scontrol show config, partition and node -o print"
                     )
-                yield from _lines(found, files)
             elif line:
                 yield f"{path}:{number}", line
 
@@ -370,7 +376,7 @@ def _ends(ranges: str, where: str) -> Iterator[tuple[int, int, int]]:
 def _site(read: _Read, path: Path) -> SlurmSite:
     read.nodes = {name: each for name, each in read.nodes.items() if each.get("state", "").upper() not in _FUTURE}
     if not read.nodes:
-        raise InputError(f"{path}: expected lines with NodeName=, got none")
+        raise InputError([*read.missing, f"{path}: expected lines with NodeName=, got none"][0])
     places = {name: place for place, name in enumerate(read.nodes)}
     capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
     partitions = tuple(_partition(name, fields, places, read) for name, fields in read.partitions.items())
@@ -378,14 +384,12 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     tables = tuple({**fields, "name": name} for name, fields in named)
     kinds = [_gpus(fields) for fields in read.nodes.values()]
     types = {kind: np.array([each.get(kind, 0) for each in kinds]) for each in kinds for kind in each if kind}
-    by_core = "CR_CORE" in read.settings.get("selecttypeparameters", "").upper()
-    threads = [_threads(fields) if by_core else 1 for fields in read.nodes.values()]
     weights = tuple(_whole("Weight", each.get("weight", "1"), each[""], _MOST_WEIGHT) for each in read.nodes.values())
     away = [name for name, each in read.nodes.items() if _AWAY.search(each.get("state", "").upper())]
     away += [name for name in read.nodes if name in read.down and name not in away]
     return SlurmSite(
         tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path), tuple(away),
-        tuple(map(_features, read.nodes.values())), types, tuple(threads),
+        tuple(map(_features, read.nodes.values())), types, tuple(read.missing),
     )  # fmt: skip
 
 
@@ -459,6 +463,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         raise InputError(
             f"{where}: partition {shown(name)}: field 'Nodes': expected nodes with a NodeName, got {found}"
         )
+    by_core = "CR_CORE" in read.settings.get("selecttypeparameters", "").upper()
     most = fields.get("maxnodes", "UNLIMITED"), fields.get("maxcpuspernode", "UNLIMITED")
     nodes, cpus = (None if each.upper() in ("UNLIMITED", "INFINITE") else each for each in most)
     return SlurmPartition(
@@ -473,6 +478,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         None if nodes is None else _whole("MaxNodes", nodes, where),
         fields.get("oversubscribe", fields.get("shared", "")).upper() == "EXCLUSIVE",
         fields.get("state", "UP").upper(),
+        min((_threads(read.nodes[node]) for node in names), default=1) if by_core else 1,
     )
 
 

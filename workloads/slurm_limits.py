@@ -152,15 +152,24 @@ class SlurmLimits:
 class LimitedJob(Protocol):
     """What of a job says which limits hold for it, and how much it takes of them."""
 
-    user: str
-    group: str
-    queue: str
-    qos: str
-    nodes: int
-    walltime: int
-    per_node: Mapping[str, int]
-    exclusive: bool
-    licences: Mapping[str, int]
+    @property
+    def user(self) -> str: ...  # noqa: D102
+    @property
+    def group(self) -> str: ...  # noqa: D102
+    @property
+    def queue(self) -> str: ...  # noqa: D102
+    @property
+    def qos(self) -> str: ...  # noqa: D102
+    @property
+    def nodes(self) -> int: ...  # noqa: D102
+    @property
+    def walltime(self) -> int: ...  # noqa: D102
+    @property
+    def per_node(self) -> Mapping[str, int]: ...  # noqa: D102
+    @property
+    def exclusive(self) -> bool: ...  # noqa: D102
+    @property
+    def licences(self) -> Mapping[str, int]: ...  # noqa: D102
 
 
 class SiteLimits:

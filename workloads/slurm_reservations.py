@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from ..base import InputError
 from ..base.checks import shown
@@ -40,7 +42,7 @@ class SlurmReservation:
 
 
 def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple[SlurmReservation, ...]:
-    """Read what ``scontrol show reservation -o`` prints, with ``SLURM_TIME_FORMAT=%s`` in its environment.
+    """Read what ``scontrol show reservation -o`` prints, with ``SLURM_TIME_FORMAT=%s`` in its environment, or --json.
 
     Raises
     ------
@@ -52,11 +54,40 @@ def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple
     text = read_bounded(Path(path), "reservations of Slurm", _MOST_BYTES).decode("utf-8", "replace")
     if not text.strip():
         raise InputError(f"{path}: expected what scontrol show reservation -o prints, got blank lines")
+    if text.lstrip().startswith("{"):
+        return tuple(_reservation(fields, places, site, where) for where, fields in _entries(text, str(path)))
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and line.strip() != "No reservations in the system":
             found.append(_reservation(dict(_FIELD.findall(line)), places, site, f"{path}:{number}"))
     return tuple(found)
+
+
+def _entries(text: str, path: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the fields of what ``scontrol show reservation --json`` prints, each with its place."""
+    try:
+        read = json.loads(text)
+    except ValueError as error:
+        raise InputError(
+            f"{path}: expected JSON of scontrol show reservation, got an error: {str(error)[:80]}"
+        ) from None
+    entries = read.get("reservations")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(
+            f"{path}: expected a list 'reservations', as scontrol show reservation --json prints it, got none"
+        )
+
+    def number(value: Any) -> str:
+        return str(value.get("number") if isinstance(value, dict) else value)
+
+    for place, entry in enumerate(entries, 1):
+        fields = {
+            "ReservationName": str(entry.get("name") or "(null)"),
+            "Nodes": str(entry.get("node_list") or "(null)"),
+        }
+        fields |= {"StartTime": number(entry.get("start_time")), "EndTime": number(entry.get("end_time"))}
+        flags = entry.get("flags") or []
+        yield f"{path}: reservation {place}", fields | {"Flags": ",".join(map(str, flags))}
 
 
 def _reservation(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import pandas as pd
 
+from .formats.sacct import UNTOLD
 from .slurm_conf import SlurmSite, expand_names, meets
 
 #: Key: values that change nothing, and what others change. Values are compared in small letters.
@@ -98,7 +99,7 @@ def unmodelled(site: SlurmSite, records: pd.DataFrame) -> tuple[str, ...]:
         for name in set() if " " in text else set(expand_names(text, "field 'NodeList'")):
             touched[f"node {name}"] += jobs
     found = {line: len(records) for line in _of_settings(site)} | _of_tables(site.tables, touched)
-    found |= Counter(f"{name} (of jobs" for text in records["other_options"] for name in text.split())
+    found |= Counter(f"{name} (of jobs" for text in records["other_options"] for name in text.split() if name != UNTOLD)
     for text, jobs in Counter(text for text in records["constraint"] if text).items():
         if "*" in text or "[" in text:
             found[f"-C {text} (of jobs, how many nodes have which feature"] = jobs

@@ -13,6 +13,7 @@ import pandas as pd
 from ..base import InputError
 from ..base.checks import shown
 from .formats import read
+from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
@@ -38,6 +39,8 @@ SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
     "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
+#: What is not known of jobs without a command line.
+_GUESSED = "nodes or tasks, memory by core or by node, whole nodes, QOS and features are guessed, which costs accuracy"
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
@@ -81,6 +84,9 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         if names:
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+    notes += site.missing
+    if untold := int((records["other_options"] == UNTOLD).sum()):
+        notes.append(f"{untold:,} of {len(records):,} jobs have no SubmitLine: {_GUESSED}")
     if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
@@ -245,7 +251,11 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     found = [
         (replace(job, exclusive=job.exclusive or job.partition.partition(",")[0] in alone), id_)
         for job in everything
-        if job.limit and job.cores and job.partition.partition(",")[0] in known and job.starts
+        if job.limit
+        and job.cores
+        and job.partition.partition(",")[0] in known
+        and job.starts
+        and (job.start is not None or known[job.partition.partition(",")[0]].state not in ("DOWN", "INACTIVE"))
         for id_ in job.ids or (job.id,)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
@@ -285,6 +295,7 @@ def _standing(
     slots = apart or job.cores
     # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
+    cores = -(-cores // partition.threads) * partition.threads if apart and job.start is None else cores
     per_slot = {"core": cores} | of_partition(partition, cores) | ({APART: 1} if apart else {})
     if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
         per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})

@@ -12,10 +12,10 @@ from ...analysis.paired import paired
 from ...base import InputError
 from ...base.checks import shown
 from ...simulation import Result
-from ...simulation.plots.axes import axes_or_new, labelled, without_data
+from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, without_data
 from ...simulation.plots.gantt import Colour
 from ...simulation.plots.result_plots import ResultPlots
-from ...simulation.plots.style import logarithmic_numbers, marker, shortened, style
+from ...simulation.plots.style import logarithmic_numbers
 from ..reports.verdict import choose_baseline
 
 if TYPE_CHECKING:
@@ -83,18 +83,13 @@ class ComparisonPlots(ResultPlots):
             return without_data(axes, title, f"no ratio: one contender, or a {what} of 0")
         intervals = f" (95% interval over {rows['n'].max():.0f} seeds)" if rows["n"].max() > 1 else ""
         labelled(axes, title, f"ratio of the {what}{intervals}", "")
-        for place, (name, row) in enumerate(rows.iterrows()):
-            colour = style(list(self._results).index(str(name)))[0]
-            if np.isfinite(row["ratio_low"]):
-                axes.plot([row["ratio_low"], row["ratio_high"]], [place, place], linewidth=1.8, color=colour)
-            axes.plot([row["ratio"]], [place], marker=marker(place), markersize=6, color=colour)
+        order = list(self._results)
+        draw_ratios(axes, rows, [order.index(str(name)) for name in rows.index])
+        for place, ratio in enumerate(rows["ratio"]):
             axes.annotate(
-                f"{row['ratio']:.3g}", (row["ratio"], place), xytext=(0, 6), textcoords="offset points", ha="center",
-                fontsize=8, annotation_clip=False,
+                f"{ratio:.3g}", (ratio, place), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8,
+                annotation_clip=False,
             )  # fmt: skip
-        axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
-        axes.set_yticks(range(len(rows)), [shortened(str(name), 40) for name in rows.index], parse_math=False)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
         values = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
         positive = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
         axes.set_xscale("log")

@@ -246,14 +246,9 @@ def _distribution(
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with numbers of six digits, which is more than can be seen."""
     made = frame.copy()
-    for name in made.columns:
-        if not pd.api.types.is_float_dtype(made[name]):
-            continue
-        values = made[name].to_numpy(dtype=float)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            digits = 5 - np.floor(np.log10(np.abs(values)))
-        scale = 10.0 ** np.where(np.isfinite(digits), digits, 0.0)
-        made[name] = np.round(values * scale) / scale
+    for name in frame.columns:
+        if pd.api.types.is_float_dtype(frame[name]):
+            made[name] = [float(f"{value:.6g}") for value in frame[name]]
     return made
 
 

@@ -46,11 +46,6 @@ def fixed(value: float, digits: int) -> str:
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
-def published(value: float) -> str:
-    """Return a number as it is printed in a paper, with the digits that it has."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
-
-
 def interval(low: float, high: float, show: Show) -> str:
     """Return the two ends of an interval in brackets; nothing where there is none."""
     return "" if math.isnan(low) or math.isnan(high) else f"[{show(low)}, {show(high)}]"

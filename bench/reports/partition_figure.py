@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
 from ...base.time_texts import time_text
-from ...simulation.plots.style import COLOURS, axis_unit, canvas, clipped, image
+from ...simulation.plots.style import COLOURS, axis_unit, bar_end, canvas, clipped, cut_bars, image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,15 +43,9 @@ def _turnarounds(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
         label = "run, the choice" if chosen else "run"
         known = axes.get_legend_handles_labels()[1]
         axes.barh(place, option.turnaround - wait, left=wait, color=colour, label="" if label in known else label)
-        cut = " (cut)" if option.turnaround > end else ""
-        axes.text(min(option.turnaround, end), place, f" {time_text(option.turnaround)}{cut}", va="center", fontsize=7)
-    axes.set_yticks(range(len(shown)), [f"{option.request.processors:,}" for option in shown])
-    axes.set_xlim(0, 1.15 * end)
-    axes.set_xticks([])
-    axes.grid(visible=False)
+        bar_end(axes, place, option.turnaround, end)
     axes.set_ylabel("processors")
-    axes.set_xlabel("time to the end of each request; (cut): the bar goes on")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
+    cut_bars(axes, [f"{option.request.processors:,}" for option in shown], end, "time to the end of each request")
 
 
 def _machine(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:

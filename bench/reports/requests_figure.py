@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
-from ...base.time_texts import time_text
-from ...simulation.plots.style import COLOURS, canvas, clipped, image, time_axis
+from ...simulation.plots.style import COLOURS, bar_end, canvas, clipped, cut_bars, image, time_axis
 from .number_formats import count
 
 if TYPE_CHECKING:
@@ -73,12 +72,7 @@ def _times(axes: Axes, advice: Advice) -> None:
                 at, waste, height, left=fared.time - waste, color="none", edgecolor="#555555", hatch="///", linewidth=0,
                 label="waste" if index == place == 0 else "",
             )  # fmt: skip
-            cut = " (cut)" if fared.time > end else ""
-            axes.text(min(fared.time, end), at, f" {time_text(fared.time)}{cut}", va="center", fontsize=7)
-    axes.set_yticks(range(len(advice.rows)), [row.strategy.name for row in advice.rows])
-    axes.set_xlim(0, 1.15 * end)
-    axes.set_xticks([])
+            bar_end(axes, at, fared.time, end)
     axes.invert_yaxis()
-    axes.grid(visible=False)
-    axes.set_xlabel("mean time to success, waits in the queue not counted; (cut): the bar goes on")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
+    names = [row.strategy.name for row in advice.rows]
+    cut_bars(axes, names, end, "mean time to success, waits in the queue not counted")

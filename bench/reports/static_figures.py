@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...simulation.plots.axes import draw_ratios
 from ...simulation.plots.style import (
     CLASS_STYLE,
     MOST_PANELS,
@@ -132,18 +133,10 @@ def _intervals(figure: Figure, canvas: Canvas) -> None:
     panels = canvas.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for axes, metric in zip(panels, metrics, strict=True):
         chosen = figure.data[figure.data["metric"] == metric].set_index("contender").reindex(names)
-        place = np.arange(len(names))
-        for index, (name, row) in enumerate(zip(names, chosen.to_dict("records"), strict=True)):
-            colour = style(figure.place(name))[0]
-            if np.isfinite(row["ratio_low"]):
-                axes.plot([row["ratio_low"], row["ratio_high"]], [index, index], color=colour, linewidth=1.6)
-            axes.plot([row["ratio"]], [index], color=colour, marker=marker(figure.place(name)), markersize=6)
-        axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
+        draw_ratios(axes, chosen, [figure.place(name) for name in names])
         _labelled(axes, figure)
         axes.set_title(metric, loc="left", fontsize=9)
-        axes.set_yticks(place, [shortened(name) for name in names])
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_xlabel("")
+        axes.set(xlabel="", ylabel="")
     panels[-1].set_xlabel(figure.x_label)
 
 

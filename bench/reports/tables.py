@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -22,7 +21,6 @@ from ...base.printed import MOST_LETTERS, plain
 from ...simulation import mean_interval
 from .number_formats import Show, interval
 
-_WIDTH = 170
 #: Length up to which a cell is not broken on a terminal.
 _UNBROKEN = 20
 #: Least width of a column of numbers, so that a header does not break after each word.
@@ -210,16 +208,6 @@ def spread(values: Sequence[float], show: Show) -> Cell:
 def between(value: float, low: float, high: float, show: Show) -> Cell:
     """Return a cell of a number and its interval."""
     return Cell(show(value), "" if low == high else interval(low, high, show), float(value))
-
-
-def show(tables: Sequence[Table], as_markdown: bool) -> None:
-    """Print tables on stdout."""
-    console = PlainConsole(width=None if sys.stdout.isatty() else _WIDTH)
-    for table in tables:
-        if as_markdown:
-            print(table.markdown())
-        else:
-            console.print(table.title, table.terminal(), *filter(None, [table.note]), "", sep="\n")
 
 
 def _latex(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,18 +123,22 @@ def class_tables(classes: pd.DataFrame, names: Mapping[str, str], show: Show) ->
 
 def furthest(classes: pd.DataFrame) -> str:
     """Return in which classes of jobs the model is furthest from the record; empty if there are none."""
-    waits = classes[classes["jobs"] >= _LEAST].pivot(
-        index=["kind", "jobs_of"], columns="scheduler", values="wait"
-    )  # fmt: skip
-    if waits.empty:
-        return ""
-    off = (waits["slurm"] - waits["recorded"]).abs().nlargest(3)
+    rows = [row for row in _beside(classes) if row["jobs"] >= _LEAST and row["slurm"] != row["recorded"]]
+    rows.sort(key=lambda row: -abs(row["slurm"] - row["recorded"]))
     told = [
-        f"{kind} {name} ({time_text(waits.loc[(kind, name), 'slurm'])}, "
-        f"recorded {time_text(waits.loc[(kind, name), 'recorded'])})"
-        for kind, name in off.index if off[kind, name] > 0
+        f"{row['kind']} {row['jobs_of']} ({time_text(row['slurm'])}, recorded {time_text(row['recorded'])})"
+        for row in rows[:3]
     ]  # fmt: skip
     return f"Furthest from the recorded mean waits: {', '.join(told)}." if told else ""
+
+
+def _beside(classes: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return a row for each class with the mean waits of the record and of slurm."""
+    own = classes.assign(
+        **{name: classes["wait"].where(classes["scheduler"] == name) for name in ("recorded", "slurm")}
+    )
+    grouped = own.groupby(["kind", "jobs_of"], sort=False)[["jobs", "recorded", "slurm"]].first()
+    return grouped.reset_index().to_dict("records")
 
 
 def losers(classes: pd.DataFrame) -> list[str]:
@@ -143,7 +148,10 @@ def losers(classes: pd.DataFrame) -> list[str]:
         clear = part[(part["least"] > 1) | (part["most"] < 1)].sort_values("change")
         texts = []
         for word, rows in (("win", clear[clear["change"] < 1]), ("lose", clear[clear["change"] > 1][::-1])):
-            first = [f"{row.kind} {row.jobs_of} ({100 * (row.change - 1):+.0f}%)" for row in rows.head(3).itertuples()]
+            first = [
+                f"{row['kind']} {row['jobs_of']} ({100 * (row['change'] - 1):+.0f}%)"
+                for row in rows.head(3).to_dict("records")
+            ]  # fmt: skip
             texts += [f"{', '.join(first)} {word}"] if first else []
         if texts and name not in ("recorded", "slurm"):
             told.append(f"Under {name} {'; '.join(texts)}.")
@@ -180,11 +188,10 @@ def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
 
 
 def _class_fidelity(classes: pd.DataFrame) -> Table:
-    waits = classes.pivot(index=["kind", "jobs_of", "jobs"], columns="scheduler", values="wait")
     rows = [
-        [label(kind), label(name), number(jobs, _whole), number(own["recorded"], time_text),
-         number(own["slurm"], time_text), _change(own["slurm"], own["recorded"])]
-        for (kind, name, jobs), own in waits.iterrows()
+        [label(row["kind"]), label(row["jobs_of"]), number(row["jobs"], _whole), number(row["recorded"], time_text),
+         number(row["slurm"], time_text), _change(row["slurm"], row["recorded"])]
+        for row in _beside(classes)
     ]  # fmt: skip
     columns = ("class by", "class", "jobs", Times("recorded"), Times("slurm"), "to the record (%)")
     return Table("Mean waits by class, slurm beside the record", columns, rows, 2, "", "fidelity-by-class")
@@ -194,10 +201,10 @@ def _measures(classes: pd.DataFrame, names: Mapping[str, str]) -> Table:
     columns = ("class by", "class", "scheduler", "jobs", Times("mean wait"), "mean bounded slowdown",
                "utilization (%)", "to slurm (%)", "noise from (%)", "noise to (%)")  # fmt: skip
     rows = [
-        [label(row.kind), label(row.jobs_of), label(names[row.scheduler]), number(row.jobs, _whole),
-         number(row.wait, time_text), number(row.slowdown, ratio), number(row.utilization, percent),
-         *(_change(each, 1.0) for each in (row.change, row.least, row.most))]
-        for row in classes.itertuples()
+        [label(row["kind"]), label(row["jobs_of"]), label(names[row["scheduler"]]), number(row["jobs"], _whole),
+         number(row["wait"], time_text), number(row["slowdown"], ratio), number(row["utilization"], percent),
+         *(_change(row[name], 1.0) for name in ("change", "least", "most"))]
+        for row in classes.to_dict("records")
     ]  # fmt: skip
     note = "Utilization: what the jobs of the class use of all cores."
     return Table("All measures by class", columns, rows, 3, note, "classes", folded=True)

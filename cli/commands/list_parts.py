@@ -20,7 +20,7 @@ from ...dispatchers.cp import constraints, objectives
 from ...dispatchers.portfolio import portfolio_goals
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
-from ...workloads.fetching import TRACES
+from ...workloads.fetching import RUN_TIMES, TRACES
 from ..app import subcommand
 from ..output import finish, pairs
 
@@ -57,6 +57,7 @@ def command(name: str | None) -> None:
     for kind, entries in found.items():
         shown += [Text(kind, style="bold underline"), pairs([(entry["name"], _line(entry)) for entry in entries]), ""]
     shown += [Text("published traces", style="bold underline"), ", ".join(TRACES)]
+    shown += [Text("published run times", style="bold underline"), ", ".join(RUN_TIMES)]
     finish("hpcdispatch list NAME explains one, with its options.", {**found, "traces": list(TRACES)}, *shown)
 
 

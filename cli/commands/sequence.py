@@ -26,6 +26,7 @@ from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import against
 from ...models.reservations import Checkpointing, memory_requests
 from ...models.reservations import Sequence as Reservations
+from ...workloads.fetching import RUN_TIMES, fetch
 from ...workloads.formats.run_times import RunHistory, Unit, read_run_history
 from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import say
@@ -150,7 +151,8 @@ def command(
         raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
-    history = read_run_history(runs, column, unit, memory)
+    published = str(runs) in RUN_TIMES and not runs.exists()
+    history = read_run_history(fetch(str(runs)) if published else runs, column, unit, memory)
     if memory is not None:
         context = click.get_current_context()
         for option in context.command.params:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +39,7 @@ from ..slurm_moment import Moment, SiteAnswers, answers_options, asked_files, mo
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
+
 @dataclass(frozen=True, slots=True)
 class Advising:
     """Which dispatcher advises, how much is shown, and where it is kept."""
@@ -49,6 +50,7 @@ class Advising:
     most_nice: int
     kept: Path | None
 
+
 advising_options = gathered(
     "advising",
     Advising,
@@ -56,7 +58,7 @@ advising_options = gathered(
     (
         click.option("--dispatcher", default="lookahead", show_default=True, metavar="NAME", help="Whose advice."),
         click.option("--predictor", default=LEARNED, show_default=True, metavar="NAME[:...]", help="Learns run times."),
-        click.option("--next", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Starts shown."),
+        click.option("--next", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Starts."),
         click.option(
             "--most-nice", type=click.IntRange(1, 10_000), default=100, show_default=True, metavar="N",
             help="Most that --yes adds to the Nice of a job.",
@@ -64,6 +66,7 @@ advising_options = gathered(
         click.option("--kept", type=_FOLDER, metavar="FOLDER", help="Where advice and its journal are kept."),
     ),
 )  # fmt: skip
+
 
 @subcommand(
     "advise",
@@ -112,6 +115,7 @@ def advise(
             commands = _set_nice(now, made, advising, journal)
     _print(made[: advising.next], advising, commands)
 
+
 def _advice(now: Moment, advising: Advising) -> list[Advice]:
     """Return the advice on all waiting jobs, the first start first."""
     ruled, missing = under_rules(now.workload, now.site, now.limits, now.reservations, now.zero)
@@ -122,11 +126,12 @@ def _advice(now: Moment, advising: Advising) -> list[Advice]:
     expected = {id_: job.expected for job in now.snapshot.waiting for id_ in job.ids or (job.id,)}
     return [
         Advice(
-            now.snapshot.now, id_, advising.dispatcher, start + now.zero,
+            now.snapshot.now, id_, advising.dispatcher, advising.predictor, start + now.zero,
             None if math.isnan(model) else model + now.zero, expected.get(id_), reason,
         )
         for id_, (start, model, reason) in found.items()
     ]  # fmt: skip
+
 
 def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path) -> list[str]:
     """Set Nice of the jobs that the dispatcher starts later; note each change before it is made."""
@@ -144,6 +149,7 @@ def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path
         commands += _given(change.job, change.nice)
     return commands
 
+
 def _undo(journal: Path) -> None:
     """Set Nice back, the last change first, and forget each as it is taken back."""
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -157,6 +163,7 @@ def _undo(journal: Path) -> None:
             write_journal(journal, NiceJournal(changes))
     finish(f"{count(len(commands), 'change')} taken back.", {"commands": commands, "advice": []}, *commands)
 
+
 def _given(job: str, nice: int) -> list[str]:
     """Give a job a value of Nice; return the command, nothing where Slurm refuses it."""
     command = ["scontrol", "update", f"JobId={job_argument(job, 'advise')}", f"Nice={nice}"]
@@ -166,6 +173,7 @@ def _given(job: str, nice: int) -> list[str]:
         say("note", f"job {job}: {error}")
         return []
     return [shlex.join(command)]
+
 
 def _print(made: list[Advice], advising: Advising, commands: list[str]) -> None:
     rows = [
@@ -185,26 +193,31 @@ def _print(made: list[Advice], advising: Advising, commands: list[str]) -> None:
     )
     finish(answered, fields, Table("", columns, rows).terminal(), *commands)
 
+
 def _judge(made: list[Advice], answers: SiteAnswers) -> None:
     """Simulate the dispatcher from each moment on with what really came and ran, and compare the waits."""
-    groups: dict[tuple[int, str], list[Advice]] = {}
+    groups: dict[tuple[int, str, str], list[Advice]] = {}
     for each in made:
-        groups.setdefault((each.made, each.dispatcher), []).append(each)
+        groups.setdefault((each.made, each.dispatcher, each.predictor), []).append(each)
     waits = []
     with TemporaryDirectory(prefix="hpcdispatch-") as folder, spinner("simulating what really came"):
         config, sacct, limits, reserved = asked_files(answers, Path(folder))
         load = partial(slurm_workload, sacct, timezone=answers.timezone)
         zero = started_at(load(config))
-        for (at, dispatcher), group in groups.items():
+        for (at, dispatcher, predictor), group in groups.items():
             texts = Texts(config, limits, reserved)
-            record = SiteRecord.read(texts, answers.shares, load, at - zero)
+            try:
+                record = SiteRecord.read(texts, answers.shares, load, at - zero)
+            except InputError:  # All that is on record had ended by then.
+                continue
             ids = {each.job for each in group}
             chosen = np.array([id_ in ids for id_ in record.workload.columns.texts()])
-            real, model, other = what_if([record.baseline(), record.rival(dispatcher)], ())
+            rival = replace(record.rival(dispatcher), predictor=predictor)
+            real, model, other = what_if([record.baseline(), rival], ())
             since = at - zero - record.workload.columns.submit
             known = chosen & ~np.isnan(real.waits) & ~np.isnan(model.waits) & ~np.isnan(other.waits)
             waits.append(np.array([each.waits[known] - since[known] for each in (real, model, other)]))
-    found = np.concatenate(waits, axis=1)
+    found = np.concatenate([np.empty((3, 0)), *waits], axis=1)
     fields = {"moments": len(groups), "known": found.shape[1]}
     if not found.shape[1]:
         finish("None of the jobs has started: nothing to judge yet.", fields)
@@ -212,11 +225,9 @@ def _judge(made: list[Advice], answers: SiteAnswers) -> None:
     recorded, model_wait, other_wait = found.mean(axis=1)
     fields |= {"recorded_s": recorded, "model_s": model_wait, "dispatcher_s": other_wait}
     told = (
-        f"{count(found.shape[1], 'job')} of {count(len(groups), 'moment')} waited {time(recorded)} more on average, and "
-        f"{time(model_wait)} in the model"
+        f"{count(found.shape[1], 'job')} of {count(len(groups), 'moment')} waited {time(recorded)} more on average, "
+        f"and {time(model_wait)} in the model"
     )
     ratio = other_wait / model_wait if model_wait > 0 else math.nan
     names = ", ".join(dict.fromkeys(each.dispatcher for each in made))
     finish(f"{told}; under {names} {time(other_wait)}, {against('the model', ratio)}.", fields)
-
-__all__ = ["advise", "settings"]

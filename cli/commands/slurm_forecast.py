@@ -78,7 +78,13 @@ def forecast(
             past = accounted(answers, Path(folder))
         assert past.records is not None
         starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
-        _tell(judge(read_kept(store), dict(zip(past.columns.texts(), starts.tolist(), strict=True)), NEAR))
+        _tell(
+            judge(
+                read_kept(store, KeptForecast, "forecast"),
+                dict(zip(past.columns.texts(), starts.tolist(), strict=True)),
+                NEAR,
+            )
+        )
         return
     with moment_of(moment, answers, "running Slurm's rules forward") as now:
         wanted = None if job is None else now.waiting(job)

@@ -12,7 +12,7 @@ from secrets import token_hex
 import click
 
 from ...analysis import Planning, advise
-from ...analysis.kept_submission import Submission, locked, read_journal, write_journal
+from ...analysis.kept_submission import UNDER_WAY, Submission, locked, read_journal, write_journal
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
 from ...workloads.formats.run_times import Unit, read_run_history
@@ -86,7 +86,7 @@ def submit_job(
     path = state or Path(f"{script.name}.submission.json")
     with locked(path, PATIENCE) as lock:
         command = (str(script), *arguments)
-        found = read_journal(path)
+        found = read_journal(path, Submission, UNDER_WAY)
         if found is not None and found.code is not None:
             if found.command == command and not anew:
                 # We may have been killed between noting the end and telling it.

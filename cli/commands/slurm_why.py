@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import click
+from rich.console import RenderableType
 
 from ...analysis.site_rules import site_limits
 from ...analysis.waiting_reasons import Question, WaitingReason, why_waiting
 from ...bench.reports.number_formats import count
 from ...bench.reports.tables import Table
 from ...dispatchers import Slurm
+from ...dispatchers.protocol import JobView
 from ...workloads import Job, Reservation
 from ...workloads.slurm_limits import SiteLimits
 from ..app import OUTPUT, options, subcommand
@@ -36,6 +39,10 @@ def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
     no other comes.
     """
     with moment_of(moment, answers, "running Slurm's rules forward") as now:
+        held = now.held(job)
+        if held is not None and held.reason:
+            _print_held(job, held.reason)
+            return
         id_ = now.waiting(job)
         found = why_waiting(question_of(now), id_)
     told = {each.id: each.reason for each in now.snapshot.waiting} | {
@@ -54,14 +61,21 @@ def question_of(now: Moment) -> Question:
         for each in now.reservations if each.end > now.snapshot.now
     ]  # fmt: skip
 
-    def slurm(reserved: bool, limited: bool) -> Slurm:  # noqa: FBT001
+    def slurm(reserved: bool, limited: bool) -> Slurm:
         off = {"reservations": ""} if not reserved else {}
         return now.slurm(**off, **({"limits": ""} if not limited else {}))
 
     def beyond(one: Job) -> set[str]:
-        return set() if rows is None else rows.over(one)
+        return set() if rows is None else rows.over(JobView(one, machine))
 
     return Question(now.workload, now.state, slurm, limits, reservations, beyond, now.site.nodes)
+
+
+def _print_held(job: str, reason: str) -> None:
+    """Tell of a job that waits until somebody changes it, so that the model does not plan it."""
+    said = f"it waits for {reason}, until its owner or an operator changes that"
+    fields: dict[str, Any] = {"job": job, "kind": "held", "detail": said, "wait": None, "ahead": [], "sooner": []}
+    finish(f"Job {job} never starts as it is: {said}.", {**fields, "slurm": reason})
 
 
 def _print(found: WaitingReason, reason: str) -> None:
@@ -73,6 +87,6 @@ def _print(found: WaitingReason, reason: str) -> None:
     best = found.sooner[0] if found.sooner else None
     more = f" With {best.change} it starts in {exact(best.wait)}." if best is not None else ""
     waits = f"Job {found.job} {when} in the model: {found.detail}."
-    lines = [*filter(None, [said + count(len(found.ahead), "job") + " ahead", ahead]), *tables]
+    lines: list[RenderableType] = [*filter(None, [said + count(len(found.ahead), "job") + " ahead", ahead]), *tables]
     fields = {**asdict(found), "sooner": [each._asdict() for each in found.sooner], "slurm": reason}
     finish(f"{waits}{more}", fields, *lines)

@@ -93,4 +93,5 @@ def _levels(name: str, given: FloatArray, most: int) -> FloatArray:
         return values
     logs = np.log(values)
     classes = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * most).astype(np.int64), most - 1)
-    return values[np.append(np.flatnonzero(np.diff(classes)), len(values) - 1)]
+    largest: FloatArray = values[np.append(np.flatnonzero(np.diff(classes)), len(values) - 1)]
+    return largest

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...base import InputError
 from ...base.checks import shown
-from .style import beside, shortened
+from .style import beside, marker, shortened, style
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Inches of a new figure, and points of a legend's letters.
 SIZE, LETTERS = (8.0, 4.2), 8
 #: Inches that a row of a legend is high and a letter wide, and the letters that the mark before a name takes.
 _ROW, _LETTER, _MARK = LETTERS * 1.6 / 72, LETTERS * 0.58 / 72, 8
-#: Ticks of a logarithmic time axis, seconds.
-_TIMES = {
-    1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 6 * 3600: "6 h", 86400: "1 d", 7 * 86400: "7 d",
-    60 * 86400: "60 d", 730 * 86400: "2 y", 7300 * 86400: "20 y",
-}  # fmt: skip
 
 
 def axes_or_new(given: Axes | None) -> Axes:
@@ -100,13 +96,23 @@ def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str], top: 
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= top * (1 + 1e-9)])
 
 
-def time_ticks(axes: Axes, longest: float) -> None:
-    """Make the x axis a logarithmic one of times from 1 s to `longest` seconds, with the ticks that fit."""
-    from matplotlib.ticker import NullLocator  # noqa: PLC0415
+def draw_ratios(axes: Axes, rows: pd.DataFrame, places: Sequence[int]) -> None:
+    """Draw ratios and their intervals, the first at the top.
 
-    axes.set_xscale("log")
-    axes.set_xlim(1, longest)
-    times = [time for time in _TIMES if time <= longest]
-    times = times[:: math.ceil(len(times) / max(2.0, inches(axes)[0] / 0.55))]
-    axes.set_xticks(times, [_TIMES[time] for time in times])
-    axes.xaxis.set_minor_locator(NullLocator())
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    rows
+        ``ratio, ratio_low, ratio_high``, NaN where there is none; the index has the names.
+    places
+        By which the colours and marks of the names go.
+    """
+    for row, (index, found) in enumerate(zip(places, rows.to_dict("records"), strict=True)):
+        colour = style(index)[0]
+        if math.isfinite(found["ratio_low"]):
+            axes.plot([found["ratio_low"], found["ratio_high"]], [row, row], color=colour, linewidth=1.7)
+        axes.plot([found["ratio"]], [row], color=colour, marker=marker(index), markersize=6)
+    axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.set_yticks(range(len(rows)), [shortened(str(name), 40) for name in rows.index], parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)

@@ -10,10 +10,10 @@ import pandas as pd
 
 from ...base import FloatArray
 from ..metrics import Records, job_metrics, width_class
-from .axes import axes_or_new, labelled, legend_above, time_ticks, without_data
+from .axes import axes_or_new, inches, labelled, legend_above, without_data
 from .curves import Grid, capacity_of, distribution, over_time
 from .gantt import Colour, gantt
-from .style import axis_unit, line_style, logarithmic_numbers, marker, plain_numbers
+from .style import axis_unit, line_style, logarithmic_numbers, marker, plain_numbers, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +86,7 @@ class ResultPlots:
         if not any(len(x) for x, _ in curves.values()):
             return without_data(axes, title, _NOTHING)
         labelled(axes, title, "wait (below 1 s counts as 1 s)", "share of jobs (%)")
-        time_ticks(axes, longest)
+        time_axis(axes, 1, longest, inches(axes)[0])
         axes.set_ylim(0, 100)
         return self._draw(axes, curves, 100.0)
 

@@ -133,17 +133,35 @@ def logarithmic_numbers(axis: Axis, low: float, high: float) -> None:
     plain_numbers(axis)
 
 
-def time_axis(axes: Axes, low: float, high: float) -> None:
-    """Make x an axis of seconds, logarithmic from `low` to `high`, with durations such as ``1m`` and ``4h`` at it."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: PLC0415
+def time_axis(axes: Axes, low: float, high: float, inches: float = WIDTH) -> None:
+    """Make x an axis of seconds, logarithmic from `low` to `high`, with durations such as ``1m`` and ``4h`` at it.
+
+    There are as many as fit into its width, `inches`.
+    """
+    from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
     low, high = max(low, 0.5), max(high, 1.0)
     axes.set(xscale="log", xlim=(low, high))
-    places = [place for place in _TIMES if low <= place <= high]
-    few = [float(place) for place in places[:: max(1, len(places) // 9)]] or [low, high]
-    axes.xaxis.set_major_locator(FixedLocator(few))
+    places: list[float] = [place for place in _TIMES if low <= place <= high] or [low, high]
+    few = places[:: math.ceil(len(places) / max(2.0, inches / 0.55))]
+    axes.set_xticks(few, [time_text(place) for place in few])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(value)))
+
+
+def cut_bars(axes: Axes, names: Sequence[str], end: float, label: str) -> None:
+    """Make y an axis of `names` and x one of bars from 0 to `end`, beyond which they are cut."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlim(0, 1.15 * end)
+    axes.set_xticks([])
+    axes.grid(visible=False)
+    axes.set_xlabel(f"{label}; (cut): the bar goes on")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
+
+
+def bar_end(axes: Axes, place: float, seconds: float, end: float) -> None:
+    """Write behind a bar of :func:`cut_bars` how long it is."""
+    cut = " (cut)" if seconds > end else ""
+    axes.text(min(seconds, end), place, f" {time_text(seconds)}{cut}", va="center", fontsize=7)
 
 
 def clipped(values: Sequence[float]) -> float:

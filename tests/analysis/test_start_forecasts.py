@@ -40,6 +40,13 @@ def test_a_job_that_never_starts_has_no_forecast():
     assert list(found) == ["waits"]
 
 
+def test_no_job_is_forecast_before_its_begin():
+    state = MachineState(1000, (RunningSince("runs", 950, (0,)),))
+    late = replace(WAITS, begin=9000)
+    found = forecast_starts(Workload((RUNS, late), NODE), state, "fcfs", create(LEARNED), draws=4)["waits"]
+    assert found.low == found.median == 9000 <= found.high
+
+
 def test_jobs_to_come_stand_for_themselves():
     # Tasks of arrays, and jobs that waited for others or in a reservation, come as jobs of their own.
     ended = tuple(
@@ -51,9 +58,8 @@ def test_jobs_to_come_stand_for_themselves():
 
 def test_an_array_that_runs_whole_is_known():
     machine = Machine.homogeneous(2, core=4)
-    jobs = tuple(replace(RUNS, id=f"5_{task}", array="5%3") for task in range(2)) + (
-        replace(WAITS, array="6%2"), replace(WAITS, id="more"),
-    )  # fmt: skip
+    tasks = [replace(RUNS, id=f"5_{task}", array="5%3") for task in range(2)]
+    jobs = (*tasks, replace(WAITS, array="6%2"), replace(WAITS, id="more"))
     state = MachineState(1000, tuple(RunningSince(f"5_{task}", 950, (task,)) for task in range(2)))
     found = forecast_starts(Workload(jobs, machine), state, "slurm", create(LEARNED), draws=4)
     assert set(found) == {"waits", "more"}
@@ -133,7 +139,7 @@ def test_what_was_kept_is_judged(tmp_path):
     made = [KeptForecast(0, "a", 10, 20, 30, 500), KeptForecast(0, "b", 10, 20, 30), KeptForecast(0, "c", 1, 2, 3)]
     keep(path, made[:1])
     keep(path, made[1:])
-    assert read_kept(path) == made
+    assert read_kept(path, KeptForecast, "forecast") == made
     score = judge(made, {"a": 30, "b": 320}, (10, 300))
     assert (score.known, score.unknown, score.covered) == (2, 1, 0.5)
     assert score.near == {10: 0.5, 300: 1.0}
@@ -148,6 +154,6 @@ ODD = b'{"made": 1, "job": "a", "low": "soon", "median": 2, "high": 3}'
 def test_what_is_no_forecast_is_refused(tmp_path, line):
     (tmp_path / "kept").write_bytes(line + b"\n")
     with pytest.raises(InputError, match=r"kept:1: expected a forecast in JSON"):
-        read_kept(tmp_path / "kept")
+        read_kept(tmp_path / "kept", KeptForecast, "forecast")
     with pytest.raises(InputError, match="expected forecasts that were kept"):
-        read_kept(tmp_path / "none")
+        read_kept(tmp_path / "none", KeptForecast, "forecast")

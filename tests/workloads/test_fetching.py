@@ -17,7 +17,7 @@ def archive(monkeypatch, tmp_path):
     monkeypatch.delenv("HPCDISPATCH_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     digest = hashlib.sha256(b"trace").hexdigest()[:16]
-    monkeypatch.setitem(fetching.TRACES, "kth-sp2", fetching.Published("k.swf.gz", "l_k", digest))
+    monkeypatch.setitem(fetching.TRACES, "kth-sp2", fetching.Published("k.swf.gz", "https://archive/l_k", digest))
     answers = {"data": b"trace"}
 
     def urlopen(url, timeout):
@@ -35,6 +35,12 @@ def test_download_then_cache(archive, tmp_path):
     del archive["data"]
     assert fetch("kth-sp2") == path
     assert [one.name for one in path.parent.iterdir()] == ["k.swf.gz"]
+
+
+def test_run_times_are_published_too(archive, monkeypatch):
+    digest = hashlib.sha256(b"trace").hexdigest()[:16]
+    monkeypatch.setitem(fetching.RUN_TIMES, "slant-walltime", fetching.Published("s.log", "https://x", digest))
+    assert fetch("slant-walltime").read_bytes() == b"trace"
 
 
 def test_own_folder_first(archive, tmp_path, monkeypatch):

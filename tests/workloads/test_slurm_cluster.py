@@ -160,3 +160,44 @@ def test_the_recorded_cluster_is_read(tmp_path):
     assert sum(node.cores for node in found.nodes) == 64
     assert sum(run.cores for run in found.running) <= 64
     assert all(run.start <= now for run in found.running)
+
+
+@pytest.mark.parametrize("release", ["23.11", "24.11", "25.05"])
+def test_nodes_in_groups_are_read(files, release):
+    # Since 23.02 sinfo lists nodes that are alike together, and one again for each of its partitions.
+    squeue, sinfo = files(release, [job("24.05", 1, "RUNNING", "n1")], {})
+    groups = [
+        {"node": {"state": state}, "nodes": {"nodes": names, "total": len(names)}, "cpus": {"maximum": 4, "total": 8}}
+        for state, names in ((["MIXED"], ["n1", "n2"]), (["IDLE", "DRAIN"], ["n3"]), (["MIXED"], ["n1"]))
+    ]
+    sinfo.write_text(json.dumps({"meta": meta("24.05"), "sinfo": groups}))
+    found = read_cluster(squeue, sinfo, NOW).nodes
+    assert found == (ClusterNode("n1", 4, True), ClusterNode("n2", 4, True), ClusterNode("n3", 4, False))
+
+
+def test_a_task_that_runs_is_none_of_those_of_its_array_that_wait(files):
+    jobs = [
+        job("22.05", 6, "RUNNING", "n1", array_job_id=5, array_task_id=0),
+        job("22.05", 5, "PENDING", array_job_id=5, array_task_string="0-4:2%1", array_max_tasks=1),
+        job("22.05", 5, "PENDING", array_job_id=5, array_task_string="4,7,..."),
+    ]
+    found = read_cluster(*files("22.05", jobs, nodes("22.05")), NOW)
+    assert [each.ids for each in (*found.running, *found.waiting)] == [("5_0",), ("5_2", "5_4"), ("5_7",)]
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11"])
+def test_what_a_job_asks_for_is_read(files, release):
+    number = (lambda value: value) if release == "22.05" else wrapped
+    more = {
+        "qos": "high", "features": "fat&ib", "shared": "none" if release == "22.05" else ["none"], "cpus": number(8),
+        "tres_req_str": "cpu=2,mem=4G,node=1,billing=2,gres/gpu=2,gres/gpu:a100=2,license/matlab=1",
+        "dependency": "afterok:28(unfulfilled),after:30+5(unfulfilled),afterany:7(fulfilled),singleton(unfulfilled)",
+        "eligible_time": number(12_000), "state_reason": "Dependency", "node_count": number(1),
+    }  # fmt: skip
+    held = job(release if release == "22.05" else "24.05", 2, "PENDING", state_reason="JobHeldUser")
+    jobs = [job(release if release == "22.05" else "24.05", 1, "PENDING") | more, held]
+    one, other = read_cluster(*files(release, jobs, nodes(release)), NOW).waiting
+    assert (one.qos, one.constraint, one.exclusive, one.cores) == ("high", "fat&ib", True, 2)
+    assert (one.gpus, one.gpu_types, one.licences, one.begin) == (2, "a100=2", "matlab=1", 12_000)
+    assert one.depends == (("28", "afterok"), ("30", "after", 300))
+    assert (one.starts, other.starts) == (True, False)

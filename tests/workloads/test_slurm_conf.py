@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads.slurm_conf import expand_names, read_slurm_conf, slurm_seconds
+from hpcdispatch.workloads.slurm_conf import expand_names, meets, read_slurm_conf, slurm_seconds
 
 CONF = """
 # A cluster
@@ -123,3 +123,69 @@ def test_files_that_include_each_other_are_refused(tmp_path):
         read_slurm_conf(conf(tmp_path, "Include slurm.conf\n"))
     with pytest.raises(InputError, match=r"slurm\.conf:1: Include: expected the file 'more\.conf', or beside"):
         read_slurm_conf(conf(tmp_path, "Include more.conf\n"))
+
+
+@pytest.mark.parametrize(
+    ("node", "cores"),
+    [
+        ("SocketsPerBoard=2 CoresPerSocket=4", 8),
+        ("Boards=2 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2", 32),
+        ("Sockets=2 CoresPerSocket=4", 8),
+        ("Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CPUs=8", 8),
+        ("CPUs=8 CoreSpecCount=2", 6),
+        ("Sockets=1 CoresPerSocket=8 ThreadsPerCore=2 CPUs=16 CoreSpecCount=1", 14),
+        ("CPUs=8 CpuSpecList=0-1,7", 5),
+        ("CPUTot=8 CPUEfctv=6 CoreSpecCount=1", 6),
+    ],
+)
+def test_cores_are_those_that_jobs_may_have(tmp_path, node, cores):
+    site = read_slurm_conf(conf(tmp_path, f"NodeName=n1 {node} RealMemory=10 MemSpecLimit=4\n"))
+    assert site.capacity.tolist() == [[cores, 6 * 1024, 0]]
+
+
+@pytest.mark.parametrize(
+    ("listed", "places"),
+    [("ALL", [0, 1, 2, 3]), ("ALL,-r1n1", [1, 2, 3]), ("ALL,-r[1-2]n1", [1, 3]), ("r[1-2]n[1-2]", [0, 1, 2, 3]),
+     ("fats", [1, 2]), ("some,r2n2", [0, 2, 3]), ("", []), ("(null)", [])],
+)  # fmt: skip
+def test_a_partition_has_the_nodes_that_it_lists(tmp_path, listed, places):
+    text = (
+        "NodeName=r1n1 CPUs=1\nNodeName=r1n2 CPUs=1 Feature=fat,ib\nNodeName=r2n1 CPUs=1 Feature=FAT\n"
+        "NodeName=r2n2 CPUs=1\nNodeSet=fats Feature=fat\nNodeSet=some Nodes=r[1-2]n1\n"
+    )
+    (partition,) = read_slurm_conf(conf(tmp_path, f"{text}PartitionName=p Nodes={listed}\n")).partitions
+    assert list(partition.nodes) == places
+
+
+def test_no_partition_takes_the_name_of_a_resource(tmp_path):
+    names = ("core", "mem", "gpu", "node", "mem_per_cpu", "gpu/a100")
+    lines = "".join(f"PartitionName={name} Nodes=n1 MaxCPUsPerNode=3\n" for name in names)
+    nodes = "SelectTypeParameters=CR_Core_Memory\nNodeName=n[1-2] CPUs=8 Gres=gpu:a100:2 Feature=fat\n"
+    machine = read_slurm_conf(conf(tmp_path, nodes + lines)).machine(["fat", "slim"], ["n2"])
+    found = dict(zip(machine.resources, machine.capacity.T.tolist(), strict=True))
+    assert (found["core"], found["gpu"], found["gpu/a100"]) == ([8, 8], [2, 2], [2, 2])
+    assert all(found[f"partition/{name}"] == [3, 0] for name in names)
+    assert (found["feature/fat"], found["feature/slim"]) == ([8, 8], [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("expression", "met"),
+    [("a", True), ("c", False), ("a&b", True), ("a&c", False), ("c|b", True), ("(c|a)&b", True), ("(c|d)&a", False),
+     ("[c|a]", True), ("a*2&b*3", True), ("c&a|b", True), ("A", True)],
+)  # fmt: skip
+def test_constraints_are_met_by_features(expression, met):
+    assert meets(expression, {"a", "b"}) is met
+
+
+def test_states_of_nodes_in_which_no_job_starts(tmp_path):
+    states = ("UNKNOWN", "DOWN", "DOWN*", "IDLE+DRAIN", "DRAINED", "FAIL", "IDLE+CLOUD+POWERED_DOWN", "IDLE+PLANNED")
+    lines = "".join(f"NodeName=n{place} CPUs=1 State={state}\n" for place, state in enumerate(states))
+    assert read_slurm_conf(conf(tmp_path, lines)).away == ("n1", "n2", "n3", "n4", "n5")
+
+
+def test_headers_of_parts_and_files_that_are_not_there_stop_nothing(tmp_path):
+    text = "Cgroup Support Configuration:\nAllowedRAMSpace = 100.0%\n\nSlurmctld(primary) at vm is UP\n"
+    text += "NodeName=n1 CPUs=1\n"
+    site = read_slurm_conf(conf(tmp_path, f"ClusterName=abc\nInclude /etc/slurm/%c.conf\n{text}"))
+    assert (site.nodes, site.settings["allowedramspace"]) == (("n1",), "100.0%")
+    assert "Include: expected the file '/etc/slurm/abc.conf'" in site.missing[0]

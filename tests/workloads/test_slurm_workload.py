@@ -187,3 +187,59 @@ def test_what_a_site_does_not_share_out_is_not_asked_for(tmp_path):
     plain = "NodeName=n[1-4] CPUs=4\nPartitionName=all Nodes=ALL\n"
     asked, _ = standing(tmp_path, plain, (("n1", "n2"), 5, {"memory_a_node": 1000, "gpus_a_node": 1, "had": 2}))
     assert asked == [(5, {"core": 1, "partition/all": 1})]
+
+
+MIXED = """SelectTypeParameters=CR_Core
+NodeName=c[1-2] CPUs=4 Feature=thin
+NodeName=f1 CPUs=8 Feature=fat,ib
+NodeName=g1 CPUs=4 Gres=gpu:a100:2 State=DRAIN
+NodeName=g2 CPUs=4 Gres=gpu:v100:2
+Licenses=matlab:4
+PartitionName=gpu Nodes=ALL
+PartitionName=own Nodes=c[1-2] OverSubscribe=EXCLUSIVE
+PartitionName=few Nodes=ALL MaxCPUsPerNode=2
+"""
+ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS|ReqTRES|AllocTRES|NodeList|State|"
+
+
+@pytest.mark.parametrize(
+    ("partition", "cpus", "asked", "line", "takes", "more"),
+    [
+        ("gpu", 4, "cpu=4", "-N 1 -n 4 -C fat", {"core": 4, "feature/fat": 1, "node": 1}, {}),
+        ("gpu", 4, "cpu=4", "-n 4 --constraint=fat&ib", {"core": 1, "feature/fat&ib": 1}, {"nodes": 4}),
+        ("gpu", 1, "cpu=1,gres/gpu=2", "-n 1 --gres=gpu:a100:2", {"core": 1, "gpu": 2, "gpu/a100": 2, "node": 1}, {}),
+        ("gpu", 1, "cpu=1,gres/gpu:a100=1,gres/gpu=1", "x", {"core": 1, "gpu": 1, "gpu/a100": 1, "node": 1}, {}),
+        ("gpu", 2, "cpu=2,gres/gpu=2", "-n 2 -G v100:2", {"core": 2, "gpu": 2, "gpu/v100": 2, "node": 1}, {}),
+        (
+            "gpu",
+            1,
+            "cpu=1",
+            "-n 1 -q high -L matlab:2,gone",
+            {"core": 1},
+            {"qos": "high", "licences": {"matlab": 2}},
+        ),
+        # An exclusive job has all cores of its node, and asked for one.
+        ("gpu", 8, "cpu=1", "-N 1 -n 1 --exclusive", {"core": 1, "node": 1}, {"exclusive": True}),
+        ("gpu", 8, "cpu=8", "-N 1 --exclusive=user -n 8", {"core": 8, "node": 1}, {"exclusive": False}),
+        ("own", 4, "cpu=1", "-n 1", {"core": 1, "node": 1}, {"exclusive": True}),
+        # Of a partition that limits the cores of a node, a slot takes as many as cores.
+        ("few", 2, "cpu=2", "-N 1 -n 2", {"core": 2, "partition/few": 2, "node": 1}, {}),
+    ],
+)
+def test_what_a_job_asks_for_beside_cores_is_read(tmp_path, partition, cpus, asked, line, takes, more):
+    (tmp_path / "slurm.conf").write_text(MIXED)
+    record = f"1|ann|phys|{partition}|1000|1000|1060|2|1|{cpus}|{asked}|{asked}|f1|COMPLETED|sbatch {line} --wrap x"
+    (tmp_path / "jobs.sacct").write_text(f"{ASKED}SubmitLine\n{record}\n")
+    workload = slurm_workload(tmp_path / "jobs.sacct", tmp_path / "slurm.conf")
+    (job,) = workload.jobs
+    assert dict(job.per_node) == {f"partition/{partition}": 1, **takes}
+    assert {name: getattr(job, name) for name in more} == more
+    resources = dict(zip(workload.machine.resources, workload.machine.capacity.T.tolist(), strict=True))
+    assert resources["partition/gpu"] == [4, 4, 8, 0, 4]  # no job ran on g1, which is drained
+    assert any("g1" in note for note in workload.provenance.notes)
+    assert workload.machine.licences == {"matlab": 4}
+
+
+def test_jobs_without_a_command_line_are_said(site):
+    notes = slurm_workload(*site([JOBS[0], JOBS[2]])).provenance.notes
+    assert any(note.startswith("1 of 2 jobs have no SubmitLine") for note in notes)

@@ -1,24 +1,5 @@
 """Traces and histories in files: the Standard Workload Format, Slurm's accounting, tables of run times."""
 
-from __future__ import annotations
+import lazy_loader
 
-from .read_log import DefaultWalltime, TraceWarning
-from .reading import read
-from .run_table import RunColumns, read_runs
-from .run_times import Unit, as_seconds, read_run_times
-from .trace_files import save
-from .writing import write, written_suffix
-
-__all__ = [
-    "DefaultWalltime",
-    "RunColumns",
-    "TraceWarning",
-    "Unit",
-    "as_seconds",
-    "read",
-    "read_run_times",
-    "read_runs",
-    "save",
-    "write",
-    "written_suffix",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

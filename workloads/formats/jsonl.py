@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +33,7 @@ _MACHINE = (
 _LAW = ("name", "args", "kwds")
 _TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
 _RECORD = "record"
+_KINDS: dict[type[Any], str] = {dict: "an object", list: "a list"}
 PartT = TypeVar("PartT", Shape, Checkpoint, Job)
 
 
@@ -149,15 +150,10 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         if missing:
             log.note(f"{counted(missing, 'link')} to jobs that are not there left out: no job waits for them",
                      links_to_missing_jobs=missing)  # fmt: skip
-    notes = (*provenance.notes, *log.notes)
-    provenance = Provenance(
-        provenance.source,
-        provenance.options,
-        provenance.header,
-        notes,
-        {**provenance.counts, **log.counts},
-        {**provenance.examples, **log.examples},
-    )
+    provenance = replace(
+        provenance, notes=(*provenance.notes, *log.notes), counts=provenance.counts | log.counts,
+        examples=provenance.examples | log.examples,
+    )  # fmt: skip
     frame = None if columns is None else _frame([row for _, _, row in kept], columns)
     try:
         return Workload(usable, machine, provenance, frame)
@@ -179,10 +175,9 @@ def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
     said = _sub(found, "provenance", {})
     try:
         check_types("field 'provenance'", said, _PROVENANCE, tuple(_PROVENANCE))
-        check_types("field 'provenance': counts", said.get("counts", {}), dict.fromkeys(said.get("counts", {}), int))
-        check_types(
-            "field 'provenance': examples", said.get("examples", {}), dict.fromkeys(said.get("examples", {}), str)
-        )
+        for name, kind in (("counts", int), ("examples", str)):
+            inner = said.get(name, {})
+            check_types(f"field 'provenance': {name}", inner, dict.fromkeys(inner, kind))
     except ValueError as error:
         raise _WrongLineError(str(error)) from None
     try:
@@ -274,7 +269,7 @@ def _job(found: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, 
         if not isinstance(found.get(name, ""), str):
             raise _WrongLineError(f"field {name!r}: expected a text, got {shown(found[name])}")
     if "shapes" in found:
-        found["shapes"] = tuple(_part(Shape, shape, "shapes: ") for shape in _list(found, "shapes"))
+        found["shapes"] = tuple(_part(Shape, shape, "shapes: ") for shape in _sub(found, "shapes", kind=list))
     if found.get("checkpoint") is not None:
         found["checkpoint"] = _part(Checkpoint, _sub(found, "checkpoint"), "checkpoint: ")
     if found.get("law") is not None:
@@ -322,17 +317,10 @@ def _object(line: str) -> dict[str, Any]:
     return found
 
 
-def _sub(found: dict[str, Any], name: str, otherwise: Any = None) -> dict[str, Any]:
+def _sub(found: dict[str, Any], name: str, otherwise: Any = None, kind: type[Any] = dict) -> Any:
     inner = found.get(name, otherwise)
-    if not isinstance(inner, dict):
-        raise _WrongLineError(f"field {name!r}: expected an object, got {shown(inner)}")
-    return inner
-
-
-def _list(found: dict[str, Any], name: str) -> list[Any]:
-    inner = found[name]
-    if not isinstance(inner, list):
-        raise _WrongLineError(f"field {name!r}: expected a list, got {shown(inner)}")
+    if not isinstance(inner, kind):
+        raise _WrongLineError(f"field {name!r}: expected {_KINDS[kind]}, got {shown(inner)}")
     return inner
 
 

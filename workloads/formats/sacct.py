@@ -31,6 +31,8 @@ _TOLD = (
     "told_constraint", "told_licences", "told_types", "told_cores",
 )  # fmt: skip
 _KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
+#: Stands for the options of a job whose command line is not on record.
+UNTOLD = "?"
 _PENDING_ARRAY = re.compile(r"(\d+)_\[([^\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
@@ -174,7 +176,7 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "gpu_types": _either(_told_by(gpu_types, tres), text(jobs, "told_types")),
         "licences": _either(_told_by(licences, tres), licensed),
         "exclusive": alone,
-        "other_options": text(jobs, "other_options"),
+        "other_options": np.where(np.isnan(number(jobs, "told_nodes", np.nan)), UNTOLD, text(jobs, "other_options")),
         "cores_asked": compact(np.where(asked > 0, asked, number(jobs, "told_cores"))),
     }
     if "energy" in jobs:

@@ -16,7 +16,7 @@ _NAMES = (
     "JobID", "Cluster", "User", "Group", "Account", "Partition", "Submit", "Eligible", "Start", "End", "ElapsedRaw",
     "TimelimitRaw", "AllocCPUS", "ReqCPUS", "AllocNodes", "ReqMem", "AllocTRES", "ReqTRES", "State", "JobName",
     "NodeList", "Reservation", "SubmitLine", "ConsumedEnergyRaw",
-    "Priority", "QOS",
+    "Priority", "QOS", "Constraints",
 )  # fmt: skip
 #: The bit that Slurm before 22.05 sets in memory that is counted per core.
 _PER_CORE = 1 << 63
@@ -91,7 +91,7 @@ def _fields(job: Mapping[str, Any]) -> tuple[Any, ...]:
         amounts.get("cpu", ""), cores, nodes, f"{memory}M" if memory else "", allocated, requested,
         state, job.get("name") or "", _nodes(job), (job.get("reservation") or {}).get("name") or "",
         job.get("submit_line") or "", amounts.get("energy", ""),
-        _number(job.get("priority")), job.get("qos") or "",
+        _number(job.get("priority")), job.get("qos") or "", job.get("constraints") or "",
     )  # fmt: skip
 
 

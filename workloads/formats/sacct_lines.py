@@ -53,6 +53,8 @@ _TYPES = {
 _USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
 #: Lines before the header, lines of one record, and delimiters in its texts that are put up with.
 _BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
+#: With more fields than these, a line that has an id begins a record even if its last field is cut short.
+_CUT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +277,14 @@ class RowReader:
             self._refuse(self._line, line)
 
     def _begins(self, parts: Sequence[str]) -> bool:
-        """Tell whether a record begins with these fields: it has an id, and all before the first free text fits."""
+        """Tell whether a record begins with these fields: it has an id, and all before the first free text fits.
+
+        The last of several may be cut short, as at the end of a file.
+        """
         if len(parts) <= self._key or not _JOB.fullmatch(parts[self._key]):
             return False
-        for cost, free, part in zip(*zip(*self._types, strict=True), parts, strict=False):
+        fields = parts[:-1] if len(parts) > _CUT else parts
+        for cost, free, part in zip(*zip(*self._types, strict=True), fields, strict=False):
             if free:
                 return True
             if cost(part) is None:

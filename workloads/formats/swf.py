@@ -6,11 +6,11 @@ https://www.cs.huji.ac.il/labs/parallel/workload/swf.html, and header lines that
 
 from __future__ import annotations
 
-import csv
 import io
 import re
+import warnings
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -74,13 +74,9 @@ STATUS, USER, GROUP, EXECUTABLE, QUEUE = 10, 11, 12, 13, 14
 #: The fields beyond the 18 of the traces of Frontier.
 FRONTIER = ("gpus", "soft_walltime", "site")
 
-_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LEADING = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d.])|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-# pandas reads decimals exactly by default since 3.1; before, it has to be asked to
-_EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
-#: Records that are parsed at a time.
-_BLOCK = 1 << 16
+_HEADER_LINE = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
 
 
 def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
@@ -114,7 +110,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     if not kept.all():
         values, rows = values[kept], np.flatnonzero(kept) if rows is None else rows[kept]
     values, rows = _in_order(values, rows, log)
-    header = tuple(decode(line) for line in _header_lines(data))
+    header = tuple(decode(line) for line in _HEADER_LINE.findall(data))
 
     def lines() -> Sequence[int]:
         every = np.array(numbers())
@@ -323,64 +319,15 @@ def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
     return Machine.pool(cores, name=header_value(header, "Computer") or "")
 
 
-def _header_lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines that begin with a semicolon, without their ends."""
-    at = data.find(b";")
-    while at >= 0:
-        begin = data.rfind(b"\n", 0, at) + 1
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
-        if not data[begin:at].strip(b" \t"):
-            yield data[begin:end].partition(b"\r")[0]
-        at = data.find(b";", end)
-
-
 def _parse(data: bytes) -> FloatArray | None:
     """Return the records as an array of 18 columns, or ``None`` if any line is not 18 plain numbers."""
-    if _has_letter_n(data):
-        return None
-    values = np.empty((data.count(b"\n") + 1, len(FIELDS)), order="F")
-    rows = 0
     try:
-        with _blocks(data) as frames:
-            for frame in frames:
-                block = frame.to_numpy(dtype=np.float64)
-                plain = isinstance(frame.index, pd.RangeIndex) and np.isfinite(block[:, :-1]).all()
-                if not plain or not np.isnan(block[:, -1]).all():
-                    return None
-                values[rows : rows + len(block)] = block[:, :-1]
-                rows += len(block)
-    except (ValueError, OverflowError):  # parser errors of pandas; whole numbers too large for a float
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # no records at all, which the caller refuses
+            values = np.loadtxt(io.BytesIO(data), comments=";", ndmin=2, encoding="latin-1")
+    except (ValueError, OverflowError):
         return None
-    return values[:rows]
-
-
-def _has_letter_n(data: bytes) -> bool:
-    """Return whether there is one outside of comments, as in all that pandas takes for a missing number."""
-    for letter in (b"n", b"N"):
-        at = data.find(letter)
-        while at >= 0:
-            if b";" not in data[data.rfind(b"\n", 0, at) + 1 : at]:
-                return True
-            end = data.find(b"\n", at)
-            at = data.find(letter, end) if end >= 0 else -1
-    return False
-
-
-def _blocks(data: bytes) -> Any:
-    """Return pandas' reader of the numbers, some records at a time."""
-    return pd.read_csv(
-        io.BytesIO(data),
-        sep=r"\s+",
-        header=None,
-        names=list(range(len(FIELDS) + 1)),  # one more than there may be, so that a longer line shows
-        comment=";",
-        dtype=np.float64,
-        quoting=csv.QUOTE_NONE,
-        **_EXACT,
-        chunksize=_BLOCK,
-        encoding="latin-1",
-    )
+    return values if values.shape[1] == len(FIELDS) and np.isfinite(values).all() else None
 
 
 def _record_lines(data: bytes) -> list[int]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from functools import partial
+from operator import ne
 
-from ..job_columns import Coded, JobColumns
+from ..job import Job
+from ..job_columns import OTHERS, JobColumns
 from ..workload import Workload
 from .slots import MEMORY
 from .swf import FIELDS, header_number
@@ -126,24 +129,12 @@ def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]
 
 def lost_fields(jobs: JobColumns) -> dict[str, int]:
     """Return the fields that jobs have and SWF has not, with the number of the jobs."""
-    features: tuple[tuple[str, Coded, Callable[[Any], int]], ...] = (
-        ("kind on-demand", jobs.kind, lambda kind: kind != "batch"),
-        ("shapes", jobs.shapes, bool),
-        ("checkpoint", jobs.checkpoint, lambda checkpoint: checkpoint is not None),
-        ("law", jobs.law, lambda law: law is not None),
-        ("deadline", jobs.deadline, lambda deadline: deadline is not None),
-        ("array", jobs.array, bool),
-        ("reservation", jobs.reservation, bool),
-        ("depends", jobs.depends, bool),
-        ("begin", jobs.begin, bool),
-        ("hold", jobs.hold, bool),
-        ("priority", jobs.priority, bool),
-        ("qos", jobs.qos, bool),
-        ("exclusive", jobs.exclusive, bool),
-        ("soft_walltime", jobs.soft_walltime, bool),
-        ("licences", jobs.licences, bool),
-    )
-    counts = {name: int(column.numbers(has).sum()) for name, column, has in features}
+    usual = {each.name: each.default for each in fields(Job)}
+    counts = {
+        "kind on-demand" if name == "kind" else name: int(getattr(jobs, name).numbers(partial(ne, usual[name])).sum())
+        for name in ("kind", *OTHERS)
+        if name != "per_node"
+    }
     return {name: count for name, count in counts.items() if count}
 
 

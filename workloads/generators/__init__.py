@@ -10,12 +10,9 @@ from .intrepid import intrepid_neuroscience
 from .lublin import lublin
 from .stochastic import stochastic
 from .theta import theta
-from .workflow_logs import TABLE1, WorkflowModel, workflow_logs
 
 __all__ = [
     "GENERATORS",
-    "TABLE1",
-    "WorkflowModel",
     "accre",
     "draw_checkpoints",
     "eurora",
@@ -27,5 +24,4 @@ __all__ = [
     "stochastic",
     "theta",
     "theta_scenario",
-    "workflow_logs",
 ]

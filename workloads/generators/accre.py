@@ -119,12 +119,16 @@ def accre(
     usual = {"deviation": (deviation, NORMAL[1]), "phases": (phases, 0), "workflows": (workflows, 0)}
     more = {name: value for name, (value, default) in usual.items() if value != default}
     options |= {"interarrival": interarrival, **more, "seed": seed}
-    names = _names(np.random.default_rng([seed, 4]), runtimes, workflows)
-    return Workload(
-        _build(submit, runtimes, walltime, slots, names),
-        Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1),
-        provenance_of("accre", options),
+    drawn = JobColumns.made(
+        np.arange(1, count + 1),
+        submit=submit,
+        runtime=runtimes,
+        walltime=walltime,
+        nodes=slots,
+        name=Coded.gathered(_names(np.random.default_rng([seed, 4]), runtimes, workflows)),
     )
+    machine = Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1)
+    return Workload(drawn, machine, provenance_of("accre", options))
 
 
 def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int, deviation: float) -> FloatArray:
@@ -146,14 +150,3 @@ def _names(rng: np.random.Generator, runtimes: IntArray, workflows: int) -> list
     told = ranks + OVERLAP * rng.standard_normal(len(runtimes))
     places = np.argsort(np.argsort(told, kind="stable"), kind="stable") * workflows // len(runtimes)
     return [f"workflow-{place + 1}" for place in places.tolist()]
-
-
-def _build(submit: IntArray, runtime: IntArray, walltime: IntArray, slots: IntArray, names: list[str]) -> JobColumns:
-    return JobColumns.made(
-        np.arange(1, len(submit) + 1),
-        submit=submit,
-        runtime=runtime,
-        walltime=walltime,
-        nodes=slots,
-        name=Coded.gathered(names),
-    )

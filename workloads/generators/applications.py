@@ -6,6 +6,7 @@ ICPP 2019, section 5.2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal
@@ -14,7 +15,7 @@ import numpy as np
 import scipy
 
 from ...base import IntArray
-from ..job import Job
+from ..job_columns import Coded, JobColumns
 
 RunTimeLaw = Literal["truncnorm", "beta", "exponential", "pareto"]
 ProcessorLaw = Literal["full", "half", "truncnorm", "beta"]
@@ -44,7 +45,8 @@ class Application:
     queue
         Where its jobs are submitted.
     law
-        The distribution of its run times, a frozen scipy distribution of finite support, seconds.
+        The distribution of its run times, a frozen scipy distribution of finite support, seconds; ``None`` where they
+        are known beforehand.
     """
 
     name: str
@@ -66,24 +68,29 @@ class Application:
         drawn = np.rint(self.law.ppf(rng.random(count)) / over)
         return np.asarray(np.clip(drawn, 1, self.walltime), dtype=np.int64)
 
-    def job(self, number: int, submit: int, runtime: int, processors: int) -> Job:
-        """Return a job of the application, or of another of the same law, on `processors` slots of one core."""
-        return Job(
-            id=str(number),
-            submit=submit,
-            runtime=runtime,
-            walltime=self.walltime,
-            nodes=processors,
-            user=self.name,
-            name=self.name,
-            queue=self.queue,
-            law=self.law,
-        )
 
-    def predictable(self, number: int, submit: int, runtime: int, processors: int) -> Job:
-        """Return a job whose run time is known beforehand: it is requested, and there is no law."""
-        name = self.name
-        return Job(str(number), submit, runtime, runtime, processors, user=name, name=name, queue=self.queue)
+def jobs_of(
+    applications: Sequence[Application], kinds: IntArray, submit: IntArray, runtime: IntArray, nodes: IntArray,
+    name: Coded | None = None,
+) -> JobColumns:  # fmt: skip
+    """Return jobs, each of the application of its kind and named after it, on `nodes` slots of one core.
+
+    Those of an application with a law request its upper bound, those of one without request their run times.
+    """
+    walltime = np.array([0 if application.law is None else application.walltime for application in applications])[kinds]
+    codes = kinds.astype(np.int32)
+    user = Coded(codes, [application.name for application in applications])
+    return JobColumns.made(
+        np.arange(1, len(kinds) + 1),
+        submit=submit,
+        runtime=runtime,
+        walltime=np.where(walltime > 0, walltime, runtime),
+        nodes=nodes,
+        user=user,
+        name=user if name is None else name,
+        queue=Coded(codes, [application.queue for application in applications]),
+        law=Coded(codes, [application.law for application in applications]),
+    )
 
 
 def frozen_law(name: str, hours: Hours) -> Any:

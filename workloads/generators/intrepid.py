@@ -6,6 +6,7 @@ applications", ICPP 2019, section 5.6.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from .applications import (
     ProcessorLaw,
     allocation,
     frozen_law,
+    jobs_of,
     uniform_times,
 )
 from .generator import generator, provenance_of
@@ -84,20 +86,22 @@ def intrepid_neuroscience(
     check_number("work_rate", work_rate, above=0, most=small * fsl.mean / SPAN)
     rng = np.random.default_rng(seed)
     nodes = max(round(work_rate * NODES * SPAN / (small * fsl.mean)), 1)
-    drawn = [(fsl, run, nodes) for run in fsl.draw(rng, small).tolist()]
+    applications, counts = [fsl], [small]
+    runtimes, sizes = [fsl.draw(rng, small)], [np.full(small, nodes)]
     for name, (count, hours) in LARGE.items():
         application = Application(name, "large", frozen_law("truncnorm", hours))
-        runtime, size = application.draw(rng, count), allocation(rng, processors, NODES, count)
-        drawn += [(application, run, wide) for run, wide in zip(runtime.tolist(), size.tolist(), strict=True)]
-    submit = uniform_times(rng, len(drawn), 1 if together else SPAN).tolist()
-    jobs = []
-    for number, (when, row) in enumerate(zip(submit, rng.permutation(len(drawn)), strict=True), 1):
-        application, run, wide = drawn[row]
-        known = application is fsl and stream == "predictable"
-        make = application.predictable if known else application.job
-        jobs.append(make(number, when, run, wide))
+        applications.append(application)
+        counts.append(count)
+        runtimes.append(application.draw(rng, count))
+        sizes.append(allocation(rng, processors, NODES, count))
+    if stream == "predictable":
+        applications[0] = replace(fsl, law=None)
+    submit = uniform_times(rng, sum(counts), 1 if together else SPAN)
+    order = rng.permutation(sum(counts))
+    kinds = np.repeat(np.arange(len(counts)), counts)
+    jobs = jobs_of(applications, kinds[order], submit, np.concatenate(runtimes)[order], np.concatenate(sizes)[order])
     options: dict[str, Any] = {"processors": processors, "work_rate": work_rate, "seed": seed}
     options |= {"stream": stream} if stream != "predictable" else {}
     options |= {"together": together} if together else {}
     machine = Machine.pool(NODES, name="Intrepid, a node as a core")
-    return Workload(tuple(jobs), machine, provenance_of(NAME, options))
+    return Workload(jobs, machine, provenance_of(NAME, options))

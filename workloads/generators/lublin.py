@@ -100,17 +100,23 @@ def lublin(
     people = _people(rng, size, runtime, users or min(max(jobs // 40, 3), 300))
     runtime, requested = _requests(rng, runtime, people)
     submit = _arrivals(points, None if load is None else float((size * runtime).sum()) / (processors * load))
-    queue = np.searchsorted(QUEUES, requested) + 1
     options = {"jobs": jobs, "processors": processors, "load": load, "users": users, "seed": seed}
-    made = _build(submit, runtime, requested, size, people, queue)
+    made = JobColumns.made(
+        np.arange(1, jobs + 1),
+        submit=submit,
+        runtime=runtime,
+        walltime=requested,
+        per_node=Coded.of(size, lambda cores: ResourceMap(core=cores)),
+        user=Coded.of(people.user[people.application] + 1),
+        group=Coded.of(people.group[people.application] + 1),
+        name=Coded.of(people.application + 1),
+        queue=Coded.of(np.searchsorted(QUEUES, requested) + 1),
+    )
     if chains:
         options["chains"] = chains
         made = _chained(np.random.default_rng((seed, CHAINS)), made, chains)
-    return Workload(
-        made,
-        Machine.pool(processors, name="Lublin-Feitelson 2003 model"),
-        provenance_of("lublin", options),
-    )
+    machine = Machine.pool(processors, name="Lublin-Feitelson 2003 model")
+    return Workload(made, machine, provenance_of("lublin", options))
 
 
 def _chained(rng: np.random.Generator, jobs: JobColumns, share: float) -> JobColumns:
@@ -226,20 +232,3 @@ def _rounded(seconds: FloatArray | IntArray) -> IntArray:
     """Return the nearest of the round times, by ratio."""
     logarithm = np.log(ROUND_TIMES)
     return ROUND_TIMES[np.searchsorted((logarithm[1:] + logarithm[:-1]) / 2, np.log(seconds))]
-
-
-def _build(
-    submit: IntArray, runtime: IntArray, requested: IntArray, size: IntArray, people: _People, queue: IntArray
-) -> JobColumns:
-    application = people.application
-    return JobColumns.made(
-        np.arange(1, len(submit) + 1),
-        submit=submit,
-        runtime=runtime,
-        walltime=requested,
-        per_node=Coded.of(size, lambda cores: ResourceMap(core=cores)),
-        user=Coded.of(people.user[application] + 1),
-        group=Coded.of(people.group[application] + 1),
-        name=Coded.of(application + 1),
-        queue=Coded.of(queue),
-    )

@@ -6,16 +6,15 @@ applications", ICPP 2019, section 5. Laws, counts and rates are the paper's; how
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ...base import IntArray
 from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_choice, check_number, check_whole
-from ..job_columns import Coded, JobColumns
+from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
 from .applications import (
@@ -26,6 +25,7 @@ from .applications import (
     RunTimeLaw,
     allocation,
     frozen_law,
+    jobs_of,
     uniform_times,
 )
 from .generator import generator, provenance_of
@@ -132,41 +132,23 @@ def stochastic(
     if work_rate:
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
-        stream = Application("stream", "stream", applications[0].law)
         over = SCALED_DOWN if scaled_down is None else scaled_down
         # Predictable jobs whose run times add up to the expected work, all in the span.
-        count = round(work_rate * machine * span / stream_processors / (stream.mean / over))
-        submit, runs = uniform_times(rng, count, span), stream.draw(rng, count, over=over)
-    jobs = _columns(
+        count = round(work_rate * machine * span / stream_processors / (applications[0].mean / over))
+        submit, runs = uniform_times(rng, count, span), applications[0].draw(rng, count, over=over)
+    kinds = np.concatenate([kinds, np.full(len(submit), len(applications))])
+    applications.append(Application("stream", "stream", None))
+    names = [f"{applications[kind].name}-{number}" for number, kind in enumerate(kinds[:large].tolist(), 1)]
+    jobs = jobs_of(
         applications,
-        kinds=np.concatenate([kinds, np.full(len(submit), len(applications))]),
+        kinds,
         submit=np.concatenate([np.zeros_like(runtime), submit]),
         runtime=np.concatenate([runtime, runs]),
         nodes=np.concatenate([size, np.full(len(submit), stream_processors)]),
+        name=Coded(np.minimum(np.arange(len(kinds)), large), [*names, "stream"]),
     )
     whole = Machine.pool(machine, name="stochastic jobs of ICPP 2019")
     return Workload(jobs, whole, provenance_of("stochastic", options))
-
-
-def _columns(
-    applications: Sequence[Application], kinds: IntArray, submit: IntArray, runtime: IntArray, nodes: IntArray
-) -> JobColumns:
-    """Return stochastic jobs, each of the application of its kind, and behind them those of the stream."""
-    users, numbers = [*(application.name for application in applications), "stream"], np.arange(1, len(kinds) + 1)
-    few, codes = int((kinds < len(applications)).sum()), kinds.astype(np.int32)
-    walltimes = np.array([*(application.walltime for application in applications), 0])
-    names = [f"{users[kind]}-{number}" for number, kind in enumerate(kinds[:few].tolist(), 1)]
-    return JobColumns.made(
-        numbers,
-        submit=submit,
-        runtime=runtime,
-        walltime=np.where(kinds < len(applications), walltimes[kinds], runtime),
-        nodes=nodes,
-        user=Coded(codes, users),
-        name=Coded(np.minimum(numbers - 1, few).astype(np.int32), [*names, "stream"]),
-        queue=Coded(codes, [*(application.queue for application in applications), "stream"]),
-        law=Coded(codes, [*(application.law for application in applications), None]),
-    )
 
 
 def _hours(walltime: str, options: Mapping[str, Any]) -> Hours:

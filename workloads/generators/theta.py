@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...base import IntArray
 from ...base.checks import IN_MEMORY, LONGEST, MOST_NODES, check_number, check_whole
@@ -78,40 +79,31 @@ def theta(
     check_number("rate", rate, least=0, most=MOST_RATE)
     rng = np.random.default_rng(seed)
     urgent = _urgent(rng, days, nodes, rate)
-    batch = _batch(rng, days, nodes, load * nodes * days * DAY - urgent.work)
-    saves = draw_checkpoints(rng, len(batch.submit)) if checkpoints else []
+    batch = _batch(rng, days, nodes, load * nodes * days * DAY - float((urgent["runtime"] * urgent["nodes"]).sum()))
+    saves = draw_checkpoints(rng, len(batch)) if checkpoints else []
     options = {"days": days, "nodes": nodes, "load": load, "rate": rate, "deadline": deadline,
                "checkpoints": checkpoints, "seed": seed}  # fmt: skip
     machine = Machine.homogeneous(nodes, core=CORES, name="Theta-like")
     return Workload(_together(batch, urgent, saves, deadline), machine, provenance_of("theta", options))
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Jobs of one kind, a value each."""
-
-    submit: IntArray
-    runtime: IntArray
-    walltime: IntArray
-    nodes: IntArray
-    user: IntArray
-
-    @property
-    def work(self) -> float:
-        """Node-seconds of all of them."""
-        return float((self.runtime * self.nodes).sum())
+def _drawn(
+    rng: np.random.Generator, days: int, runtime: IntArray, walltime: IntArray, nodes: IntArray, user: Any
+) -> pd.DataFrame:
+    """Return jobs of one kind, submitted at any time of the days."""
+    submit = rng.integers(0, days * DAY, len(runtime))
+    return pd.DataFrame({"submit": submit, "runtime": runtime, "walltime": walltime, "nodes": nodes, "user": user})
 
 
-def _urgent(rng: np.random.Generator, days: int, nodes: int, rate: float) -> _Drawn:
+def _urgent(rng: np.random.Generator, days: int, nodes: int, rate: float) -> pd.DataFrame:
     """Draw the on-demand jobs; on a smaller machine, they take at most half of it."""
     count = int(rng.poisson(rate * days))
     runtime = _log_uniform(rng, np.full(count, URGENT_RUNTIMES[0]), np.full(count, URGENT_RUNTIMES[1]))
     sizes = np.minimum(rng.choice(URGENT_NODES, count), nodes // 2)
-    walltime = np.full(count, URGENT_RUNTIMES[1])
-    return _Drawn(rng.integers(0, days * DAY, count), runtime, walltime, sizes, np.zeros(count, dtype=np.int64))
+    return _drawn(rng, days, runtime, np.full(count, URGENT_RUNTIMES[1]), sizes, 0)
 
 
-def _batch(rng: np.random.Generator, days: int, nodes: int, work: float) -> _Drawn:
+def _batch(rng: np.random.Generator, days: int, nodes: int, work: float) -> pd.DataFrame:
     """Draw batch jobs until they have that much work, node-seconds; at least one."""
     sizes: list[IntArray] = []
     runtimes: list[IntArray] = []
@@ -127,7 +119,7 @@ def _batch(rng: np.random.Generator, days: int, nodes: int, work: float) -> _Dra
     asked = runtime / rng.uniform(1 / 3, 1, count)
     walltime = ROUND_TIMES[np.searchsorted(ROUND_TIMES, asked)]
     user = 1 + np.minimum(rng.geometric(0.06, count), _USERS)
-    return _Drawn(rng.integers(0, days * DAY, count), runtime, walltime, size, user)
+    return _drawn(rng, days, runtime, walltime, size, user)
 
 
 def _sizes(rng: np.random.Generator, nodes: int) -> IntArray:
@@ -147,23 +139,17 @@ def _log_uniform(rng: np.random.Generator, low: IntArray, high: IntArray) -> Int
     return np.exp(rng.uniform(np.log(low), np.log(high))).astype(np.int64)
 
 
-def _together(batch: _Drawn, urgent: _Drawn, saves: Sequence[Checkpoint], deadline: int) -> JobColumns:
+def _together(batch: pd.DataFrame, urgent: pd.DataFrame, saves: Sequence[Checkpoint], deadline: int) -> JobColumns:
     """Return batch jobs and on-demand jobs in order of submission; ties: batch jobs first."""
-    submit, runtime, walltime, nodes, user = (
-        np.concatenate([getattr(batch, field.name), getattr(urgent, field.name)]) for field in fields(_Drawn)
-    )
-    order = np.argsort(submit, kind="stable")
-    on_demand = np.repeat([0, 1], [len(batch.submit), len(urgent.submit)])
-    saving = np.concatenate([1 + np.arange(len(saves)), np.zeros(len(submit) - len(saves), dtype=np.int64)])
+    jobs = pd.concat([batch, urgent], ignore_index=True).sort_values("submit", kind="stable")
+    place = jobs.index.to_numpy()
+    on_demand = (place >= len(batch)).astype(np.int32)
     return JobColumns.made(
-        np.arange(1, len(submit) + 1),
-        submit=submit[order],
-        runtime=runtime[order],
-        walltime=walltime[order],
-        nodes=nodes[order],
-        per_node=Coded.same(_NODE, len(submit)),
-        user=Coded.of(user[order]),
-        kind=Coded(on_demand[order], ["batch", "on-demand"]),
-        checkpoint=Coded(saving[order], [None, *saves]),
-        deadline=Coded(on_demand[order], [None, deadline]),
+        np.arange(1, len(jobs) + 1),
+        **{name: jobs[name].to_numpy() for name in ("submit", "runtime", "walltime", "nodes")},
+        per_node=Coded.same(_NODE, len(jobs)),
+        user=Coded.of(jobs["user"]),
+        kind=Coded(on_demand, ["batch", "on-demand"]),
+        checkpoint=Coded(np.where(place < len(saves), place + 1, 0), [None, *saves]),
+        deadline=Coded(on_demand, [None, deadline]),
     )

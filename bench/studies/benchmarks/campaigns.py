@@ -15,8 +15,9 @@ from rich.console import Console
 
 from ....base import InputError
 from ...campaigns.execution import Plan, Store, plan_campaign, run_campaign
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from .measurements import Seconds, measured
 
 #: Of one process, what two may take.

@@ -33,7 +33,8 @@ from ....models.eviction import (
     plan,
 )
 from ....workloads import generate
-from ...reports.tables import Table, show
+from ...reports.tables import Table
+from ..printed_tables import show
 from .measurements import measured, peak_memory, run_module
 
 JOBS, NODES = (12, 16, 24), (512, 1024, 2048)

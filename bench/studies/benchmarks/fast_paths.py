@@ -19,8 +19,9 @@ from ....dispatchers.backfilling.reservations import Reservations
 from ....simulation import Budget, simulate
 from ....simulation.events import compiled_events
 from ....workloads import Job, Machine, Workload, generate
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from .measurements import measured
 
 #: More decisions than any simulation here takes: with a budget the engine decides one by one.

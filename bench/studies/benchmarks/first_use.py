@@ -16,8 +16,9 @@ import tempfile
 import click
 
 from ....base import InputError
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 
 #: Dispatchers with the number of jobs, and the most CPU seconds that are wanted; ``None`` for no bound.
 RUNS: tuple[tuple[str, int, float | None], ...] = (

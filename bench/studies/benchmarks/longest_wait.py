@@ -20,8 +20,9 @@ from ....base import BoolArray, FloatArray, InputError
 from ....dispatchers import create_dispatcher
 from ....simulation import Result, simulate
 from ....workloads import GENERATORS, Machine, Workload, generate
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from .traces import named_trace
 
 COLUMNS = (

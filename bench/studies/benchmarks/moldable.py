@@ -24,7 +24,8 @@ from ....base import FloatArray, IntArray
 from ....models import AvailabilityProfile
 from ....models.moldable import DowneyLaw, Request, choose, fit
 from ...reports.number_formats import percent, ratio
-from ...reports.tables import Table, show
+from ...reports.tables import Table
+from ..printed_tables import show
 from .joint_choices import joint
 from .molded_traces import compared, samplers
 

@@ -22,7 +22,8 @@ from ....simulation import Result, simulate
 from ....workloads import Workload, generate, read
 from ....workloads.sources import resolve
 from ...reports.number_formats import short
-from ...reports.tables import Cell, Table, between, label, number, show
+from ...reports.tables import Cell, Table, between, label, number
+from ..printed_tables import show
 
 Part = Literal["accre", "traces"]
 #: Label of each dispatcher, its options, and whether run times are learned.

@@ -30,9 +30,10 @@ from ....simulation import mean_interval, simulate
 from ....workloads import GENERATORS, Workload, generate
 from ...campaigns.comparison import compare
 from ...reports.number_formats import fixed, interval
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..ablations import dispatcher_of
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from .cp.on_nodes import eurora_stream
 from .traces import named_trace
 

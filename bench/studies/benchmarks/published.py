@@ -17,8 +17,9 @@ import click
 from ....simulation import simulate
 from ....workloads import Workload, read
 from ....workloads.fetching import fetch
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 
 _NO_REQUEST = 10**9
 COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "batch", "sequence")

@@ -16,7 +16,8 @@ import click
 import numpy as np
 
 from ....workloads import read
-from ...reports.tables import Table, show
+from ...reports.tables import Table
+from ..printed_tables import show
 from .measurements import measured, peak_memory, run_module
 
 SWF, SACCT = "trace.swf", "trace.sacct"

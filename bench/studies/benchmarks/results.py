@@ -28,8 +28,9 @@ from ....workloads.sources import resolve
 from ...campaigns.cells import Cell
 from ...campaigns.execution import CampaignProgress, Outcome, Plan, Store, run_campaign
 from ...campaigns.samples import Loaders, Samples
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 
 DISPATCHERS = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "lookahead")
 PUBLISHED = ("kth-sp2", "ctc-sp2", "sdsc-sp2", "hpc2n")

@@ -20,8 +20,9 @@ from ....dispatchers import Portfolio, create_dispatcher
 from ....simulation import simulate
 from ....workloads import Machine, Workload
 from ...reports.number_formats import short
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from .slurm.slurm_tables import NODES, YEAR, drawn
 
 

@@ -23,8 +23,9 @@ from ....dispatchers import Action, State, registry
 from ....simulation import SimulationError, simulate
 from ....simulation.plots.style import canvas, image
 from ....workloads import Job, Machine, Workload, generate
-from ...reports.tables import Table, show
+from ...reports.tables import Table
 from ..one_line_errors import in_one_line
+from ..printed_tables import show
 from ..reproductions.line_figures import draw_lines
 from ..reproductions.outcome import Drawing
 from .decision_clock import Clocked

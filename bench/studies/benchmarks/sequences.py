@@ -27,7 +27,8 @@ from ....models.reservations import (
     optimal_checkpointed_sequence,
     optimal_sequence,
 )
-from ...reports.tables import Table, show
+from ...reports.tables import Table
+from ..printed_tables import show
 from .reservation_rounds import RoundsSetting, tables
 from .reservation_traces import TRACES, traces
 

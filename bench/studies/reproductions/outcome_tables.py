@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ...reports.number_formats import NOTHING, fixed, interval, published
+from ...reports.number_formats import NOTHING, fixed, interval
 from ...reports.tables import Table
 from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
 
@@ -15,6 +15,11 @@ VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 UNTESTABLE = "not testable here"
 #: How a claim of each kind is marked.
 KINDS: dict[ClaimKind, str] = {"tested": "", "construction": "by construction", "calibrated": "calibrated"}
+
+
+def published(value: float) -> str:
+    """Return a number as it is printed in a paper, with the digits that it has."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
 
 
 def numbers(rows: Sequence[Row]) -> Table:

@@ -4,8 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-
-from hpcdispatch.workloads import workflow_logs
+from workflow_runs import workflow_runs
 
 OPTIONS = ("--size-column", "size", "--time-column", "time")
 
@@ -13,7 +12,7 @@ OPTIONS = ("--size-column", "size", "--time-column", "time")
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "runs.csv"
-    workflow_logs(seed=1).to_csv(path, index=False)
+    workflow_runs().to_csv(path, index=False)
     return path
 
 
@@ -22,17 +21,17 @@ def test_names_the_best_class_of_each_workflow(invoke, table):
     assert found.exit_code == 0
     best = found.stdout.partition("best class")[2].partition("time = a")[0]
     rows = {line.split()[0]: line for line in best.splitlines() if line.strip()}
-    assert rows["Bedpost_v1"].split()[1:6] == ["n", "n", "log", "n", "0.89"]
-    assert rows["Multi-Atlas"].split()[1:4] == ["1", "-", "-0.06"]
-    assert "Multi-Atlas: unpredictable from the size: correlation with the size -0.06, limit 0.7\n" in found.stdout
-    assert found.stdout.count("n^2 log n") >= 6
+    assert rows["grows"].split()[1:6] == ["n", "n", "log", "n", "0.90"]
+    assert rows["varies"].split()[1:4] == ["1", "-", "-0.01"]
+    assert "varies: unpredictable from the size: correlation with the size -0.01, limit 0.7\n" in found.stdout
+    assert found.stdout.count("n^2 log n") >= 2
 
 
 def test_without_a_workflow_column_there_is_one(invoke, table):
     found = invoke("workload", "analyze", table, *OPTIONS, "--json")
     shown = json.loads(found.stdout)
     assert [row["workflow"] for row in shown["workflows"]] == ["runs.csv"]
-    assert shown["workflows"][0]["runs"] == 3000
+    assert shown["workflows"][0]["runs"] == 400
     assert len(shown["classes"]) == 7
     assert shown["classes"][0]["correlation"] is None
 
@@ -45,8 +44,8 @@ def test_writes_fits_and_picture(invoke, table, tmp_path):
     assert found.exit_code == 0
     assert found.stderr == f"hpcdispatch: note: fits written to {out}\nhpcdispatch: note: picture written to {plot}\n"
     fits = pd.read_csv(out)
-    assert len(fits) == 42
-    assert (fits["verdict"] == "best").sum() == 6
+    assert len(fits) == 14
+    assert (fits["verdict"] == "best").sum() == 2
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 

@@ -1,6 +1,7 @@
 """``hpcdispatch slurm``."""
 
 import json
+import re
 
 import pytest
 
@@ -216,3 +217,172 @@ def test_a_site_that_is_asked_for_has_its_partitions(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     (partition,) = read_slurm_conf(configuration(tmp_path)).partitions
     assert partition.nodes == (0,)
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """Three nodes of 4 cores: one job runs on two of them; four jobs wait, each for a reason of its own."""
+    base = {"partition": "all", "account": "a", "user_name": "ann", "time_limit": 60, "submit_time": 900}
+    jobs = [
+        {**base, "job_id": 1, "job_state": "RUNNING", "nodes": "n[1-2]", "node_count": 2, "tasks": 2, "cpus": 8,
+         "submit_time": 1, "start_time": 900, "user_name": "carl"},
+        {**base, "job_id": 2, "job_state": "PENDING", "cpus": 12, "node_count": 3, "tasks": 3, "priority": 90},
+        {**base, "job_id": 3, "job_state": "PENDING", "cpus": 4, "node_count": 1, "tasks": 1, "priority": 80,
+         "time_limit": 120},
+        {**base, "job_id": 4, "job_state": "PENDING", "cpus": 4, "node_count": 1, "tasks": 1, "priority": 70,
+         "user_name": "bob", "time_limit": 10},
+        {**base, "job_id": 5, "job_state": "PENDING", "cpus": 16, "node_count": 4, "tasks": 4, "priority": 60},
+        {**base, "job_id": 6, "job_state": "PENDING", "cpus": 4, "node_count": 1, "tasks": 1, "priority": 0,
+         "state_reason": "JobHeldUser"},
+    ]  # fmt: skip
+    (tmp_path / "q.json").write_text(json.dumps({**SQUEUE, "jobs": jobs}))
+    (tmp_path / "i.json").write_text(json.dumps(SINFO))
+    (tmp_path / "slurm.conf").write_text("NodeName=n[1-3] CPUs=4\nPartitionName=all Nodes=ALL\n")
+    header = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS"
+    past = [f"{100 + at}|ann|a|all|{at}|{at}|{at + 300}|60|1|4" for at in range(1, 12)]
+    (tmp_path / "jobs.sacct").write_text("\n".join([header, *past, ""]))
+    (tmp_path / "limits.txt").write_text("Name|GrpJobs\nnormal|1\n")
+    (tmp_path / "reserved.txt").write_text("ReservationName=m StartTime=1900 EndTime=9000 Nodes=n3 Flags=MAINT\n")
+    return [
+        "--squeue", tmp_path / "q.json", "--sinfo", tmp_path / "i.json", "--now", 1000, "--config",
+        tmp_path / "slurm.conf", "--sacct", tmp_path / "jobs.sacct",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("job", "more", "kind", "detail"),
+    [
+        ("2", [], "resource", "too little core: room for 1 of 3 slots; other jobs run on 2 of its nodes"),
+        ("3", [], "priority", "1 jobs of higher priority start before it, first job 2"),
+        ("4", [], "nothing", ""),
+        ("5", [], "size", "do not have so much"),
+        ("3", ["--limits", "limits.txt"], "limit", "QOS normal: at most 1 jobs, 1 in use"),
+        ("4", ["--reservations", "reserved.txt"], "nothing", ""),
+        ("3", ["--reservations", "reserved.txt"], "reservation", "reservation m of n3"),
+    ],
+)
+def test_why_a_job_waits(invoke, waiting, tmp_path, job, more, kind, detail):
+    files = [tmp_path / each if each.endswith(".txt") else each for each in more]
+    found = invoke("slurm", "why", job, *waiting, *files, "--json")
+    assert found.exit_code == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert (told["kind"], detail in told["detail"]) == (kind, True), told
+
+
+def test_what_would_start_a_job_sooner(invoke, waiting):
+    # Until 4500 the one node that is left is free: an hour fits there, two hours would delay job 2.
+    told = json.loads(invoke("slurm", "why", "3", *waiting, "--json").stdout)
+    sooner = {each["change"]: each["wait"] for each in told["sooner"]}
+    assert told["ahead"] == ["2"]
+    assert sooner["1/4 of its walltime"] < 120 < sooner.get("1/2 of its walltime", 1e9)
+    assert sooner["the highest priority"] < 120
+    assert told["wait"] > 3000
+    said = invoke("slurm", "why", "3", *waiting).stdout
+    assert "it starts in" in said
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [("1", "job 1: expected one that waits, got one that runs"), ("77", "job 77: expected one that waits")],
+)
+def test_why_needs_a_job_that_waits(invoke, waiting, job, message):
+    found = invoke("slurm", "why", job, *waiting)
+    assert found.exit_code == 2
+    assert message in found.stderr
+
+
+def test_why_a_job_is_held(invoke, waiting):
+    told = json.loads(invoke("slurm", "why", "6", *waiting, "--json").stdout)
+    assert (told["kind"], told["slurm"]) == ("held", "JobHeldUser")
+    assert "Job 6 never starts as it is" in told["answer"]
+
+
+def test_advice_is_kept_and_judged(invoke, waiting, tmp_path):
+    kept = ["--kept", tmp_path / "advice"]
+    found = invoke("slurm", "advise", "--dispatcher", "easy-sjbf", *waiting, *kept, "--json")
+    assert found.exit_code == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert told["commands"] == []
+    # Job 3 is predicted to run 300 s, and fits before the wide one; Slurm goes by walltimes.
+    by_job = {each["job"]: each for each in told["advice"]}
+    assert by_job["3"]["start"] < by_job["2"]["start"] <= by_job["3"]["model"]
+    files = [waiting[6], waiting[7], waiting[8], tmp_path / "later.sacct", *kept]
+    rows = (tmp_path / "jobs.sacct").read_text() + (
+        "1|carl|a|all|1|900|1300|60|2|8\n2|ann|a|all|900|1300|1600|60|3|12\n3|ann|a|all|900|1600|1900|120|1|4\n"
+        "4|bob|a|all|900|1010|1310|10|1|4\n"
+    )
+    (tmp_path / "later.sacct").write_text(rows)
+    judged = invoke("slurm", "advise", "--judge", *files, "--json")
+    assert judged.exit_code == 0, judged.stderr
+    score = json.loads(judged.stdout)
+    assert score["moments"] == 1
+    assert score["known"] == 3
+    assert score["recorded_s"] == pytest.approx((300 + 600 + 10) / 3)
+    assert score["dispatcher_s"] < score["recorded_s"]
+
+
+@pytest.fixture
+def live(tmp_path, waiting, monkeypatch):
+    """A Slurm of scripts, which writes down what it is told; scontrol refuses what the file says."""
+    q, i = waiting[1], waiting[3]
+    script(tmp_path, "squeue", f'case "$*" in *--json*) cat {q};; *) printf "2|0\\n3|0\\n4|5\\n5|0\\n";; esac')
+    script(tmp_path, "sinfo", f"cat {i}")
+    script(
+        tmp_path, "scontrol", f'echo "$*" >> {tmp_path}/told; '
+        f'case "$*" in *reservation*) echo No reservations in the system;; *"JobId=$(cat {tmp_path}/refused)"*) '
+        'echo Invalid job id specified >&2; exit 1;; esac',
+    )  # fmt: skip
+    script(tmp_path, "sacctmgr", "echo 'slurmdbd is not there' >&2; exit 1")
+    (tmp_path / "refused").write_text("none")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("hpcdispatch.cli.slurm_answers.time.time", lambda: 1000)
+    return [*waiting[6:], "--kept", tmp_path / "advice"]
+
+
+def told(folder):
+    lines = (folder / "told").read_text().splitlines() if (folder / "told").exists() else []
+    return [line for line in lines if not line.startswith("show")]
+
+
+def test_advice_alone_tells_slurm_nothing(invoke, live, tmp_path):
+    found = invoke("slurm", "advise", "--dispatcher", "easy-sjbf", *live)
+    assert found.exit_code == 0, found.stderr
+    assert "no limits are known" in found.stderr
+    assert told(tmp_path) == []
+
+
+def test_yes_sets_a_bounded_nice_and_undo_takes_it_back(invoke, live, tmp_path):
+    yes = ["slurm", "advise", "--dispatcher", "easy-sjbf", "--next", "2", "--most-nice", "15", "--yes", *live]
+    found = invoke(*yes, "--json")
+    assert found.exit_code == 0, found.stderr
+    given = told(tmp_path)
+    assert given
+    assert [f"scontrol {line}" for line in given] == json.loads(found.stdout)["commands"]
+    for line in given:
+        job, nice = re.fullmatch(r"update JobId=(\d+) Nice=(\d+)", line).groups()
+        assert int(nice) <= (20 if job == "4" else 15)
+    assert {line.split()[1] for line in given} == {"JobId=2"}
+    assert invoke(*yes).exit_code == 0  # The journal keeps the changes of both.
+    undone = invoke("slurm", "advise", "--undo", "--kept", tmp_path / "advice")
+    assert undone.exit_code == 0
+    assert told(tmp_path)[-1] == "update JobId=2 Nice=0"
+    assert "2 changes taken back" in undone.stdout
+    assert "0 changes taken back" in invoke("slurm", "advise", "--undo", "--kept", tmp_path / "advice").stdout
+
+
+def test_a_change_is_noted_before_it_is_made(invoke, live, tmp_path):
+    (tmp_path / "refused").write_text("2")
+    yes = ["slurm", "advise", "--dispatcher", "easy-sjbf", "--next", "2", "--yes", *live]
+    found = invoke(*yes)
+    assert found.exit_code == 0, found.stderr
+    assert "job 2: scontrol: ended with code 1 and said: Invalid job id" in found.stderr
+    kept = json.loads((tmp_path / "advice" / "nice.json").read_text())
+    assert [each["job"] for each in kept["changes"]] == ["2"]
+    assert invoke("slurm", "advise", "--undo", "--kept", tmp_path / "advice").exit_code == 0
+
+
+def test_yes_needs_a_slurm_that_answers(invoke, waiting, tmp_path):
+    found = invoke("slurm", "advise", *waiting, "--kept", tmp_path / "advice", "--yes")
+    assert found.exit_code == 2
+    assert "--yes: expected to ask Slurm itself" in found.stderr
+    assert "expected one of them" in invoke("slurm", "advise", "--yes", "--undo").stderr

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from hpcdispatch.analysis.kept_submission import Submission, locked, read_journal, write_journal
+from hpcdispatch.analysis.kept_submission import UNDER_WAY, Submission, locked, read_journal, write_journal
 from hpcdispatch.base import InputError
 from hpcdispatch.cli import slurm_jobs
 from hpcdispatch.cli.command_errors import InterruptedRunError
@@ -116,11 +116,11 @@ def bring(monkeypatch, tmp_path):
         write_journal(path, Submission("token", ("job.sh",), (1, 2, 5)))
         for _ in range(3):
             try:
-                Driver(path, read_journal(path), 0, 0).run()
+                Driver(path, read_journal(path, Submission, UNDER_WAY), 0, 0).run()
             except Crash:
                 continue
             break
-        return read_journal(path)
+        return read_journal(path, Submission, UNDER_WAY)
 
     return bring
 
@@ -208,7 +208,7 @@ def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkey
     done = invoke()
     assert done.exit_code == 3
     assert "job 7 has ended with code 3; --anew submits it again" in done.stderr
-    assert read_journal(path).job == "7"
+    assert read_journal(path, Submission, UNDER_WAY).job == "7"
     assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It goes on to submit.
     assert "sinfo: there is no such command" in str(invoke("subject-2").exception)  # Another job.
     write_journal(path, Submission("token", ("job.sh",), (1, 2), 1, "7"))
@@ -218,14 +218,14 @@ def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkey
 def test_what_is_kept_is_read_as_anything_else(tmp_path):
     path = tmp_path / "state.json"
     write_journal(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
-    assert read_journal(path).command == ("job.sh", "$x", "a\nb")
+    assert read_journal(path, Submission, UNDER_WAY).command == ("job.sh", "$x", "a\nb")
     for change in (
         {"minutes": [2, 1]}, {"request": 2}, {"minutes": []}, {"job": 7}, {"job": "--user=root"}, {"job": "7 8"},
         {"job": "\u00b2"}, {"job": "-7"}, {"command": []}, {"token": "-x"}, {"code": 256}, {"minutes": [10**12]},
     ):  # fmt: skip
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
         with pytest.raises(InputError, match="expected a submission that is under way"):
-            read_journal(path)
+            read_journal(path, Submission, UNDER_WAY)
         write_journal(path, Submission("token", ("job.sh",), (1, 2)))
 
 

@@ -1,5 +1,7 @@
 """Advance reservations: who may use the nodes when."""
 
+import json
+
 import pytest
 
 from hpcdispatch.base import InputError
@@ -7,7 +9,7 @@ from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
-from hpcdispatch.workloads.slurm_reservations import read_slurm_reservations
+from hpcdispatch.workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 
 CONF = """NodeName=n[1-2] CPUs=4
 SchedulerParameters=bf_interval=5,bf_resolution=1,batch_sched_delay=0
@@ -97,3 +99,19 @@ def test_what_is_not_modelled_is_refused(site, line, message):
 def test_they_need_a_configuration(site):
     with pytest.raises(InputError, match=r"reservations: expected a configuration beside it \(config\)"):
         Slurm(reservations=site(KEPT)["reservations"])
+
+
+def test_json_says_the_same(tmp_path):
+    (tmp_path / "slurm.conf").write_text("NodeName=n[1-2] CPUs=4\n")
+    site = read_slurm_conf(tmp_path / "slurm.conf")
+    line = "ReservationName=upkeep StartTime=1000 EndTime=1600 Nodes=n2 Flags=MAINT,IGNORE_JOBS\n"
+    entry = {"name": "upkeep", "start_time": {"set": True, "number": 1000}, "end_time": 1600, "node_list": "n2",
+             "flags": ["MAINT", "IGNORE_JOBS"]}  # fmt: skip
+    found = []
+    for name, text in (("lines", line), ("json", json.dumps({"reservations": [entry]}))):
+        (tmp_path / name).write_text(text)
+        found.append(read_slurm_reservations(tmp_path / name, site))
+    assert found[0] == found[1] == (SlurmReservation("upkeep", 1000, 1600, (1,)),)
+    (tmp_path / "json").write_text('{"reservations": [')
+    with pytest.raises(InputError, match="json: expected JSON of scontrol show reservation, got an error"):
+        read_slurm_reservations(tmp_path / "json", site)

@@ -20,7 +20,8 @@ import numpy as np
 from .....dispatchers import create_dispatcher
 from .....simulation import Result, simulate
 from .....workloads import Job, Machine, Power, Reservation, Workload
-from ....reports.tables import Table, show
+from ....reports.tables import Table
+from ...printed_tables import show
 
 DISPATCHERS = ("hcp3", "pcp-fast", "pcp3", "hcp3:blocked=3", "hcp1", "pcp1", "hcp", "pcp")
 _PREDICTORS = ("walltime", "last2", "heuristic", "oracle")

@@ -18,8 +18,9 @@ from .....dispatchers import create_dispatcher
 from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Provenance, Workload, generate
 from .....workloads.job import ResourceMap
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from ..decision_clock import Clocked
 from .on_traces import TIMED, WITHOUT_SOLVER
 

@@ -26,8 +26,9 @@ from .....simulation import simulate, violations
 from .....workloads import Workload, generate, read
 from .....workloads.fetching import TRACES, fetch
 from .....workloads.formats.read_log import TraceWarning
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from .at_size import DISPATCHERS as AT_SIZE
 from .at_size import NODES, Filled, at_size
 from .at_size import QUEUED as AT_SIZE_QUEUED

@@ -27,8 +27,9 @@ from .....models.moldable import DowneyLaw
 from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Power, Provenance, Workload, generate, mold
 from .....workloads.job import ResourceMap
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from .on_nodes import eurora_stream, machine
 
 #: Nodes of the machines with several resources, and of those with wide jobs.

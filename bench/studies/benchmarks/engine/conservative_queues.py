@@ -15,8 +15,9 @@ import numpy as np
 
 from .....simulation import simulate
 from .....workloads import Job, Machine, Workload
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from ..measurements import measured
 from ..scaling import CORES, measure_point, tables, warm_up
 

@@ -13,8 +13,9 @@ import click
 
 from .....simulation import simulate
 from .....workloads import Reservation, Workload, generate
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from ..measurements import measured
 
 WEEK, LENGTH = 7 * 86400, 4 * 3600

@@ -1,5 +1,6 @@
 """Slurm's scheduler as it is modelled, beside a real one; parts of one command."""
 
-from .slurm_tables import decisions, free_running, main, recorded, scale
+from .site_classes import classes
+from .slurm_tables import decisions, free_running, main, recorded, replay_decisions, scale
 
-__all__ = ["decisions", "free_running", "main", "recorded", "scale"]
+__all__ = ["classes", "decisions", "free_running", "main", "recorded", "replay_decisions", "scale"]

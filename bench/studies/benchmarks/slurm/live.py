@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from ....reports.tables import show
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from .live_evictions import evictions
 from .live_replay import Replay, replayed
 from .live_submissions import submissions

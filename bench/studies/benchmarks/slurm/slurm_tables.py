@@ -20,16 +20,18 @@ from .....workloads.job_columns import Coded, JobColumns
 from .....workloads.slurm_conf import APART, PARTITION, read_slurm_conf
 from ....reports.number_formats import fixed, percent, short
 from ....reports.number_formats import seconds as spent
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from ..measurements import measured
 from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, site_jobs
 from .forecast_table import forecasts, replay_forecasts
 from .live_replay import LOG
 from .recorded_decisions import RecordedDecisions, compared_priorities
 from .recorded_text import recorded_table, recorded_time
+from .site_classes import classes
 
-Part = Literal["decisions", "free", "forecast", "scale"]
+Part = Literal["decisions", "free", "forecast", "scale", "classes"]
 #: Shares of the accounts of the record, as its set-up made them.
 SHARES = {"phys": 10, "chem": 20, "bio": 30}
 #: Seconds within which a start counts as met.
@@ -232,25 +234,33 @@ def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
 @click.option(
     "--replay",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For the parts decisions and forecast, what `live replay --keep` has kept, in place of the record.",
+    help="For the parts decisions, forecast and classes, what `live replay --keep` has kept, in place of the record.",
+)
+@click.option(
+    "--again",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="For the part classes, the accounting of a second run of the same jobs.",
 )
 @click.option("--shares", default=None, metavar="A=N;B=N", help="Of its accounts.")
 @click.option("--every", type=click.IntRange(1), default=5, show_default=True, help="Of its moments.")
 @click.option("--small", is_flag=True, help="Smoke test: a short part of the record, few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
-    part: Part | None, jobs: int, replay: Path | None, shares: str | None, every: int, small: bool, as_markdown: bool
-) -> None:
+    part: Part | None, jobs: int, replay: Path | None, again: Path | None, shares: str | None, every: int, small: bool,
+    as_markdown: bool,
+) -> None:  # fmt: skip
     """Print the tables."""
 
     def tables() -> Iterator[Table]:
         if replay is not None:
             if part == "decisions":
                 yield replay_decisions(replay, shares or "")
+            elif part == "classes":
+                yield classes(replay, shares or "", again)
             elif part in (None, "forecast"):
                 yield replay_forecasts(replay, shares or "", every, 4 if small else 25)
             else:
-                raise InputError(f"--replay: expected the part decisions or forecast, got {part}")
+                raise InputError(f"--replay: expected the part decisions, forecast or classes, got {part}")
             return
         if part in (None, "decisions"):
             yield decisions(recorded(), _SMALL if small else None)

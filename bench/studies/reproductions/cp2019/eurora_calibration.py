@@ -21,8 +21,9 @@ from .....simulation import Result, simulate
 from .....workloads import Provenance, Workload
 from .....workloads.generators.eurora import JOBS, eurora_jobs, eurora_machine
 from .....workloads.generators.eurora_habits import HOUR, Habits
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from .conditions import accuracy
 
 #: Figure: the paper's value, and what it is. Percents are of all jobs; the last five are means over dispatcher calls.

@@ -21,10 +21,11 @@ import pandas as pd
 from .....simulation import simulate
 from .....simulation.plots.style import canvas, image
 from .....workloads import Machine, Workload, generate
-from ....reports.tables import Table, show
+from ....reports.tables import Table
 from ...benchmarks.decision_clock import Clocked
 from ...benchmarks.measurements import peak_memory, power_of
 from ...one_line_errors import in_one_line
+from ...printed_tables import show
 from ..line_figures import draw_lines
 from ..outcome import Drawing
 

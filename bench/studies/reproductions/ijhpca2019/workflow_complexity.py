@@ -11,9 +11,9 @@ from scipy.stats import norm
 from .....analysis.workflows import EXPLAINS
 from .....models.complexity import COMPLEXITIES, CONSTANT, TIE, ComplexityFit, fit_complexity
 from .....simulation import mean_interval
-from .....workloads.generators.workflow_logs import TABLE1, WorkflowModel
 from ..claims import LEAST, calibrated, row
 from ..outcome import Claim, Means, Outcome, Row, Scale
+from .workflow_logs import TABLE1, WorkflowModel
 
 #: Logs of each workflow.
 _LOGS: dict[Scale, int] = {"smoke": 5, "small": 100, "full": 400}

@@ -1,12 +1,13 @@
 """Decisions of a real Slurm, made again on a short part of the record."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.studies.benchmarks.slurm import decisions, main, recorded, scale
+from hpcdispatch.bench.studies.benchmarks.slurm import classes, decisions, main, recorded, replay_decisions, scale
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_decisions_of_a_kept_replay_are_made_again(replay):
     assert "slurmctld.log: no such file" in done.output
     done = CliRunner().invoke(main, ["--part", "scale", "--replay", str(replay)])
     assert done.exit_code == 1
-    assert "expected the part decisions or forecast, got scale" in done.output
+    assert "expected the part decisions, forecast or classes, got scale" in done.output
 
 
 @pytest.mark.parametrize(
@@ -151,3 +152,26 @@ def test_a_broken_record_is_one_line(monkeypatch, tmp_path, name, text, message)
     assert done.exit_code == 1
     assert len(done.output.splitlines()) == 1
     assert message in done.output
+
+
+def test_classes_of_a_site_are_within_the_noise_of_a_second_run(record):
+    folder = record.folder.parent / "site-a"
+    again = Path(__file__).parent / "recorded" / "site-a-again.sacct.gz"
+    table = classes(folder, "phys=10;chem=20;bio=30", again)
+    rows = {row[0]: row for row in table.rows}
+    assert rows["all"][1] == "227"
+    assert float(rows["all"][5]) <= 1.5 * float(rows["all"][6])
+    met = {name for name, row in rows.items() if row[-1] == "yes"}
+    assert {"all", "qos high", "qos capped", "qos normal", "partition batch"} <= met
+    assert len(met) >= 0.8 * len(rows)
+
+
+def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record):
+    rows = {row[0]: (int(row[1].replace(",", "")), int(row[2].replace(",", "")))
+            for row in replay_decisions(record.folder.parent / "site-a", "phys=10;chem=20;bio=30").rows}  # fmt: skip
+    wanted = {"planned starts within 2 s": 0.98, "planned on the same nodes": 0.96, "starts by backfill": 0.99,
+              "priorities within 5 points": 0.98}  # fmt: skip
+    assert rows["planned starts within 2 s"][1] > 1500
+    assert {
+        name: alike / of for name, (alike, of) in rows.items() if name in wanted and alike < wanted[name] * of
+    } == {}

@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.bench.studies.reproductions import Means
 from hpcdispatch.bench.studies.reproductions.ijhpca2019.workflow_complexity import quicksort_runs, run
-from hpcdispatch.workloads.generators.workflow_logs import TABLE1
+from hpcdispatch.bench.studies.reproductions.ijhpca2019.workflow_logs import TABLE1
 
 
 def test_comparisons_of_quicksort():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...base import InputError
+from .....base import InputError
 
 #: Times begin so many standard deviations of the noise above zero.
 _FLOOR = 6

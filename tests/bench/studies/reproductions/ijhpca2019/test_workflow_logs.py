@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads import WorkflowModel, workflow_logs
-from hpcdispatch.workloads.generators.workflow_logs import TABLE1
+from hpcdispatch.bench.studies.reproductions.ijhpca2019.workflow_logs import TABLE1, WorkflowModel, workflow_logs
 
 
 def test_logs_have_the_printed_numbers():

@@ -1,0 +1,69 @@
+from .cluster_state import cluster_state
+from .curves import used_between, utilization
+from .eviction_front import eviction_front
+from .eviction_moments import recorded_starts, scenario_at
+from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
+from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
+from .requests import (
+    GROWTH,
+    LEAST_TO_HALVE,
+    LEAST_TO_TRUST,
+    Advice,
+    Fared,
+    Planning,
+    Strategy,
+    advise,
+    fare,
+    strategies,
+)
+from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class
+from .trimming import NOTHING, Cut, Window, steady_state
+from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, phase_table, summary_table
+
+__all__ = [
+    "EXPLAINS",
+    "GROWTH",
+    "LEAST_FOR_TEST",
+    "LEAST_TO_HALVE",
+    "LEAST_TO_TRUST",
+    "METRICS",
+    "NOTHING",
+    "PERCENTILES",
+    "STATISTICS",
+    "Advice",
+    "Cut",
+    "Fared",
+    "Planning",
+    "Scenario",
+    "Strategy",
+    "Window",
+    "Workflow",
+    "advise",
+    "analyze",
+    "class_table",
+    "cluster_state",
+    "compared",
+    "describe",
+    "eviction_front",
+    "fairness",
+    "fare",
+    "grouped",
+    "jain",
+    "paired",
+    "phase_table",
+    "prediction",
+    "ratio_of_means",
+    "read_scenario",
+    "recorded_starts",
+    "run_time_class",
+    "scenario_at",
+    "scenario_of",
+    "sign_test",
+    "steady_state",
+    "strategies",
+    "summary_table",
+    "used_between",
+    "utilization",
+    "wilcoxon_test",
+    "write_scenario",
+]

@@ -1,0 +1,153 @@
+"""Ctrl-C and SIGTERM end the program within two seconds with one line, whatever it is doing.
+
+Python sees a signal only between two of its own instructions: not while it imports an extension, and not within a
+compiled loop or a solver. So a process of its own stands by. The C handler of a signal writes to a pipe at once, which
+that process reads; if Python has not seen the signal soon after, it ends this one.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from functools import partial
+from types import FrameType
+from typing import NoReturn
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LINE = b"hpcdispatch: interrupted\n"
+#: Seconds until Python must have seen a signal, and from then on until the program must have ended.
+_SEEN, _ENDED = 1.5, 30.0
+#: What the handler in Python writes to the pipe: no number of a signal.
+_ACKNOWLEDGED = b"\xff"
+
+
+#: The function itself: a part that is plugged in gets another, see :func:`stand_by`.
+_exit = os._exit
+
+
+class Interrupts:
+    """Whether the program was told to end.
+
+    Attributes
+    ----------
+    told
+        Whether it was; an exception of any kind that follows is taken for the end of it.
+    pipe
+        Where the process that stands by reads; -1 for none.
+    """
+
+    told = False
+    pipe = -1
+
+
+def stand_by() -> None:
+    """Start the process that stands by, before anything large is imported; signals end this one at once until then.
+
+    From now on ``os._exit`` is ``sys.exit`` in this process: a plug-in that calls it would end a command without a
+    word, and with a code of its own.
+    """
+    for number in _SIGNALS:
+        signal.signal(number, _leave)
+    if not hasattr(os, "fork"):
+        return
+    read, write = os.pipe()
+    us, child = os.getpid(), os.fork()
+    if child == 0:
+        if os.fork() == 0:  # as a child of ours it would be in the way of those who count them
+            with contextlib.suppress(BaseException):
+                os.close(write)
+                _watch(read, us)
+        _exit(0)
+    os.waitpid(child, 0)
+    os._exit = partial(_ask_to_exit, us)  # type: ignore[assignment]
+    os.close(read)
+    os.set_blocking(write, False)
+    Interrupts.pipe = write
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        _end_on_hangup()
+
+
+def _ask_to_exit(process: int, code: int) -> NoReturn:
+    if os.getpid() == process:
+        raise SystemExit(code)
+    _exit(code)
+
+
+def _end_on_hangup() -> None:
+    """Let the C library end the process on SIGHUP, number 1, with ``_exit(1)``: also where Python cannot."""
+    import ctypes  # noqa: PLC0415 - where it is missing, SIGKILL does as well
+
+    library = ctypes.CDLL(None)
+    library.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+    library.signal.restype = ctypes.c_void_p
+    library.signal(int(signal.SIGHUP), ctypes.cast(library._exit, ctypes.c_void_p))
+
+
+def raise_interrupts() -> None:
+    """Let signals raise ``KeyboardInterrupt`` from now on, if this process is one that :func:`stand_by` prepared."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        for number in _SIGNALS:
+            signal.signal(number, _raise)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    Interrupts.told = True
+    sys.unraisablehook = _raise_again
+    if Interrupts.pipe >= 0:
+        with contextlib.suppress(OSError):
+            os.write(Interrupts.pipe, _ACKNOWLEDGED)
+    signal.default_int_handler(number, frame)
+
+
+def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Raise an interrupt anew that came within a destructor or a callback, where it is dropped."""
+    if isinstance(ignored.exc_value, KeyboardInterrupt):
+        _thread.interrupt_main()
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End a program that has not begun its work."""
+    with contextlib.suppress(OSError):
+        os.write(2, _LINE)
+    _exit(1)
+
+
+def _watch(pipe: int, process: int) -> None:
+    """Wait until the pipe is closed; end the process if it does not end in time after a signal."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    for stream in (0, 1):
+        os.close(stream)
+    until: float | None = None
+    while True:
+        ready = select.select([pipe], [], [], None if until is None else max(until - time.monotonic(), 0))[0]
+        if not ready:
+            os.write(2, _LINE)
+            os.kill(process, signal.SIGHUP)
+            if not select.select([pipe], [], [], 0.2)[0]:
+                os.kill(process, signal.SIGKILL)
+            return
+        received = os.read(pipe, 64)
+        if not received:
+            return
+        if _ACKNOWLEDGED in received:
+            until = time.monotonic() + _ENDED
+        elif until is None and any(number in received for number in _SIGNALS):
+            until = time.monotonic() + _SEEN
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with a code, without waiting for threads that a plug-in has left."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
+        _exit(code)
+    sys.exit(code)

@@ -1,0 +1,69 @@
+from .describe import Description, describe
+from .fetching import at_hand, fetch
+from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
+from .generators import (
+    GENERATORS,
+    accre,
+    draw_checkpoints,
+    eurora,
+    generate,
+    intrepid_neuroscience,
+    lublin,
+    stochastic,
+    theta,
+    theta_scenario,
+)
+from .jitter import jitter
+from .job import Checkpoint, Job, ResourceMap, Shape
+from .machine import Machine
+from .machine_rules import Limit, Outage, Power, Reservation
+from .machine_state import Ended, MachineState, RunningSince, recorded_state
+from .molding import Speedup, SpeedupLaw, mold
+from .recorded_waits import expected_waits
+from .slurm_cluster import Snapshot, read_cluster
+from .workload import Provenance, Workload
+
+__all__ = [
+    "GENERATORS",
+    "Checkpoint",
+    "Description",
+    "Ended",
+    "Job",
+    "Limit",
+    "Machine",
+    "MachineState",
+    "Outage",
+    "Power",
+    "Provenance",
+    "Reservation",
+    "ResourceMap",
+    "RunColumns",
+    "RunningSince",
+    "Shape",
+    "Snapshot",
+    "Speedup",
+    "SpeedupLaw",
+    "TraceWarning",
+    "Workload",
+    "accre",
+    "at_hand",
+    "describe",
+    "draw_checkpoints",
+    "eurora",
+    "expected_waits",
+    "fetch",
+    "generate",
+    "intrepid_neuroscience",
+    "jitter",
+    "lublin",
+    "mold",
+    "read",
+    "read_cluster",
+    "read_run_times",
+    "read_runs",
+    "recorded_state",
+    "stochastic",
+    "theta",
+    "theta_scenario",
+    "write",
+]
