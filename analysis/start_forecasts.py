@@ -16,7 +16,7 @@ from ..workloads import Job, MachineState, Workload
 #: How likely it is that a job starts within its interval.
 SHARE = 0.8
 #: By how much the ends of an interval are moved, as shares of the time until they come: what the model itself misses.
-#: Chosen on eleven recorded replays; ``bench/studies/pages/slurm.md`` has the coverage on each, and on others.
+#: Chosen on recorded replays of other sites than the one that ``docs/slurm.md`` judges them on.
 EARLIER, LATER = 0.65, 1.1
 #: The predictor that learns how long jobs run, if nobody asks for another one.
 LEARNED = "empirical:by=user,least=5"
@@ -148,6 +148,8 @@ def forecast_starts(
     # Another start is as likely to lie between any two of the drawn ones.
     found = np.nanquantile(drawn[:, known], ends, axis=0, method="weibull") if len(known) else np.empty((3, 0))
     after = np.maximum(found - state.at, 0) * np.array([[EARLIER], [1.0], [LATER]])
+    begin = {job.id: job.begin - state.at for job in workload.jobs}
+    after = np.maximum(after, [begin[waiting[place]] for place in known.tolist()])
     return {
         waiting[place]: StartForecast(waiting[place], *map(float, state.at + after[:, column]))
         for column, place in enumerate(known.tolist())

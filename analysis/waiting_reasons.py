@@ -55,6 +55,13 @@ class WaitingReason:
     sooner: tuple[Sooner, ...]
 
 
+class _Plan(NamedTuple):
+    """When jobs start, nan: never, and on which nodes, by id."""
+
+    starts: Mapping[str, float]
+    placements: Mapping[str, Sequence[int]]
+
+
 class Question(NamedTuple):
     """The moment of which it is asked.
 
@@ -84,19 +91,19 @@ class Question(NamedTuple):
 def why_waiting(question: Question, id_: str) -> WaitingReason:
     """Return why a job waits: the model is run forward as it is, and with one thing changed at a time."""
     job = next(job for job in question.workload.jobs if job.id == id_)
-    starts = _starts(question, {})
-    wait = starts[id_] - question.state.at
-    ahead = _ahead(question, job, starts)
-    tried = {name: _starts(question, **change)[id_] - question.state.at for name, change in _changes(question, job)}
+    plan, at = _starts(question, {}), question.state.at
+    wait = plan.starts[id_] - at
+    ahead = _ahead(question, job, plan.starts)
+    tried = {name: _starts(question, **change).starts[id_] - at for name, change in _changes(question, job)}
     sooner = tuple(Sooner(name, each) for name, each in tried.items() if each < wait or (np.isnan(wait) and each >= 0))
-    kind, detail = _first_reason(question, job, wait, ahead, tried)
+    kind, detail = _first_reason(question, job, wait, ahead, tried, _free(question, plan))
     return WaitingReason(id_, kind, detail, wait, ahead, tuple(sorted(sooner, key=lambda each: each.wait)))
 
 
 def _starts(
     question: Question, changed: Mapping[str, Job], *, first: str = "", reservations: bool = True, limits: bool = True
-) -> Mapping[str, float]:
-    """Return when jobs start, nan: never; of some as they are changed, and with one before all others."""
+) -> _Plan:
+    """Return when and where jobs start; of some as they are changed, and with one before all others."""
     state = question.state
     began = {since.id: since.start for since in state.running}
     jobs = []
@@ -110,10 +117,9 @@ def _starts(
         memory["Slurm"]["priorities"] = {**own, first: 1 + max([*own.values(), 0])}
         state = replace(state, memory=memory)
     workload = replace(question.workload, jobs=tuple(jobs))
-    result = simulate(workload, question.slurm(reservations, limits), state=state)
-    starts = result.jobs.set_index("id")["start"].astype(np.float64)
-    found: dict[str, float] = dict(starts.where(starts >= 0).items())  # type: ignore[arg-type]
-    return found
+    found = simulate(workload, question.slurm(reservations, limits), state=state).jobs
+    starts = {id_: float(at) if at >= 0 else np.nan for id_, at in zip(found["id"], found["start"], strict=True)}
+    return _Plan(starts, dict(zip(found["id"], found["placement"], strict=True)))
 
 
 def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, Any]]]:
@@ -151,7 +157,7 @@ def _ahead(question: Question, job: Job, starts: Mapping[str, float]) -> tuple[s
 
 
 def _first_reason(
-    question: Question, job: Job, wait: float, ahead: Sequence[str], tried: Mapping[str, float]
+    question: Question, job: Job, wait: float, ahead: Sequence[str], tried: Mapping[str, float], free: IntArray
 ) -> tuple[Kind, str]:
     """Return what holds a job: what it waits for by itself, limits, reservations, jobs ahead, then resources."""
     state, machine = question.state, question.workload.machine
@@ -171,11 +177,11 @@ def _first_reason(
         return "reservation", _reserved(question, job)
     if tried.get("no limits", np.inf) < tried["the highest priority"]:
         return "limit", "jobs before it take what is left of a limit that it counts in"
-    fits = int(count_slots(_free(question), machine.demand(job.per_node)).sum()) >= job.nodes
+    fits = int(count_slots(free, machine.demand(job.per_node)).sum()) >= job.nodes
     if ahead and (fits or tried["the highest priority"] < wait):
         return "priority", f"{len(ahead)} jobs of higher priority start before it, first job {ahead[0]}"
     return ("nothing", "there is room for it, which the scheduler sees later") if fits else (
-        "resource", _short(question, job)
+        "resource", _short(question, job, free)
     )  # fmt: skip
 
 
@@ -207,37 +213,31 @@ def _reserved(question: Question, job: Job) -> str:
     return "a reservation"
 
 
-def _short(question: Question, job: Job) -> str:
-    """Return of which resource there is too little on the nodes of a job, and which running jobs hold most of it."""
+def _short(question: Question, job: Job, free: IntArray) -> str:
+    """Return of which resources there is too little on the nodes of a job, beside how many running jobs."""
     machine, demand = question.workload.machine, question.workload.machine.demand(job.per_node)
-    free = _free(question)
-    short = [
-        name for index, name in enumerate(machine.resources)
-        if demand[index] and int(count_slots(_with(free, machine.capacity, index), demand).sum()) >= job.nodes
+    marks = [  # They say where slots may lie, and are taken with the cores.
+        index for index, name in enumerate(machine.resources)
+        if name in (APART, BY_CORE) or name.startswith((PARTITION, FEATURE))
     ]  # fmt: skip
+    short = []
+    for index, name in enumerate(machine.resources):
+        more = free.copy()
+        more[:, [index, *marks]] = machine.capacity[:, [index, *marks]]
+        if demand[index] and index not in marks and int(count_slots(more, demand).sum()) >= job.nodes:
+            short.append(name)
     usable = count_slots(machine.capacity, demand) > 0
-    holders = [
-        since.id for since in question.state.running
-        if since.placement is None or usable[list(since.placement)].any()
-    ]  # fmt: skip
-    plain = [name for name in short if name not in (APART, BY_CORE) and not name.startswith((PARTITION, FEATURE))]
-    what = " and ".join(plain) or "room on the nodes that it may use"
+    holders = int((usable & (free < machine.capacity).any(axis=1)).sum())
     there = int(count_slots(free, demand).sum())
-    return f"too little {what}: room for {there:,} of {job.nodes:,}, beside {len(holders):,} running jobs"
+    what = " and ".join(short) or "of several resources"
+    return f"too little {what}: room for {there:,} of {job.nodes:,} slots; other jobs run on {holders:,} of its nodes"
 
 
-def _with(free: IntArray, capacity: IntArray, index: int) -> IntArray:
-    """Return what is free if all of one resource were."""
-    found = free.copy()
-    found[:, index] = capacity[:, index]
-    return found
-
-
-def _free(question: Question) -> IntArray:
-    """Return what is free of each node, as far as it is known where jobs run."""
+def _free(question: Question, plan: _Plan) -> IntArray:
+    """Return what is free of each node beside the running jobs."""
     machine = question.workload.machine
     free, jobs = machine.capacity.copy(), {job.id: job for job in question.workload.jobs}
     for since in question.state.running:
-        for node in since.placement or ():
+        for node in plan.placements[since.id]:
             free[node] -= machine.demand(jobs[since.id].per_node)
     return np.maximum(free, 0)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points, version
 
+#: The kinds of parts that packages register.
+_KINDS = ("dispatchers", "predictors", "workloads", "objectives", "constraints", "goals", "orders", "metrics")
+#: What stands between names in a part with its options.
+_NAMES = re.compile(r"[^\w.-]+")
 #: The version of an installed package, as it was when it was first asked for.
 version_of = cache(version)
 
@@ -20,6 +25,13 @@ def rivals_of(group: str, name: str) -> list[str]:
     """Return the packages that register a name, each with what it stands for there, if there are several."""
     entries = _all_of(group).get(name, ())
     return [f"{entry.dist.name if entry.dist else '?'} ({entry.value})" for entry in entries if len(entries) > 1]
+
+
+def names_plug_in(spec: str) -> bool:
+    """Return whether a part with its options names something that another package than this one registers."""
+    found = (entry for kind in _KINDS for entry in entry_points_of(f"hpcdispatch.{kind}").values())
+    plugged = {entry.name for entry in found if entry.module.partition(".")[0] != "hpcdispatch"}
+    return not plugged.isdisjoint(_NAMES.split(spec))
 
 
 def _all_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:

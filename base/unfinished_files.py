@@ -60,11 +60,18 @@ def write_whole(path: Path, data: str | bytes, mode: int = 0o666) -> None:
 
 
 def write_new(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file that must not be there yet, down to the disk."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a file that must not be there yet, down to the disk; if that fails, it is not there."""
+    try:
+        with open(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode), "wb"
+        ) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException as error:
+        if not isinstance(error, FileExistsError):
+            remove(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 
@@ -24,6 +25,10 @@ _LINE = b"hpcdispatch: interrupted\n"
 _SEEN, _ENDED = 1.5, 30.0
 #: What the handler in Python writes to the pipe: no number of a signal.
 _ACKNOWLEDGED = b"\xff"
+
+
+#: The function itself: a part that is plugged in gets another, see :func:`stand_by`.
+_exit = os._exit
 
 
 class Interrupts:
@@ -42,7 +47,11 @@ class Interrupts:
 
 
 def stand_by() -> None:
-    """Start the process that stands by, before anything large is imported; signals end this one at once until then."""
+    """Start the process that stands by, before anything large is imported; signals end this one at once until then.
+
+    From now on ``os._exit`` is ``sys.exit`` in this process: a plug-in that calls it would end a command without a
+    word, and with a code of its own.
+    """
     for number in _SIGNALS:
         signal.signal(number, _leave)
     if not hasattr(os, "fork"):
@@ -54,14 +63,21 @@ def stand_by() -> None:
             with contextlib.suppress(BaseException):
                 os.close(write)
                 _watch(read, us)
-        os._exit(0)
+        _exit(0)
     os.waitpid(child, 0)
+    os._exit = partial(_ask_to_exit, us)  # type: ignore[assignment]
     os.close(read)
     os.set_blocking(write, False)
     Interrupts.pipe = write
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         _end_on_hangup()
+
+
+def _ask_to_exit(process: int, code: int) -> NoReturn:
+    if os.getpid() == process:
+        raise SystemExit(code)
+    _exit(code)
 
 
 def _end_on_hangup() -> None:
@@ -100,7 +116,7 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     """End a program that has not begun its work."""
     with contextlib.suppress(OSError):
         os.write(2, _LINE)
-    os._exit(1)
+    _exit(1)
 
 
 def _watch(pipe: int, process: int) -> None:
@@ -133,5 +149,5 @@ def leave(code: int) -> NoReturn:
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
     if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
-        os._exit(code)
+        _exit(code)
     sys.exit(code)

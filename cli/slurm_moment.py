@@ -13,6 +13,7 @@ import click
 from ..base import InputError
 from ..dispatchers import Slurm
 from ..workloads import MachineState, Snapshot, Workload, read
+from ..workloads.slurm_cluster import ClusterJob
 from ..workloads.slurm_conf import SlurmSite, read_slurm_conf
 from ..workloads.slurm_limits import SlurmLimits, read_slurm_limits
 from ..workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
@@ -89,6 +90,18 @@ class Moment:
         """Return the site's scheduler, with other options."""
         return Slurm(**{**self.options, "epoch": self.zero, **changed})
 
+    def held(self, job: str) -> ClusterJob | None:
+        """Return a waiting job that is not planned, as held ones are not; ``None`` if it is planned, or not there."""
+        known = set(self.workload.columns.texts())
+        return next(
+            (
+                each
+                for each in self.snapshot.waiting
+                if job in (each.id, *each.ids) and not known & {each.id, *each.ids}
+            ),
+            None,
+        )
+
     def waiting(self, job: str) -> str:
         """Return the id of a waiting job; of an array, its first task.
 
@@ -104,7 +117,7 @@ class Moment:
             return found
         if job in running:
             raise InputError(f"job {job}: expected one that waits, got one that runs")
-        held = next((each for each in self.snapshot.waiting if job in (each.id, *each.ids)), None)
+        held = self.held(job)
         if held is None:
             raise InputError(f"job {job}: expected one that waits and can be planned, got none")
         why = "without a limit" if held.limit is None else f"that waits for {held.reason or 'something else'}"
@@ -136,7 +149,8 @@ def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tup
     config = answers.config or configuration(folder)
     if ask and not limits:
         try:
-            limits = [limits_of(folder)]
+            asked_limits = limits_of(folder)
+            limits = [asked_limits] if asked_limits.read_bytes().strip() else []
         except CommandFailedError as error:
             say("note", f"{error}; no limits are known")
     if ask and reserved is None:

@@ -14,8 +14,8 @@ from ..models import PlacementRule, choose, count_slots, equal_rows, pool_placem
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting
 
-#: Nodes from which on they are put in groups: fewer are counted faster one by one.
-GROUPED = 256
+#: Nodes from which on equal ones are counted once for many demands: fewer are counted faster one by one.
+_GROUPED = 256
 
 
 class Space(Protocol):
@@ -83,58 +83,6 @@ class PoolSpace:
             self.free[index] += amount * len(placement)
 
 
-class EqualNodes:
-    """What is free on nodes at one instant, by classes of nodes that are alike then.
-
-    Parameters
-    ----------
-    free, capacity
-        Integer arrays of shape (nodes, resources); the first is read again after it changed, see :meth:`shifted`.
-    rule
-        How nodes are chosen, see :func:`.placement.choose`.
-    """
-
-    def __init__(self, free: IntArray, capacity: IntArray, rule: PlacementRule) -> None:
-        self.free = free
-        self.capacity = capacity
-        self.rule = rule
-        self._known = False
-
-    def count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
-        """Return how many slots of `demand` fit on a node of each class, and on all nodes."""
-        self._classify()
-        fits = count_slots(self._rows, demand)
-        return fits, int(fits @ self._size)
-
-    def count_each(self, demands: IntArray, most: IntArray) -> IntArray:
-        """Return how many slots of each demand fit on all nodes, see :func:`.placement.slots_of_each`."""
-        self._classify()
-        return slots_of_each(self._rows, self._size, demands, most)
-
-    def choose(self, fits: IntArray, nodes: int) -> IntArray:
-        """Choose the nodes of `nodes` slots, of which `fits` can be on a node of each class, as just counted."""
-        usable = fits > 0
-        if self.rule == "best-fit":
-            share = (self._rows / np.maximum(self.capacity[self._first], 1)).sum(axis=1)
-            order = np.flatnonzero(usable)[np.argsort(share[usable], kind="stable")]
-            last = order[np.searchsorted(np.cumsum((fits * self._size)[order]), nodes)]
-            usable &= share <= share[last] + 1e-9  # Those that are as good, whatever the last digit says.
-        candidates = np.flatnonzero(usable[self._label])
-        counts = fits[self._label[candidates]]
-        return candidates[choose(self.free[candidates], self.capacity[candidates], counts, nodes, self.rule)]
-
-    def shifted(self) -> None:
-        """Take note that something else is free."""
-        self._known = False
-
-    def _classify(self) -> None:
-        """Find the classes anew if what is free has changed; the capacity counts where the choice asks for it."""
-        if not self._known:
-            alike = np.column_stack((self.free, self.capacity)) if self.rule == "best-fit" else self.free
-            self._first, self._label = equal_rows(alike)
-            self._rows, self._size, self._known = self.free[self._first], np.bincount(self._label), True
-
-
 class NodeSpace:
     """Many nodes: a matrix, with the slots that fit on each node counted once a demand.
 
@@ -148,7 +96,7 @@ class NodeSpace:
         ``"first-fit"`` fills the nodes in their order; ``"best-fit"`` the one with the least free share first.
     """
 
-    __slots__ = ("_counts", "_groups", "free", "machine", "rule", "totals")
+    __slots__ = ("_counts", "free", "machine", "rule", "totals")
 
     def __init__(self, free: IntArray, machine: Machine, rule: PlacementRule = "first-fit") -> None:
         self.free = free.copy()
@@ -156,8 +104,6 @@ class NodeSpace:
         self.machine = machine
         self.rule = rule
         self._counts: dict[tuple[int, ...], tuple[IntArray, int]] = {}
-        #: On a large machine the nodes in groups; slots are then counted on a node of each group.
-        self._groups = EqualNodes(self.free, machine.capacity, rule) if len(free) >= GROUPED else None
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
         """Return how many slots of `demand` fit, counted up to `most`."""
@@ -165,9 +111,10 @@ class NodeSpace:
 
     def rooms(self, demands: IntArray, most: IntArray) -> IntArray:
         """Return how many slots of each demand fit, shape (demands,), at most so many counted on a node."""
-        if self._groups is not None:
-            return self._groups.count_each(demands, most)
-        return slots_of_each(self.free, _ones(len(self.free)), demands, most)
+        if len(self.free) < _GROUPED:
+            return slots_of_each(self.free, _ones(len(self.free)), demands, most)
+        first, label = equal_rows(self.free)
+        return slots_of_each(self.free[first], np.bincount(label), demands, most)
 
     def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
         """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
@@ -177,10 +124,7 @@ class NodeSpace:
         counts, fitting = self._count(demand)
         if fitting < nodes:
             return None
-        if self._groups is not None:
-            placement = self._groups.choose(counts, nodes)
-        else:
-            placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
+        placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
         self._shift(placement, demand, -1)
         return placement
 
@@ -201,18 +145,12 @@ class NodeSpace:
         for index, amount in enumerate(demand):
             self.totals[index] += sign * amount * len(placement)
         self._counts.clear()
-        if self._groups is not None:
-            self._groups.shifted()
 
     def _count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
         found = self._counts.get(demand)
         if found is None:
-            if self._groups is not None:
-                found = self._groups.count(demand)
-            else:
-                counts = count_slots(self.free, demand)
-                found = counts, int(_ones(len(counts)).dot(counts))
-            self._counts[demand] = found
+            counts = count_slots(self.free, demand)
+            found = self._counts[demand] = counts, int(_ones(len(counts)).dot(counts))
         return found
 
 

@@ -35,7 +35,7 @@ STAND_INS = {
   "show config") echo "KillWait = 30"; echo "SchedulerParameters = bf_interval=30" ;;
 esac""",
     "sinfo": 'case "$*" in *--json*) cat examples/slurm/sinfo.json ;; *) echo "batch*|2-00:00:00" ;; esac',
-    "sacctmgr": "echo Administrator",
+    "sacctmgr": """case "$*" in *"show user"*) echo Administrator ;; esac""",
     "sbatch": "echo 4720",
     # The sample is of one instant; here it is of now.
     "squeue": """case "$*" in

@@ -29,7 +29,10 @@ _AWAY = {
 
 
 #: Reasons for which a job never starts unless its owner or an operator does something.
-_NEVER = {"jobhelduser", "jobheldadmin", "dependencyneversatisfied", "badconstraints", "invalidaccount", "invalidqos"}
+_NEVER = {
+    "jobhelduser", "jobheldadmin", "dependencyneversatisfied", "badconstraints", "invalidaccount", "invalidqos",
+    "partitiontimelimit", "partitionnodelimit",
+}  # fmt: skip
 #: A condition of a dependency, as in ``afterok:28(unfulfilled)``, with minutes after a ``+``.
 _DEPENDENCY = re.compile(r"(\w+)(?::((?:\d+(?:_(?:\d+|\*))?(?:\+\d+)?(?:\(\w+\))?:?)+))?(?:\(\w+\))?")
 _PARENT = re.compile(r"(\d+(?:_\d+)?)(?:_\*)?(?:\+(\d+))?(?:\(\w+\))?")

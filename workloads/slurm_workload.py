@@ -39,6 +39,8 @@ SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
     "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
+#: What is not known of jobs without a command line.
+_GUESSED = "nodes or tasks, memory by core or by node, whole nodes, QOS and features are guessed, which costs accuracy"
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
@@ -84,11 +86,7 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
             notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
     notes += site.missing
     if untold := int((records["other_options"] == UNTOLD).sum()):
-        notes.append(
-            f"{untold:,} of {len(records):,} jobs have no SubmitLine: whether they asked for nodes or tasks, memory by core"
-            " or by node, whole nodes, a QOS and features is guessed, and starts are met less often; print SubmitLine, QOS"
-            " and Constraints, too"
-        )
+        notes.append(f"{untold:,} of {len(records):,} jobs have no SubmitLine: {_GUESSED}")
     if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}

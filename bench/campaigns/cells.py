@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...analysis.trimming import NOTHING, Cut
+from ...base.installed import names_plug_in
 from ...base.unfinished_files import temporary_folder
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
@@ -28,6 +29,8 @@ DESCRIPTION = "cell.json"
 #: The one file that is never the same twice.
 TIMINGS = "timings.parquet"
 
+#: Seconds that the process of a cell has beyond twice its budget.
+_GRACE = 30.0
 #: File name to content.
 Files = dict[str, bytes]
 
@@ -82,6 +85,21 @@ class Cell:
         """Dispatcher and predictor, as an object or by name."""
         policy, belief = self.objects
         return self.dispatcher if policy is None else policy, self.predictor if belief is None else belief
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds after which a process of its own is ended: it starts, reads its workload and writes its result."""
+        return None if self.budget is None or self.budget.seconds is None else 2 * self.budget.seconds + _GRACE
+
+    @property
+    def overdue(self) -> str:
+        """What is said if it is."""
+        return "its process did not end within the budget"
+
+    @property
+    def plugged(self) -> bool:
+        """Whether code of another package takes part: it may end the process it runs in, or never return."""
+        return not self.lasting or names_plug_in(self.dispatcher) or names_plug_in(self.predictor)
 
     @property
     def lasting(self) -> bool:

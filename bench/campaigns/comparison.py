@@ -232,6 +232,7 @@ def compare(
     check_invariants: bool = False,
     out: str | PathLike[str] | None = None,
     workers: int = 1,
+    isolate: bool = False,
     progress: Callable[[CampaignProgress], None] | None = None,
 ) -> Comparison:
     """Simulate every pair of dispatcher and predictor on the samples of the seeds 0 to `seeds` - 1.
@@ -258,6 +259,8 @@ def compare(
         for runs of objects, which replace those of the same name. Without it nothing is kept.
     workers
         Processes to run in; 1 runs in this one. They are spawned, so that a script needs its main guard.
+    isolate
+        Run plug-ins in another process also where there is one worker.
     progress
         Called now and then.
 
@@ -294,7 +297,7 @@ def compare(
         if not cell.lasting:
             store.discard(cell.key)
     try:
-        outcome = run_campaign(plan, store, workers=workers, retry=True, progress=progress)
+        outcome = run_campaign(plan, store, workers=workers, retry=True, isolate=isolate, progress=progress)
     except CampaignInterrupted as error:
         raise ComparisonInterrupted(_found(samples, runs, store, error.outcome)) from None
     return _found(samples, runs, store, outcome)

@@ -43,6 +43,7 @@ def run_campaign(
     cluster: Any = None,
     retry: bool = False,
     verify: bool = False,
+    isolate: bool = False,
     progress: Callable[[CampaignProgress], None] | None = None,
 ) -> Outcome:
     """Simulate the cells of a campaign that are not in the store yet.
@@ -62,6 +63,8 @@ def run_campaign(
         Try the cells again that failed in an earlier run.
     verify
         Check every cell of the store, those of other campaigns too, and simulate nothing but the damaged ones of this.
+    isolate
+        Run cells in which a plug-in takes part in another process also where there is one worker.
     progress
         Called now and then.
 
@@ -91,10 +94,10 @@ def run_campaign(
         board = Board(plan, store, outcome, missing, progress)
         if cluster is not None:
             run_on_cluster(board, cluster)
-        elif min(workers, len(board.waiting)) <= 1:
-            run_here(board)
+        elif min(workers, len(missing)) > 1 or (isolate and any(cell.plugged for cell in missing)):
+            run_pooled(board, min(workers, len(missing)))
         else:
-            run_pooled(board, min(workers, len(board.waiting)))
+            run_here(board)
     except KeyboardInterrupt:
         if board is not None:
             board.settle()

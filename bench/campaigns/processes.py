@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import resource_tracker
@@ -32,8 +33,6 @@ from .fresh_processes import fresh_processes
 LOSSES = 2
 #: How often running cells are looked at, and how long after a process the pool must have missed its end, seconds.
 _TICK, _MISSED = 0.1, 2.0
-#: Seconds that the process of a cell has beyond twice its budget, to start, read its workload and write its result.
-_GRACE = 30.0
 #: What is wrong if not one process has begun.
 _NONE_BEGUN = "worker: no process could be started; a script that starts some needs the guard if __name__ == '__main__'"
 #: The signal with which a system that is out of memory ends a process.
@@ -48,16 +47,18 @@ def run_here(board: Board) -> None:
         board.finish(cell, found)
 
 
-def run_pooled(board: Board, workers: int) -> None:
+def run_pooled(board: Board, workers: int, most_losses: int = LOSSES) -> None:
     """Work off the cells in so many processes; one that dies is replaced, its cell simulated again.
 
     Whatever is large goes through files: the processes share one pipe, which a process that is killed while it writes
     more than a line to it would leave damaged.
+
+    A cell over which `most_losses` processes are lost fails.
     """
     losses: Counter[str] = Counter()
     with temporary_folder() as folder:
         while board.waiting:
-            with _Pool(board, workers, folder, losses) as pool:
+            with _Pool(board, workers, folder, losses, most_losses) as pool:
                 pool.run()
 
 
@@ -81,13 +82,17 @@ class _Pool:
         Of the files that go to the processes and come from them.
     losses
         Counts how many processes were lost over a cell, by its key.
+    most_losses
+        As in :func:`run_pooled`.
     """
 
-    def __init__(self, board: Board, workers: int, folder: Path, losses: Counter[str]) -> None:
+    def __init__(self, board: Board, workers: int, folder: Path, losses: Counter[str], most_losses: int) -> None:
         context = fresh_processes(__name__, "hpcdispatch.models.compiled")
         self._board = board
         self._folder = folder
         self._losses = losses
+        self._most_losses = most_losses
+        self._begun_ones: dict[int, psutil.Process] = {}
         self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
         self._begun, self._compiling = context.RawValue("b"), context.RawValue("d")
         self._free = list(range(workers))
@@ -110,7 +115,10 @@ class _Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End them, whatever they do."""
+        """End them, whatever they do, also if they take no notice of a termination; what they found is in files."""
+        for process in self._begun_ones.values():
+            with suppress(psutil.Error):
+                process.kill()
         self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()
 
@@ -128,7 +136,14 @@ class _Pool:
                 self._told = True
                 log_compiling(self._compiling.value)
             for running in self._running.values():
+                self._know(self._pids[running.seat])
                 self._board.advance(running.cell, self._jobs[running.seat])
+
+    def _know(self, pid: int) -> None:
+        """Take note of a process, by more than its number, which another may have later."""
+        if pid and pid not in self._begun_ones:
+            with suppress(psutil.Error):
+                self._begun_ones[pid] = psutil.Process(pid)
 
     def _give(self, cell: Cell) -> None:
         """Send a cell, and its workload if no process has it yet."""
@@ -148,7 +163,7 @@ class _Pool:
             self._board.finish(cell, CellError.of(error))
             return
         # One decision may take for ever.
-        seconds = None if cell.budget is None or cell.budget.seconds is None else 2 * cell.budget.seconds + _GRACE
+        seconds = cell.patience
         future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat), timeout=seconds)
         self._running[future] = _Running(cell, seat)
 
@@ -163,16 +178,17 @@ class _Pool:
         elif isinstance(error, ProcessExpired | BrokenProcessPool):
             self._lost(running.cell, error)
         elif isinstance(error, TimeoutError):
-            self._board.finish(running.cell, CellError("BudgetError", "its process did not end within the budget"))
+            self._board.finish(running.cell, CellError("BudgetError", running.cell.overdue))
         else:
-            failed = CellError(type(error).__name__, str(error), blameless=isinstance(error, OSError))
-            self._board.finish(running.cell, failed)
+            blameless = isinstance(error, OSError)
+            said = f"{error.filename or self._folder}: {error.strerror or error}" if blameless else str(error)
+            self._board.finish(running.cell, CellError(type(error).__name__, said, blameless=blameless))
 
     def _lost(self, cell: Cell, error: ProcessExpired | BrokenProcessPool) -> None:
         """Have a cell simulated again, unless too many processes were lost over it."""
         self._broken = self._broken or isinstance(error, BrokenProcessPool)
         self._losses[cell.key] += 1
-        if self._losses[cell.key] < LOSSES:
+        if self._losses[cell.key] < self._most_losses:
             self._board.again(cell)
         elif isinstance(error, BrokenProcessPool) and not self._begun.value:
             raise WorkerError(_NONE_BEGUN)
@@ -251,6 +267,7 @@ class _Worker:
         It sets `begun`, and `compiles` to the seconds for which it is about to compile.
         """
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        tempfile.tempdir = str(folder)
         begun.value = True
         notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)

@@ -100,15 +100,17 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
             except (FileExistsError, NotADirectoryError):
                 raise InputError(f"{self.folder}: expected a folder for the store, got a file") from None
+            except OSError as error:
+                raise named(error, folder) from None
         for folder in (self.folder, *others, self._cells, *(path for path in self._cells.iterdir() if path.is_dir())):
             remove_abandoned(folder)
         probe = unfinished_path(self._cells)
         try:
             write_new(probe, b"")
-            probe.unlink()
+            remove(probe)
         except OSError as error:
             if error.errno not in _READ_ONLY:
-                raise
+                raise named(error, self._cells) from None
             self.refusal = named(error, self._cells)
 
     def path(self, key: str) -> Path:

@@ -132,7 +132,14 @@ def command(
                     )
             bar = stack.enter_context(JobBar("checking the store"))
             outcome = run_campaign(
-                plan, store, workers=workers or cores(), cluster=client, retry=retry, verify=verify, progress=bar.show
+                plan,
+                store,
+                workers=workers or cores(),
+                cluster=client,
+                retry=retry,
+                verify=verify,
+                isolate=True,
+                progress=bar.show,
             )
             interrupted = False
         except CampaignInterrupted as error:

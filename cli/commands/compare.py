@@ -112,6 +112,7 @@ def command(
                 check_invariants=checked,
                 out=out,
                 workers=workers or cores(),
+                isolate=True,
                 progress=partial(bar.show, noun="runs"),
             )
         except ComparisonInterrupted as error:

@@ -12,7 +12,11 @@ import pandas as pd
 from ...analysis import read_scenario
 from ...analysis.simulated_state import from_state
 from ...base import InputError
+from ...base.checks import LONGEST
+from ...base.installed import names_plug_in
+from ...bench.campaigns.cells import CellError
 from ...bench.campaigns.molding_specs import molded
+from ...bench.campaigns.single_runs import simulate_apart
 from ...bench.reports.number_formats import count
 from ...bench.reports.verdict import of_jobs
 from ...simulation import Overrun, Result, SameInstant, check, job_metrics, simulate
@@ -72,6 +76,10 @@ def _one(ctx: click.Context, param: click.Parameter, value: str) -> str:
         help="Begin with what runs and waits there, a file as evict reads it; the jobs of TRACE, if any, come after.",
     ),
     check_option,
+    click.option(
+        "--budget-seconds", type=click.FloatRange(min=0, min_open=True, max=LONGEST), metavar="S",
+        help="End it after so many seconds; it then runs in a process of its own, as with a plug-in.",
+    ),
 )  # fmt: skip
 @reading_options
 @options(OUTPUT, path_option("--out", "Save the result (Parquet and a manifest).", metavar="DIR"))
@@ -87,6 +95,7 @@ def command(
     out: Path | None,
     checked: bool,
     state: Path | None,
+    budget_seconds: float | None,
 ) -> None:
     """Simulate one dispatcher on a workload and print its metrics.
 
@@ -106,15 +115,17 @@ def command(
         if begin is not None:
             workload, started = from_state(begin, workload)
     make_folder(out)
-    given: dict[str, Any] = {"overrun": policy, "same_instant": same_instant, "seed": seed, "state": started}
+    given: dict[str, Any] = {"overrun": str(policy), "same_instant": same_instant, "seed": seed, "state": started}
     try:
         with JobBar(dispatcher, len(workload)) as bar:
-            result = simulate(workload, dispatcher, predictor, **given, progress=bar.update)
+            result = _simulated(workload, dispatcher, predictor, bar, given, budget_seconds)
         if checked:
             with spinner("checking the invariants"):
                 check(workload, result)
     except KeyboardInterrupt:
         raise InterruptedRunError(f"after {bar.done:,} of {len(workload):,} jobs") from None
+    except (RunFailedError, OSError):
+        raise
     except Exception as error:
         if started is not None and isinstance(error, InputError):
             raise
@@ -138,13 +149,32 @@ def command(
         say("note", f"saved in {out}")
 
 
+def _simulated(
+    workload: Workload,
+    dispatcher: str,
+    predictor: str,
+    bar: JobBar,
+    given: dict[str, Any],
+    seconds: float | None = None,
+) -> Result:
+    """Simulate, with plug-ins or a budget in another process."""
+    if seconds is None and not names_plug_in(dispatcher) and not names_plug_in(predictor):
+        return simulate(workload, dispatcher, predictor, **given, progress=bar.update)
+    found = simulate_apart(workload, dispatcher, predictor, **given, progress=bar.update, seconds=seconds)
+    if isinstance(found, CellError):
+        if found.type == "InputError":
+            raise InputError(found.message)
+        raise RunFailedError(f"dispatcher {dispatcher}, predictor {predictor}: {found}", found.traceback)
+    return found
+
+
 def _baseline(workload: Workload, result: Result, predictor: str, given: dict[str, Any]) -> Result | None:
     """Return what easy does with the same jobs; nothing if that is the result, or takes too long, or cannot be."""
     if result.manifest["dispatcher"].partition(":")[0] == BASE or len(workload) > MOST_COMPARED:
         return None
     try:
         with JobBar(f"{BASE}, to compare with", len(workload)) as bar:
-            return simulate(workload, BASE, predictor, **given, progress=bar.update)
+            return _simulated(workload, BASE, predictor, bar, given)
     except Exception as error:  # noqa: BLE001 - the result stands without it
         say("note", f"no comparison with {BASE}: {type(error).__name__}: {error}")
         return None

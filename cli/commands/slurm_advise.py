@@ -206,7 +206,10 @@ def _judge(made: list[Advice], answers: SiteAnswers) -> None:
         zero = started_at(load(config))
         for (at, dispatcher, predictor), group in groups.items():
             texts = Texts(config, limits, reserved)
-            record = SiteRecord.read(texts, answers.shares, load, at - zero)
+            try:
+                record = SiteRecord.read(texts, answers.shares, load, at - zero)
+            except InputError:  # All that is on record had ended by then.
+                continue
             ids = {each.job for each in group}
             chosen = np.array([id_ in ids for id_ in record.workload.columns.texts()])
             rival = replace(record.rival(dispatcher), predictor=predictor)
@@ -214,7 +217,7 @@ def _judge(made: list[Advice], answers: SiteAnswers) -> None:
             since = at - zero - record.workload.columns.submit
             known = chosen & ~np.isnan(real.waits) & ~np.isnan(model.waits) & ~np.isnan(other.waits)
             waits.append(np.array([each.waits[known] - since[known] for each in (real, model, other)]))
-    found = np.concatenate(waits, axis=1)
+    found = np.concatenate([np.empty((3, 0)), *waits], axis=1)
     fields = {"moments": len(groups), "known": found.shape[1]}
     if not found.shape[1]:
         finish("None of the jobs has started: nothing to judge yet.", fields)

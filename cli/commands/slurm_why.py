@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import click
 from rich.console import RenderableType
@@ -38,6 +39,10 @@ def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
     no other comes.
     """
     with moment_of(moment, answers, "running Slurm's rules forward") as now:
+        held = now.held(job)
+        if held is not None and held.reason:
+            _print_held(job, held.reason)
+            return
         id_ = now.waiting(job)
         found = why_waiting(question_of(now), id_)
     told = {each.id: each.reason for each in now.snapshot.waiting} | {
@@ -64,6 +69,13 @@ def question_of(now: Moment) -> Question:
         return set() if rows is None else rows.over(JobView(one, machine))
 
     return Question(now.workload, now.state, slurm, limits, reservations, beyond, now.site.nodes)
+
+
+def _print_held(job: str, reason: str) -> None:
+    """Tell of a job that waits until somebody changes it, so that the model does not plan it."""
+    said = f"it waits for {reason}, until its owner or an operator changes that"
+    fields: dict[str, Any] = {"job": job, "kind": "held", "detail": said, "wait": None, "ahead": [], "sooner": []}
+    finish(f"Job {job} never starts as it is: {said}.", {**fields, "slurm": reason})
 
 
 def _print(found: WaitingReason, reason: str) -> None:

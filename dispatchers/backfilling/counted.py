@@ -13,7 +13,6 @@ from ...models import count_slots
 from ...models.backfilling import COUNT, ORDER, Room, chosen_by_easy, chosen_in_order, enlarged, follow, open_queue
 from ..protocol import Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
-from .slot_space import SlotSpace
 
 #: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
 LONG = 256
@@ -112,7 +111,7 @@ def indexed(state: State) -> QueueIndex | None:
     return queue.followed(slots, partial(QueueIndex, slots=slots, resources=resources))
 
 
-def start_at(state: State, space: PoolSpace | NodeSpace | SlotSpace, chosen: Iterable[Waiting]) -> list[Start]:
+def start_at(state: State, space: PoolSpace | NodeSpace, chosen: Iterable[Waiting]) -> list[Start]:
     """Start jobs for which there is room."""
     started = []
     for waiting in chosen:

@@ -16,11 +16,10 @@ from ...base.checks import check_choice, check_whole
 from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..space import NodeSpace, PoolSpace, space_of
 from .closed_times import ClosedTimes, closes, profile_of
 from .counted import indexed, start_at
 from .orders import SUBMISSION, OrderOption, QueueOrder, create_order, sort_jobs
-from .slot_space import SlotSpace, room_of
 
 _by_prediction = attrgetter("predicted")
 _by_walltime = attrgetter("walltime")
@@ -115,7 +114,7 @@ class EASY(OrderOption):
         index = indexed(state) if self.compiled and self.reserve_by == "predictions" else None
         if index is not None:
             chosen = index.by_easy(state, self.shortest_first) if state.free.any() else ()
-            return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
+            return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
         if self.compiled:
             return self._decide(state, state.queue.entries)
         started = self._decide(state, self._queue(state))
@@ -130,7 +129,7 @@ class EASY(OrderOption):
         return queue
 
     def _decide(self, state: State, queue: Sequence[Waiting]) -> list[Start]:
-        space = room_of(state, self.placement)
+        space = space_of(state, self.placement)
         started: list[Start] = []
         blocked = None
         for place, waiting in enumerate(queue):
@@ -212,12 +211,10 @@ EASYSJBF = Preset(
 PBS = Preset(EASY, EASY(), "EASY in order of the priority of queues, as a model of PBS Professional.")
 
 
-def _countable(state: State, space: PoolSpace | NodeSpace | SlotSpace, head: Waiting) -> int | None:
+def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:
     """Return what is free as one number, as :func:`.indexed`, of a short queue whose first jobs have started."""
     if isinstance(space, PoolSpace):
         return space.free[0] if len(space.free) == 1 else None
-    if isinstance(space, SlotSpace):
-        return space.left
     if len(state.queue.slots) == 1 and all(map(head.demand.__eq__, state.running.slots)):
         return space.room(head.demand, sys.maxsize)
     return None
@@ -244,7 +241,7 @@ def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
 
 def _backfill_counting(
     now: int,
-    space: PoolSpace | NodeSpace | SlotSpace,
+    space: PoolSpace | NodeSpace,
     free: int,
     head: Waiting,
     candidates: Iterable[Waiting],

@@ -10,9 +10,9 @@ from ...base.checks import check_choice
 from ...models.backfilling import EXPANSION, LONGEST, SHORTEST, SUBMISSION
 from ..options import Preset
 from ..protocol import Action, Start, State
+from ..space import space_of
 from .counted import indexed, start_at
 from .orders import OrderOption
-from .slot_space import room_of
 
 #: What happens when a job does not fit: the ones behind it wait as well, or are tried.
 Blocked = Literal["wait", "skip"]
@@ -57,8 +57,8 @@ class ListScheduler(OrderOption):
         index = indexed(state) if order != SUBMISSION else None
         if index is not None:
             chosen = index.in_order(state, order, skip)
-            return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
-        space = room_of(state, self.placement)
+            return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
+        space = space_of(state, self.placement)
         actions: list[Action] = []
         for waiting in self.sorted_queue(state):
             placement = space.place(waiting.nodes, waiting.demand)

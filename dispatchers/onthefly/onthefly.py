@@ -12,7 +12,6 @@ from ...base.checks import check_choice, check_number
 from ...models import PlacementRule
 from ...models.backfilling import LONGEST, SHORTEST
 from ..backfilling.counted import QueueIndex, indexed, start_at
-from ..backfilling.slot_space import room_of
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting
 from ..space import Space, space_of
@@ -101,7 +100,7 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         index = self._indexed(state)
         if index is not None:
             chosen = index.in_order(state, LONGEST if self.options.first == "longest" else SHORTEST, True)
-            return start_at(state, room_of(state, self.options.placement), chosen) if chosen else []
+            return start_at(state, space_of(state, self.options.placement), chosen) if chosen else []
         space = space_of(state, self.options.placement)
         if not any(space.totals):
             return []

@@ -25,10 +25,11 @@ class RuleGate:
     """Asks a dispatcher so that the rules of the machine hold, whatever it knows of them.
 
     Jobs that name a reservation are started in it, in order of the queue, as soon as they fit there; the dispatcher is
-    not shown them. Of the others it is shown those that may start beside what runs and beside the jobs shown before
-    them, by licences, limits and power; and, if it does not plan closed nodes itself, those that could start on nodes
-    that stay open for their walltime. A start that breaks a rule all the same is put on other nodes, or not carried
-    out.
+    not shown them. Of the others it is shown those that may start beside what runs, each for itself, by licences,
+    limits and power; its starts take what there is of these, one after the other. The first job that is held back, in
+    the dispatcher's own order of the queue if it has one (``sorted_queue``), is waited for as by EASY. A dispatcher
+    that does not plan closed nodes itself is shown the jobs that could start on nodes that stay open for their
+    walltime. A start that breaks a rule all the same is put on other nodes, or not carried out.
 
     Four attributes of a dispatcher say what it does itself: ``plans_rules``, that it obeys all rules but
     reservations for named jobs; ``plans_closures``, that it has closed nodes in its own profile; ``memoryless``, that
@@ -60,6 +61,7 @@ class RuleGate:
         self._widened = all(getattr(part, "memoryless", False) for part in parts)
         self._reads_free = all(getattr(part, "reads_free", False) for part in parts)
         self._site = knows_site(dispatcher)
+        self._sorted = next((part.sorted_queue for part in parts if hasattr(part, "sorted_queue")), None)
         self._named = {each.name: each for each in machine.rules.reservations if each.name}
         self._rules = SiteRules(machine_constraints(machine))
         self._rules.reset(machine)
@@ -99,7 +101,9 @@ class RuleGate:
 
     def _guarded(self, state: State, rest: Restrictions) -> Sequence[Action]:
         """Ask one that does not, and carry out what the rules allow."""
-        shown = self._shown(state, rest)
+        ordered = rest.queue if self._sorted is None else self._sorted(_with_queue(state, rest.queue))
+        quotas = _Quotas(rest, state, ordered)
+        shown = self._shown(state, rest, quotas.shown)
         if not len(shown.queue):
             return self._answer(rest, [], state)
         given = {entry.id: entry for entry in state.queue}
@@ -109,7 +113,7 @@ class RuleGate:
             if not isinstance(action, Start) or id_of(action.job) not in given:
                 others.append(action)
                 continue
-            start = self._allowed(action, given[id_of(action.job)], state, rest, starts)
+            start = self._allowed(action, given[id_of(action.job)], state, rest, quotas, starts)
             if start is None:
                 self.refused += 1
             else:
@@ -131,9 +135,8 @@ class RuleGate:
         found = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
         return next((closure.end for closure in found if closure.end > now), None)
 
-    def _shown(self, state: State, rest: Restrictions) -> State:
-        """Return the state with the jobs that may start."""
-        queue = _within_quotas(rest, state)
+    def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting]) -> State:
+        """Return the state with those of the jobs that could start on open nodes."""
         if not self._closures and not self._widened and rest.closures:
             queue = [entry for entry in queue if self._open_for(entry, state.now, rest.closures)]
         if self._widened and not self._closures:
@@ -165,11 +168,16 @@ class RuleGate:
         return np.maximum(left, 0, out=left)
 
     def _allowed(
-        self, start: Start, entry: Waiting, state: State, rest: Restrictions, before: Sequence[Start]
+        self,
+        start: Start,
+        entry: Waiting,
+        state: State,
+        rest: Restrictions,
+        quotas: _Quotas,
+        before: Sequence[Start],
     ) -> Start | None:
         """Return a start as the rules allow it, ``None`` if they do not."""
-        uses = rest.uses_of(entry)
-        if not rest.take_quotas(uses):
+        if not quotas.take(entry):
             return None
         demand, bound = _asked(start, entry)
         placement, now = np.asarray(start.placement), state.now
@@ -185,7 +193,7 @@ class RuleGate:
             left = np.minimum(self._left(now, bound, rest.closures, [*running, *started]), free)
             placed = _fitted(left, self._machine, placement, demand)
             if placed is None:
-                rest.take_quotas([(what, -take) for what, take in uses])
+                quotas.give_back(entry)
                 return None
             self._moved = self._moved or placed is not placement
             placement = placed
@@ -274,38 +282,74 @@ def _fitted(left: IntArray, machine: Machine, placement: Placement, demand: tupl
     return choose(left, machine.capacity, counts, len(placement)) if int(counts.sum()) >= len(placement) else None
 
 
-def _within_quotas(rest: Restrictions, state: State) -> list[Waiting]:
-    """Return the jobs that licences, limits and power let start beside what runs and the jobs returned before.
+class _Quotas:
+    """Licences, limits and power at one decision.
 
-    The first job that one of them holds back has a reservation of it: a job behind is returned if it ends by the time
-    at which enough will be there, or leaves enough, as in EASY backfilling.
+    The first job that one of them holds back has a reservation of it, as in EASY backfilling: a job behind may start if
+    it ends by the time at which enough will be there, or leaves enough.
+
+    Parameters
+    ----------
+    rest
+        The rules at this decision.
+    state
+        Now.
+    ordered
+        The waiting jobs in the order of the dispatcher.
+
+    Attributes
+    ----------
+    shown
+        Those that may start, each for itself, in the order of the queue.
     """
-    kept: list[Waiting] = []
-    left: dict[Quota, int] = {}
-    held: dict[Quota, tuple[int, int]] = {}
-    for entry in rest.queue:
-        uses = rest.uses_of(entry)
-        short = [what for what, take in uses if take > left.setdefault(what, rest.left(what))]
-        ends = state.now + bound_of(entry)
-        delays = any(what in held and ends > held[what][0] and take > held[what][1] for what, take in uses)
-        if short or delays:
-            for what in short:
-                if what not in held:
-                    held[what] = _shadow(rest, state, what, left[what], dict(uses)[what])
-            continue
-        for what, take in uses:
-            left[what] -= take
-            if what in held and ends > held[what][0]:
-                held[what] = held[what][0], held[what][1] - take
-        kept.append(entry)
-    return kept
 
+    def __init__(self, rest: Restrictions, state: State, ordered: Sequence[Waiting]) -> None:
+        self._rest, self._state = rest, state
+        #: When there is enough for a job that is held back, what is left over then, and its place in the order.
+        self._held: dict[Quota, tuple[int, int, int]] = {}
+        self._places = {entry.order: place for place, entry in enumerate(ordered)}
+        may = {entry.order for entry in ordered if self._admits(entry)}
+        self.shown = [entry for entry in rest.queue if entry.order in may]
 
-def _shadow(rest: Restrictions, state: State, what: Quota, left: int, take: int) -> tuple[int, int]:
-    """Return when enough of a quota will be there by the predicted ends, and how much of it is left over then."""
-    time = state.now
-    for run in state.running:
-        if left >= take:
-            break
-        time, left = run.expected_end(state.now), left + dict(rest.rules.of_running(run).uses).get(what, 0)
-    return time, left - take
+    def take(self, entry: Waiting) -> bool:
+        """Take what a job uses, if it is there; return whether it is."""
+        uses = self._rest.uses_of(entry)
+        if not self._admits(entry):
+            return False
+        self._rest.take_quotas(uses)
+        ends = self._state.now + bound_of(entry)
+        for what, amount in uses:
+            if what in self._held and ends > self._held[what][0]:
+                time, left, place = self._held[what]
+                self._held[what] = time, left - amount, place
+        return True
+
+    def give_back(self, entry: Waiting) -> None:
+        """Give back what a job took that does not start."""
+        self._rest.take_quotas([(what, -amount) for what, amount in self._rest.uses_of(entry)])
+
+    def _admits(self, entry: Waiting) -> bool:
+        """Return whether a job may start; if a quota is short for the first time, hold it for this job."""
+        uses, place = self._rest.uses_of(entry), self._places[entry.order]
+        ends = self._state.now + bound_of(entry)
+        short = [(what, amount) for what, amount in uses if amount > self._rest.left(what)]
+        for what, amount in short:
+            if what not in self._held:
+                self._held[what] = *self._shadow(what, amount), place
+        return not short and not any(
+            what in self._held
+            and self._held[what][2] < place
+            and ends > self._held[what][0]
+            and amount > self._held[what][1]
+            for what, amount in uses
+        )
+
+    def _shadow(self, what: Quota, amount: int) -> tuple[int, int]:
+        """Return when enough of a quota will be there by the predicted ends, and how much of it is left over then."""
+        time, left = self._state.now, self._rest.left(what)
+        for run in self._state.running:
+            if left >= amount:
+                break
+            time = run.expected_end(self._state.now)
+            left += dict(self._rest.rules.of_running(run).uses).get(what, 0)
+        return time, left - amount

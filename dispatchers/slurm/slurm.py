@@ -277,9 +277,10 @@ class Slurm(Configured[SlurmOptions]):
         if any(self._rules.tests()):
             tested = self._tests.of(first)
             limits = limits._replace(tested=tested, tests=self._tests.room())
-        unreserved = [self._limits.unreserved(each.job) for each in first]
-        low = self._jobs.columns["priority"][jobs.place] < self._rules.bf_min_prio_reserve
-        return limits._replace(reserves=~(low | np.array(unreserved, np.bool_)))
+        reserves = self._jobs.columns["priority"][jobs.place] >= self._rules.bf_min_prio_reserve
+        if self._given_limits is not None:
+            reserves &= ~np.array([self._limits.unreserved(each.job) for each in first], np.bool_)
+        return limits._replace(reserves=reserves)
 
     def _act(
         self, turn: _Turn, part: _Part, jobs: WaitingJobs, preemption: Preemption | None,

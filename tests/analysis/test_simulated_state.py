@@ -64,7 +64,7 @@ def test_a_state_that_cannot_be_is_refused(change, message):
 def test_a_cluster_has_its_queue_and_its_nodes():
     nodes = tuple(ClusterNode(f"n{place}", 4, True) for place in range(3))
     runs = ClusterJob("1", "ann", "phys", "long", 900, 950, 600, ("n2",), 4)
-    waits = replace(runs, id="2", submit=960, start=None, nodes=(), cores=8, tasks=2)
+    waits = replace(runs, id="2", submit=960, start=None, nodes=(), cores=8, tasks=2, ids=("2_0", "2_1"))
     found = cluster_state(Snapshot(1000, nodes, (runs,), (waits, replace(waits, id="3", limit=None))))
     assert [(job.placement, job.elapsed, job.ends, job.waited) for job in found.jobs] == [((2,), 50, 550, 50)]
     assert [(job.id, job.nodes, job.waited, job.walltime) for job in found.waiting] == [

@@ -40,6 +40,13 @@ def test_a_job_that_never_starts_has_no_forecast():
     assert list(found) == ["waits"]
 
 
+def test_no_job_is_forecast_before_its_begin():
+    state = MachineState(1000, (RunningSince("runs", 950, (0,)),))
+    late = replace(WAITS, begin=9000)
+    found = forecast_starts(Workload((RUNS, late), NODE), state, "fcfs", create(LEARNED), draws=4)["waits"]
+    assert found.low == found.median == 9000 <= found.high
+
+
 def test_jobs_to_come_stand_for_themselves():
     # Tasks of arrays, and jobs that waited for others or in a reservation, come as jobs of their own.
     ended = tuple(

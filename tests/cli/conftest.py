@@ -49,6 +49,33 @@ class Stuck:
             time.sleep(0.01)
 
 
+class Gone:
+    """Ends its process without a word."""
+
+    def __init__(self, code: int = 0, at: str = "decision"):
+        self.code, self.at = code, at
+        if at == "making":
+            os._exit(code)
+
+    def dispatch(self, state):
+        os._exit(self.code)
+
+
+class Deaf:
+    """Takes no notice of signals, and leaves a thread behind."""
+
+    def dispatch(self, state):
+        import signal
+        import threading
+
+        from hpcdispatch.dispatchers import FCFS
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        threading.Thread(target=time.sleep, args=(10**6,)).start()
+        return FCFS().dispatch(state)
+
+
 class Slow:
     """First come, first served, a little late."""
 
@@ -78,7 +105,9 @@ cheat = misbehaved:Cheat
 stuck = misbehaved:Stuck
 slow = misbehaved:Slow
 compiling = misbehaved:Compiling
-gone = misbehaved:NotThere
+nothere = misbehaved:NotThere
+gone = misbehaved:Gone
+deaf = misbehaved:Deaf
 absent = nosuchmodule:Thing
 broken = brokenmodule:Thing
 """

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -118,6 +119,69 @@ def test_interrupted_run(start, plugin, tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (1, "", "hpcdispatch: interrupted: after 0 of 300 jobs\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("gone", "dispatcher gone, predictor walltime: WorkerDied: its process ended with exit code 0"),
+        ("gone:at=making", "dispatcher gone: it cannot be made: SystemExit: 0"),
+        ("stuck:mark=m --budget-seconds 1", "BudgetError: expected an end within the budget of 1 s, got none"),
+    ],
+)
+def test_a_part_that_ends_its_process_or_never_returns(start, plugin, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process = start("run", "lublin:jobs=20,processors=8", "--dispatcher", *options.split())
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode in (1, 2), out) == (True, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.glob("hpcdispatch-*"))
+
+
+@pytest.mark.nightly
+def test_a_deaf_part_does_not_outlive_its_run(start, plugin):
+    process = start("run", "lublin:jobs=20,processors=8", "--dispatcher", "deaf")
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, "")
+    assert "Under" in out or "deaf" in out
+
+
+#: Holds the interpreter within one instruction, as a compiled loop does, once it has said so.
+HELD = """
+import sys
+from hpcdispatch.cli import interrupts
+interrupts.stand_by()
+interrupts.raise_interrupts()
+print("ready", flush=True)
+try:
+    sum(range(10**12))
+finally:
+    interrupts.leave(0)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_what_python_cannot_interrupt(number):
+    process = subprocess.Popen(
+        [sys.executable, "-c", HELD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)  # until it is within that instruction
+    process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (1, "hpcdispatch: interrupted\n")
+
+
+@pytest.mark.parametrize("delay", [0.15, 0.4, 1.0])
+def test_a_signal_at_the_start_is_one_line(start, delay):
+    process = start("run", LONG, "--dispatcher", "hcp3")
+    time.sleep(delay)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert "Traceback" not in err
+    assert err.count("\n") <= 1
 
 
 def test_broken_pipe_is_silent(start):

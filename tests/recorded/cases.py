@@ -18,7 +18,7 @@ from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.models.moldable import DowneyLaw
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import Job, Machine, Workload, generate, mold
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold
 
 #: The recorded digests, by case.
 DIGESTS = Path(__file__).with_name("digests.json")
@@ -65,6 +65,20 @@ def burst(nodes: int, cores: int, count: int, seed: int) -> Workload:
     return Workload(tuple(jobs), machine)
 
 
+def ruled(workload: Workload) -> Workload:
+    """Return a workload on its machine with maintenance, an outage, limits of users and a cap of power."""
+    machine, day = workload.machine, 86_400
+    half = machine.resources[machine.primary], int(machine.capacity[:, machine.primary].sum()) // 2
+    rules = replace(
+        machine,
+        reservations=(Reservation(2 * day, 2 * day + 7200, every=3 * day),),
+        outages=(Outage(day, day + 3600, [0], announced=False, requeue=True),),
+        limits=(Limit(half[1], of=half[0], by="user"), Limit(40, by="all")),
+        power=Power({half[0]: 10.0}, idle=0.0, cap=18.0 * half[1]),
+    )
+    return Workload(workload.jobs, rules)
+
+
 def part(workload: Workload, first: int, count: int) -> Workload:
     """Return `count` jobs of a workload, from its `first` one on."""
     return Workload(tuple(workload.jobs[first : first + count]), workload.machine)
@@ -82,6 +96,11 @@ WORKLOADS = {
     "stochastic": lambda: generate("stochastic", large=40, small_share=0.5, seed=2),
     "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),
 }
+#: Orders of the queue and of backfilling, and how many blocked jobs get reservations.
+ORDERED = (
+    "easy:order=lxf,depth=3", "easy:depth=all,backfill=shortest", "easy:order=fairshare,backfill=f1",
+    "easy:order=priority,strict=yes",
+)  # fmt: skip
 #: Dispatchers that come after the variants, so that the predictors of the others stay theirs.
 NEWER = ("pcp-fast",)
 #: A decision of it takes seconds.
@@ -94,6 +113,11 @@ LONG = {
                    ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf")),
     "pool-weeks": (lambda: generate("lublin", jobs=2500, processors=64, load=0.9, seed=9),
                    ("lookahead", "lookahead:patience=1.5", "guarded", "rounds", VARIANTS[-1])),
+    "pool-ruled": (lambda: ruled(generate("lublin", jobs=300, processors=64, load=1.1, users=8, seed=12)),
+                   (*ORDERED, "fcfs", "easy", "lxf", "conservative", "lookahead", "hcp3", "rbs", "hybrid", "evict")),
+    "equal-ruled": (lambda: ruled(burst(48, 4, 200, 9)),
+                    ("fcfs", "easy", "conservative", "lookahead", "hcp3", "pcp-fast")),
+    "pool-ordered": (lambda: generate("lublin", jobs=600, processors=64, load=1.0, users=6, seed=13), ORDERED),
 }  # fmt: skip
 
 

@@ -202,7 +202,29 @@ def test_no_dispatcher_knows_of_an_outage_that_is_not_announced():
 def test_what_runs_at_the_same_time(dispatcher, rules, expected):
     jobs = [Job(str(i), 0, 10 * i, 10 * i, 1, user="aab"[i - 1], licences={"abaqus": 1} if i < 3 else {})
             for i in (1, 2, 3)]  # fmt: skip
+    if dispatcher == "rbs":  # It reserves the largest first.
+        expected = [20, 0, 0]
     assert starts(jobs, replace(NODES, **{"licences": {"abaqus": 9}, **rules}), dispatcher) == expected
+
+
+@pytest.mark.parametrize(
+    ("dispatcher", "expected"),
+    [("fcfs", [0, 30, 50]), ("sjf", [30, 10, 0]), ("lxf", [0, 40, 30]), ("ljf", [0, 30, 50])],
+)
+def test_a_limit_of_all_is_given_in_the_order_of_the_dispatcher(dispatcher, expected):
+    """As on a machine with room for one job, though here nodes are free."""
+    jobs = [Job(str(i), 0, length, length, 1) for i, length in ((1, 30), (2, 20), (3, 10))]
+    assert starts(jobs, replace(NODES, limits=[Limit(1, by="all")]), dispatcher) == expected
+
+
+def test_backfilling_under_a_power_cap_waits_for_the_first_job():
+    """Job 2 needs all of the power; a short job passes it, a long one does not, as with cores."""
+    cores = replace(NODES, power=Power({"core": 100}, idle=0, cap=400))
+    jobs = [
+        Job("1", 0, 50, 50, 3), Job("2", 1, 50, 50, 4), Job("3", 2, 48, 48, 1), Job("4", 3, 90, 90, 1),
+    ]  # fmt: skip
+    for dispatcher in ("easy", "lookahead", "conservative"):
+        assert starts(jobs, cores, dispatcher) == [0, 50, 2, 100], dispatcher
 
 
 def test_a_licence_is_kept_for_the_first_that_waits_for_it():

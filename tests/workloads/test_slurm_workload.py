@@ -199,7 +199,7 @@ PartitionName=gpu Nodes=ALL
 PartitionName=own Nodes=c[1-2] OverSubscribe=EXCLUSIVE
 PartitionName=few Nodes=ALL MaxCPUsPerNode=2
 """
-ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS|ReqTRES|AllocTRES|NodeList|State|SubmitLine"
+ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS|ReqTRES|AllocTRES|NodeList|State|"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS
 def test_what_a_job_asks_for_beside_cores_is_read(tmp_path, partition, cpus, asked, line, takes, more):
     (tmp_path / "slurm.conf").write_text(MIXED)
     record = f"1|ann|phys|{partition}|1000|1000|1060|2|1|{cpus}|{asked}|{asked}|f1|COMPLETED|sbatch {line} --wrap x"
-    (tmp_path / "jobs.sacct").write_text(f"{ASKED}\n{record}\n")
+    (tmp_path / "jobs.sacct").write_text(f"{ASKED}SubmitLine\n{record}\n")
     workload = slurm_workload(tmp_path / "jobs.sacct", tmp_path / "slurm.conf")
     (job,) = workload.jobs
     assert dict(job.per_node) == {f"partition/{partition}": 1, **takes}

@@ -51,7 +51,7 @@ def test_parts_that_do_not_load_are_listed_with_their_error(invoke, plugin):
     assert found.exit_code == 0
     entries = {entry["name"]: entry for entry in json.loads(found.stdout)["dispatchers"]}
     assert "nosuchmodule" in entries["absent"]["error"]
-    assert "NotThere" in entries["gone"]["error"]
+    assert "NotThere" in entries["nothere"]["error"]
     assert entries["broken"]["error"].endswith("RuntimeError: not today")
     assert entries["boom"]["error"] is None
     assert entries["stuck"]["options"][0]["required"]

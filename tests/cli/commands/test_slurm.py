@@ -252,7 +252,7 @@ def waiting(tmp_path):
 @pytest.mark.parametrize(
     ("job", "more", "kind", "detail"),
     [
-        ("2", [], "resource", "too little core: room for 1 of 3, beside 1 running jobs"),
+        ("2", [], "resource", "too little core: room for 1 of 3 slots; other jobs run on 2 of its nodes"),
         ("3", [], "priority", "1 jobs of higher priority start before it, first job 2"),
         ("4", [], "nothing", ""),
         ("5", [], "size", "do not have so much"),
@@ -283,13 +283,18 @@ def test_what_would_start_a_job_sooner(invoke, waiting):
 
 @pytest.mark.parametrize(
     ("job", "message"),
-    [("1", "job 1: expected one that waits, got one that runs"), ("77", "job 77: expected one that waits"),
-     ("6", "got one that waits for JobHeldUser")],
-)  # fmt: skip
+    [("1", "job 1: expected one that waits, got one that runs"), ("77", "job 77: expected one that waits")],
+)
 def test_why_needs_a_job_that_waits(invoke, waiting, job, message):
     found = invoke("slurm", "why", job, *waiting)
     assert found.exit_code == 2
     assert message in found.stderr
+
+
+def test_why_a_job_is_held(invoke, waiting):
+    told = json.loads(invoke("slurm", "why", "6", *waiting, "--json").stdout)
+    assert (told["kind"], told["slurm"]) == ("held", "JobHeldUser")
+    assert "Job 6 never starts as it is" in told["answer"]
 
 
 def test_advice_is_kept_and_judged(invoke, waiting, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.scheduling.node_classes import node_classes
+from hpcdispatch.models.scheduling.node_classes import equal_rows, node_classes
 
 
 @st.composite
@@ -64,3 +64,13 @@ def test_other_times_see_what_holds_then():
     )
     assert classes.times.tolist() == [0, 3, 5, 9]
     assert classes.at(np.array([2, 6])).free[:, :, 0].tolist() == [[3, 4], [4, 2]]
+
+
+@given(st.integers(0, 30), st.integers(1, 4), st.integers(0, 2**32), st.sampled_from([1, 2**21, 2**33]))
+@settings(max_examples=100)
+def test_equal_rows_are_those_of_numpy(rows, columns, seed, scale):
+    table = np.random.default_rng(seed).integers(-2, 3, (rows, columns)) * scale
+    first, kind = equal_rows(table)
+    _, expected, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    assert first.tolist() == expected.tolist()
+    assert kind.tolist() == inverse.ravel().tolist()

@@ -58,7 +58,7 @@ def test_intervals_cover_eight_of_ten(tmp_path):
     for name in RECORDINGS:
         (tmp_path / name).mkdir()
         of, share, width = covered(name, tmp_path / name)
-        print(f"{name}: {of} forecasts, {share}% covered, {width} s wide")
+        print(f"{name}: {of} forecasts, {share}% covered, {width} s wide")  # noqa: T201
         shares.append(share)
     assert 70 <= np.mean(shares) <= 90
     assert min(shares) >= 60

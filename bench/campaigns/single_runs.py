@@ -1,0 +1,75 @@
+"""One simulation in a process of its own, which is watched: for plug-ins, which may end it or never return."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...base.unfinished_files import temporary_folder
+from ...simulation import Result, SameInstant, simulate
+from ...workloads import Workload
+from ...workloads.machine_state import MachineState
+from .board import Board, Outcome
+from .cells import Cell, CellError
+from .plan import Plan
+from .processes import run_pooled
+from .store import Store
+
+
+@dataclass(frozen=True)
+class SingleRun(Cell):
+    """A simulation that no campaign has.
+
+    Attributes
+    ----------
+    state
+        What runs and waits at its beginning; ``None`` for nothing.
+    seconds
+        Of wall-clock time that it may take; ``None`` without bound.
+    """
+
+    state: MachineState | None = field(default=None, compare=False, repr=False)
+    seconds: float | None = field(default=None, compare=False)
+
+    @property
+    def patience(self) -> float | None:
+        """The seconds it may take."""
+        return self.seconds
+
+    @property
+    def overdue(self) -> str:
+        """What is said if it takes longer."""
+        return f"expected an end within the budget of {self.seconds:g} s, got none"
+
+    def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> Any:
+        """Simulate."""
+        how = {"overrun": self.overrun, "seed": self.seed, "same_instant": self.same_instant, "state": self.state}
+        return simulate(jobs, *copy.deepcopy(self.parts), **how, progress=report)  # type: ignore[arg-type]
+
+
+def simulate_apart(
+    workload: Workload,
+    dispatcher: str,
+    predictor: str,
+    *,
+    overrun: str,
+    seed: int,
+    same_instant: SameInstant,
+    state: MachineState | None,
+    progress: Callable[[int], None],
+    seconds: float | None = None,
+) -> Result | CellError:
+    """Simulate in another process; return the result, or how it failed, which may be the end of that process.
+
+    The parameters are those of :func:`hpcdispatch.simulation.simulate`; with `seconds` as in :class:`SingleRun`.
+    """
+    parts = dispatcher, predictor, overrun, same_instant
+    run = SingleRun("", len(workload), workload.digest(), None, seed, *parts, state=state, seconds=seconds)
+    with temporary_folder() as folder:
+        store, outcome = Store(folder), Outcome(1)
+        store.open()
+        plan = Plan.of("", [run], {run.digest: lambda: workload})
+        run_pooled(Board(plan, store, outcome, [run], lambda now: progress(now.jobs)), 1, most_losses=1)
+        return outcome.failed[0][1] if outcome.failed else store.result(run)
