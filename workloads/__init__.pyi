@@ -1,4 +1,4 @@
-from .describe import Description, describe
+from .describe import Description, describe, expected_waits
 from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
 from .generators.accre import accre
@@ -15,7 +15,6 @@ from .machine import Machine
 from .machine_rules import Limit, Outage, Power, Reservation
 from .machine_state import Ended, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
-from .recorded_waits import expected_waits
 from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
 
