@@ -125,7 +125,7 @@ def read_run_history(
     if state is None or state == index:
         seconds = _checked_seconds(path, name, texts, unit)
         none = np.zeros(len(seconds), dtype=np.bool_)
-        return RunHistory(seconds, none, +left_out, _at_limit(seconds), amounts.to_numpy(np.float64))
+        return RunHistory(seconds, none, +left_out, _at_limit(seconds), np.asarray(amounts, dtype=np.float64))
     states = rows[state].str.upper().str.split(n=1).str[0].fillna("NO STATE")
     told = states.isin((_ENDED, _CUT))
     left_out.update(states[~told])
@@ -134,7 +134,7 @@ def read_run_history(
     if censored.all():
         counts = ", ".join(f"{count} {what}" for what, count in Counter(states).items())
         raise InputError(f"{path}: expected a run that is {_ENDED}, got {shown(counts)}")
-    return RunHistory(seconds, censored, +left_out, memory=amounts.to_numpy(np.float64))
+    return RunHistory(seconds, censored, +left_out, memory=np.asarray(amounts, dtype=np.float64))
 
 
 def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> tuple[pd.Series[float], pd.DataFrame]:
