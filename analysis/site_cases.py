@@ -16,7 +16,7 @@ from ..workloads.slurm_limits import read_slurm_limits
 from ..workloads.slurm_reservations import read_slurm_reservations
 from ..workloads.slurm_workload import started_at
 from .site_rules import under_rules
-from .site_scenarios import Scenario, Texts, read_scenario
+from .site_scenarios import FORMS, Scenario, Texts, read_scenario
 
 #: Reads the accounting with a configuration.
 Load = Callable[[Path], Workload]
@@ -153,7 +153,11 @@ def _parameters(spec: str) -> dict[str, object]:
     try:
         made = create_dispatcher(f"slurm:{spec}")
     except InputError as error:
-        raise InputError(f"--scenario: {error}") from None
+        told, known, _ = str(error).partition("; known: ")
+        more = (
+            f"; expected a parameter that hpcdispatch list slurm shows, or one of {', '.join(FORMS)}" if known else ""
+        )
+        raise InputError(f"--scenario: {told}{more}") from None
     assert isinstance(made, Slurm)
     return made.given
 

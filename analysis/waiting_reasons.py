@@ -179,7 +179,7 @@ def _first_reason(
         return "limit", "jobs before it take what is left of a limit that it counts in"
     fits = int(count_slots(free, machine.demand(job.per_node)).sum()) >= job.nodes
     if ahead and (fits or tried["the highest priority"] < wait):
-        return "priority", f"{len(ahead)} jobs of higher priority start before it, first job {ahead[0]}"
+        return "priority", f"{len(ahead)} of higher priority start before it, first job {ahead[0]}"
     return ("nothing", "there is room for it, which the scheduler sees later") if fits else (
         "resource", _short(question, job, free)
     )  # fmt: skip

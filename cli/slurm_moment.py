@@ -24,6 +24,8 @@ from .shared_options import gathered
 from .site_options import FILE, SnapshotFiles
 from .slurm_answers import CommandFailedError, accounting, configuration, limits_of, reservations_of
 
+#: Fields of reservations with values that are not modelled: a forecast without these is better than none.
+_NOT_MODELLED = ("Flags", "CoreCnt")
 #: Days of accounting that are asked for.
 DAYS = 30
 
@@ -132,11 +134,18 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
         past = slurm_workload(sacct, config, timezone=answers.timezone)
         site, seen = read_slurm_conf(config), snapshot.read()
         workload, state = standing_jobs(seen, site, past)
+        try:
+            reservations = read_slurm_reservations(reserved, site) if reserved else ()
+        except InputError as error:
+            if not any(f"field '{name}'" in str(error) for name in _NOT_MODELLED):
+                raise
+            say("note", f"{error}; reservations are left out")
+            reserved, reservations = None, ()
         options = {"config": str(config), "shares": answers.shares, "limits": names,
                    "reservations": str(reserved or "")}  # fmt: skip
         yield Moment(
             seen, workload, state, site, read_slurm_limits(names) if names else None,
-            read_slurm_reservations(reserved, site) if reserved else (), options, started_at(workload),
+            reservations, options, started_at(workload),
         )  # fmt: skip
 
 

@@ -42,6 +42,8 @@ from ..site_options import FILE, SiteFiles, site_options
 
 #: Seconds within which a start counts as met.
 NEAR = (10, 60, 600)
+#: Jobs up to which the noise is measured where it is not asked for.
+MANY = 20_000
 #: Schedulers beside the record and slurm in a table of classes on a terminal.
 _SIDE_BY_SIDE = 3
 
@@ -85,10 +87,8 @@ def _replaced(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     click.option(
         "--repeats",
         type=click.IntRange(0, 1000),
-        default=4,
-        show_default=True,
         metavar="N",
-        help="Further runs with shifted submissions, for the noise.",
+        help="Further runs with shifted submissions, for the noise.  [default: 4, 0 for many jobs]",
     ),
     seed_option("Of the shifts."),
 )
@@ -107,7 +107,7 @@ def command(
     limits: tuple[Path, ...],
     reservations: Path | None,
     begin: int | None,
-    repeats: int,
+    repeats: int | None,
     seed: int,
     out: Path | None,
 ) -> None:
@@ -126,6 +126,8 @@ def command(
         say("note", f"{given} has limits that slurm does not hold: {', '.join(passed[:10])}")
     texts = Texts(site.config, given, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
     record = SiteRecord.read(texts, shares, site.load, begin)
+    if repeats is None:
+        repeats = 4 if len(record.workload) <= MANY else 0
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
         cases = [record.baseline(), *(record.rival(spec) for spec in dict.fromkeys(specs))]
         for number, text in enumerate(dict.fromkeys(scenarios), 1):

@@ -253,7 +253,7 @@ def waiting(tmp_path):
     ("job", "more", "kind", "detail"),
     [
         ("2", [], "resource", "too little core: room for 1 of 3 slots; other jobs run on 2 of its nodes"),
-        ("3", [], "priority", "1 jobs of higher priority start before it, first job 2"),
+        ("3", [], "priority", "1 of higher priority start before it, first job 2"),
         ("4", [], "nothing", ""),
         ("5", [], "size", "do not have so much"),
         ("3", ["--limits", "limits.txt"], "limit", "QOS normal: at most 1 jobs, 1 in use"),
@@ -267,6 +267,16 @@ def test_why_a_job_waits(invoke, waiting, tmp_path, job, more, kind, detail):
     assert found.exit_code == 0, found.stderr
     told = json.loads(found.stdout)
     assert (told["kind"], detail in told["detail"]) == (kind, True), told
+
+
+def test_a_reservation_that_is_not_modelled_is_left_out(invoke, waiting, tmp_path):
+    text = (tmp_path / "reserved.txt").read_text()
+    (tmp_path / "reserved.txt").write_text(text.replace("Flags=MAINT", "Flags=TIME_FLOAT"))
+    found = invoke("slurm", "why", "3", *waiting, "--reservations", tmp_path / "reserved.txt", "--json")
+    assert json.loads(found.stdout)["kind"] == "priority"
+    assert "reservations are left out" in found.stderr
+    (tmp_path / "reserved.txt").write_text("hello\n")
+    assert invoke("slurm", "why", "3", *waiting, "--reservations", tmp_path / "reserved.txt").exit_code == 2
 
 
 def test_what_would_start_a_job_sooner(invoke, waiting):
