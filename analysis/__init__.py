@@ -4,7 +4,6 @@ import lazy_loader
 
 # Functions that the modules of their names would hide once these are imported.
 from .cluster_state import cluster_state as cluster_state
-from .eviction_front import eviction_front as eviction_front
 from .paired import paired as paired
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,6 @@
 from .cluster_state import cluster_state
 from .curves import used_between, utilization
-from .eviction_front import eviction_front
-from .eviction_moments import recorded_starts, scenario_at
+from .eviction_moments import eviction_front, recorded_starts, scenario_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
 from .requests import (

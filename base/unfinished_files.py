@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
@@ -138,12 +139,14 @@ def _remove_once(folder: Path) -> None:
     remove_abandoned(folder)
 
 
+@cache
 def host_name() -> str:
-    """Return a name of where process ids are unique: the machine, or a container on it."""
+    """Return a short name of where process ids are unique: the machine, or a container on it."""
     try:
-        return f"{socket.gethostname()}.{os.stat('/proc/self/ns/pid').st_ino}"
+        place = os.stat("/proc/self/ns/pid").st_ino
     except OSError:
-        return socket.gethostname()
+        place = 0
+    return sha256(f"{socket.gethostname()} {place}".encode()).hexdigest()[:12]
 
 
 def _is_abandoned(path: Path, prefix: str) -> bool:

@@ -28,7 +28,9 @@ def say(kind: str, text: object) -> None:
     from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - numpy, which base imports, takes 0.2 s
 
     lines = [" ".join(line.split()) for line in str(text).splitlines()]
-    click.echo(f"hpcdispatch: {kind}: " + plain("; ".join(line for line in lines if line), MOST_OF_MESSAGE), err=True)
+    beginning = f"hpcdispatch: {kind}: "
+    told = plain("; ".join(line for line in lines if line), MOST_OF_MESSAGE - len(beginning))
+    click.echo(beginning + told, err=True)
 
 
 def os_error_line(error: OSError) -> str:

@@ -65,7 +65,7 @@ def stand_by() -> None:
                 _watch(read, us)
         _exit(0)
     os.waitpid(child, 0)
-    os._exit = partial(_ask_to_exit, us)  # type: ignore[assignment]
+    os._exit = partial(_ask_to_exit, us)
     os.close(read)
     os.set_blocking(write, False)
     Interrupts.pipe = write

@@ -1,25 +1,20 @@
-from .describe import Description, describe
+from .describe import Description, describe, expected_waits
 from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
-from .generators import (
-    GENERATORS,
-    accre,
-    draw_checkpoints,
-    eurora,
-    generate,
-    intrepid_neuroscience,
-    lublin,
-    stochastic,
-    theta,
-    theta_scenario,
-)
+from .generators.accre import accre
+from .generators.eurora import eurora
+from .generators.eviction_scenarios import draw_checkpoints, theta_scenario
+from .generators.generator import GENERATORS, generate
+from .generators.intrepid import intrepid_neuroscience
+from .generators.lublin import lublin
+from .generators.stochastic import stochastic
+from .generators.theta import theta
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
 from .machine_rules import Limit, Outage, Power, Reservation
 from .machine_state import Ended, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
-from .recorded_waits import expected_waits
 from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
 

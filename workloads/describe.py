@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import FloatArray
+from ..base import FloatArray, InputError
 from ..base.printed import plain
 from ..base.time_texts import time_text
 from .job_columns import Coded
@@ -181,6 +181,27 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
         queues=_by_work(jobs.queue, work),
         notes=workload.provenance.notes,
     )
+
+
+def expected_waits(workload: Workload) -> dict[str, float]:
+    """Return the mean recorded wait of each queue, seconds, at least 1.
+
+    The expected waiting times of the CP dispatchers of versions 0 to 2 (Galleguillos et al., CP 2019, section 5).
+
+    Raises
+    ------
+    InputError
+        If the trace holds no waits: it was generated, or they are missing.
+    """
+    records, found = workload.records, {}
+    if records is not None and "wait" in records:
+        waits = records["wait"].to_numpy(dtype=np.float64)
+        known = np.isfinite(waits) & (waits >= 0)
+        queues, waits = workload.columns.queue.take(known).categories(), waits[known]
+        found = {queue: max(1.0, float(waits[queues == queue].mean())) for queue in queues.categories}
+    if not found:
+        raise InputError(f"{workload.provenance.source or 'workload'}: no recorded waits to measure ewt from")
+    return found
 
 
 def _classes(runtime: FloatArray, work: FloatArray) -> tuple[Share, ...]:

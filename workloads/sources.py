@@ -10,7 +10,7 @@ from ..base import InputError, parse_spec
 from ..base.checks import check_whole, shown
 from .fetching import TRACES, fetch
 from .formats import read
-from .generators import GENERATORS, generate
+from .generators.generator import GENERATORS, generate
 from .workload import Workload
 
 #: A workload; the path of a trace; ``NAME:key=value,...`` of a generator; or the name of a published trace.

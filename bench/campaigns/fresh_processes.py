@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from ...base.unfinished_files import make_temporary, remove
 
 T = TypeVar("T")
 R = TypeVar("R")
+#: Letters of the folder of temporary files in which the path of a socket is not too long for the system.
+_MOST_LETTERS = 24
 
 
 def fresh_processes(*modules: str) -> BaseContext:
@@ -24,9 +30,18 @@ def fresh_processes(*modules: str) -> BaseContext:
         os._exit(1)
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
+    _keep_together()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(modules))
     return context
+
+
+def _keep_together() -> None:
+    """Let multiprocessing have its sockets in a folder of ours, which the next command removes if we are killed."""
+    how: dict[str, Any] = getattr(multiprocessing.current_process(), "_config", {})
+    if how.get("tempdir") is None and len(tempfile.gettempdir()) <= _MOST_LETTERS:
+        how["tempdir"] = str(made := make_temporary())
+        atexit.register(remove, made)
 
 
 def in_processes(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import psutil
 from pebble import ProcessExpired, ProcessPool
 
-from ...base.unfinished_files import temporary_folder
+from ...base.unfinished_files import named, temporary_folder
 from ...models.compiled import log_compiling, notice
 from ...workloads import Workload
 from .board import Board, WorkerError
@@ -181,7 +181,7 @@ class _Pool:
             self._board.finish(running.cell, CellError("BudgetError", running.cell.overdue))
         else:
             blameless = isinstance(error, OSError)
-            said = f"{error.filename or self._folder}: {error.strerror or error}" if blameless else str(error)
+            said = str(named(error, self._folder)) if isinstance(error, OSError) else str(error)
             self._board.finish(running.cell, CellError(type(error).__name__, said, blameless=blameless))
 
     def _lost(self, cell: Cell, error: ProcessExpired | BrokenProcessPool) -> None:

@@ -104,13 +104,8 @@ def leaderboard(runs: pd.DataFrame) -> Table:
     note = f"Sorted by mean wait. {OVER_SEEDS}"
     if runs["killed"].any() or runs["rejected"].any():
         note += f" Of all runs, {runs['killed'].sum():,} jobs were killed and {runs['rejected'].sum():,} rejected."
-    rows = []
-    for name in order:
-        group = runs[runs["contender"] == name]
-        cells = [spread(group[key].tolist(), show) for key, _, show in _LEADERBOARD]
-        rows.append([label(name), number(len(group), count), *cells])
-    headers = ["contender", "seeds", *(header for _, header, _ in _LEADERBOARD)]
-    return Table("Leaderboard", headers, rows, 1, note, "leaderboard")
+    ordered = pd.concat([runs[runs["contender"] == name] for name in order])
+    return _by_contender("leaderboard", "Leaderboard", ordered, _LEADERBOARD, note, seeds=True)
 
 
 def pairs(runs: pd.DataFrame, baseline: str) -> Table:
@@ -192,18 +187,17 @@ def classes(study: Study, workload: str, split: str) -> Table:
 
 
 def _by_contender(
-    key: str,
-    title: str,
-    runs: pd.DataFrame,
-    columns: tuple[tuple[str, str, Show], ...],
-    note: str,
-    names: tuple[str, ...] = ("contender",),
-) -> Table:
+    key: str, title: str, runs: pd.DataFrame, columns: tuple[tuple[str, str, Show], ...], note: str,
+    names: tuple[str, ...] = ("contender",), *, seeds: bool = False,
+) -> Table:  # fmt: skip
+    """Return means over the seeds of each contender, and how many there are of them if that is asked for."""
     rows = [
         [
             *(label(group[name].iloc[0]) for name in names),
+            *([number(len(group), count)] if seeds else []),
             *(spread(group[key].tolist(), show) for key, _, show in columns),
         ]
         for _, group in runs.groupby("contender", sort=False)
     ]
-    return Table(title, [*names, *(header for _, header, _ in columns)], rows, len(names), note, key)
+    headers = [*names, *(["seeds"] if seeds else []), *(header for _, header, _ in columns)]
+    return Table(title, headers, rows, len(names), note, key)

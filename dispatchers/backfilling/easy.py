@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -142,8 +141,8 @@ class EASY(OrderOption):
         if blocked is None or self.depth == 0 or blocked == len(queue) - 1:
             return started
         head, behind = queue[blocked], queue[blocked + 1 :]
-        free = _countable(state, space, head)
-        if free == 0:
+        pool = space if isinstance(space, PoolSpace) and len(space.free) == 1 else None
+        if pool is not None and not pool.free[0]:
             return started
         ending, length = ending_order(state, started), _by_prediction
         if self.reserve_by == "walltimes":
@@ -151,8 +150,8 @@ class EASY(OrderOption):
         if self.depth != 1:
             return started + self._backfill_deep(state, ending, queue[blocked:])
         behind = self._candidates(state, behind)
-        if free is not None:
-            return started + _backfill_counting(state.now, space, free, head, behind, ending, length)
+        if pool is not None:
+            return started + _backfill_counting(state.now, pool, head, behind, ending, length)
         if isinstance(space, PoolSpace):
             space = NodeSpace(np.array([space.free]), state.machine)
         assert isinstance(space, NodeSpace)
@@ -211,15 +210,6 @@ EASYSJBF = Preset(
 PBS = Preset(EASY, EASY(), "EASY in order of the priority of queues, as a model of PBS Professional.")
 
 
-def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:
-    """Return what is free as one number, as :func:`.indexed`, of a short queue whose first jobs have started."""
-    if isinstance(space, PoolSpace):
-        return space.free[0] if len(space.free) == 1 else None
-    if len(state.queue.slots) == 1 and all(map(head.demand.__eq__, state.running.slots)):
-        return space.room(head.demand, sys.maxsize)
-    return None
-
-
 def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
     """Return what runs, with what was just started, in order of the predicted ends."""
     if not started:
@@ -241,22 +231,18 @@ def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
 
 def _backfill_counting(
     now: int,
-    space: PoolSpace | NodeSpace,
-    free: int,
+    space: PoolSpace,
     head: Waiting,
     candidates: Iterable[Waiting],
     ending: Sequence[Running],
     length: Callable[[Waiting], int],
 ) -> list[Start]:
-    """Backfill where everything is a number: amounts on a pool, slots on nodes."""
-    pool = isinstance(space, PoolSpace)
-    if pool:
-        fitting = [(w, amount) for w in candidates if (amount := w.nodes * w.demand[0]) <= free]
-    else:
-        fitting = [(w, w.nodes) for w in candidates if w.nodes <= free]
+    """Backfill on a pool of one resource, where everything is a number."""
+    free = space.free[0]
+    fitting = [(w, amount) for w in candidates if (amount := w.nodes * w.demand[0]) <= free]
     if not fitting:
         return []
-    shadow, spare = now, free - head.nodes * (head.demand[0] if pool else 1)
+    shadow, spare = now, free - head.nodes * head.demand[0]
     for run in ending:
         end = run.predicted_end
         if end <= now:
@@ -264,7 +250,7 @@ def _backfill_counting(
         if spare >= 0 and end > shadow:
             break
         shadow = end
-        spare += run.nodes * (run.demand[0] if pool else 1)
+        spare += run.nodes * run.demand[0]
     started = []
     for waiting, amount in fitting:
         if amount > free:

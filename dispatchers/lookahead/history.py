@@ -18,7 +18,6 @@ from ...models.lookahead import (
     Sightings,
     Standing,
     begin_with,
-    find_rows,
     lengthen,
     lengthen_expected,
     longest_ahead,
@@ -171,20 +170,19 @@ class History:
         if not (queue.kept and running.kept):
             runs = np.array([self._row_of(job, now) for job in running], dtype=np.int64)
             return np.array([self._row_of(job, now) for job in queue], dtype=np.int64), runs
-        waits, runs, new = find_rows(self._known, waiting, started)
-        if new:
-            self._fill(runs, running, now)
-            self._fill(waits, queue, now)
-        return waits, runs
+        last = max(waiting.max(initial=-1), started.max(initial=-1))
+        if last >= len(self._known):
+            more = np.full(max(1024, 2 * last) - len(self._known), -1, dtype=np.int64)
+            self._known = np.concatenate((self._known, more))
+        runs = self._filled(started, running, now)
+        return self._filled(waiting, queue, now), runs
 
-    def _fill(self, rows: IntArray, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> None:
-        """Give the jobs without a row one, and keep it by their place in the trace."""
+    def _filled(self, orders: IntArray, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> IntArray:
+        """Return the rows of jobs by their places in the trace; those without one get one."""
+        rows = self._known[orders]
         for place in np.flatnonzero(rows < 0).tolist():
-            order, row = jobs[place].order, self._row_of(jobs[place], now)
-            if order >= len(self._known):
-                more = np.full(max(1024, 2 * order) - len(self._known), -1, dtype=np.int64)
-                self._known = np.concatenate((self._known, more))
-            rows[place] = self._known[order] = row
+            rows[place] = self._known[orders[place]] = self._row_of(jobs[place], now)
+        return rows
 
     def _row_of(self, job: Waiting | Running, now: int) -> int:
         """Return the row of a job, a new one if it has none."""

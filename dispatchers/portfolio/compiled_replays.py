@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate, chain
 from typing import Any
 
@@ -11,16 +12,11 @@ import numpy as np
 
 from ...base import IntArray
 from ...base.checks import LONGEST, is_number
-from ...models.portfolio import (
-    EASY_FIRST_COME,
-    EASY_SHORTEST_FIRST,
-    LOOKAHEAD,
-    Decider,
-    PoolPast,
-    pool_replay,
-)
+from ...models.lookahead import run_look_ahead
+from ...models.portfolio import PoolPast, PoolReplay, Run
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
+from ..backfilling.compiled_traces import entry_of
 from ..backfilling.easy import EASY
 from ..lookahead import Lookahead
 from ..protocol import Dispatcher, Start, id_of
@@ -67,15 +63,17 @@ class CompiledReplays:
         if this is for the engine: for other dispatchers, machines and jobs, those that were stopped or started on
         another shape, starts that cannot have been, and predictors that fail.
         """
-        decider = _decider(dispatcher, past)
-        jobs = None if decider is None else self._jobs(past, correct)
-        replay = None if jobs is None else pool_replay(jobs, past.machine.capacity[0], past.begin)
-        if decider is None or replay is None:
+        run = None if past.machine.nodes > 1 else _run_of(dispatcher)
+        jobs = None if run is None else self._jobs(past, correct)
+        if run is None or jobs is None:
+            return None
+        replay = PoolReplay(jobs, past.machine.capacity[0], past.begin)
+        if not replay.has_room:
             return None
         decisions, ended = 0, False
         while not ended and decisions < budget:
             most = min(_DECISIONS, budget - decisions)
-            taken, ended = replay.go_on(decider, past.end, most)
+            taken, ended = replay.go_on(run, past.end, most)
             decisions += taken
         return replay.waits_until(past.end) if ended else None, decisions
 
@@ -86,17 +84,12 @@ class CompiledReplays:
         return self._read[2]
 
 
-def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
-    """Return who decides in compiled code, if that can be: they themselves and nobody who stands on them."""
-    if past.machine.nodes > 1:
-        return None
+def _run_of(dispatcher: Dispatcher) -> Run | None:
+    """Return the event loop under EASY or look-ahead, themselves and no kind of them; else ``None``."""
     if type(dispatcher) is Lookahead:
         settings = dispatcher.told_settings()
-        return None if settings is None else Decider(LOOKAHEAD, False, settings)
-    if type(dispatcher) is not EASY or not dispatcher.compiled:
-        return None
-    kind = EASY_SHORTEST_FIRST if dispatcher.shortest_first else EASY_FIRST_COME
-    return Decider(kind, dispatcher.reserve_by == "walltimes", Lookahead().settings())
+        return None if settings is None else partial(run_look_ahead, settings=settings)
+    return entry_of(dispatcher) if type(dispatcher) is EASY else None
 
 
 def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .options import SlurmOptions, charges_ended, configured, seconds, shares_of
 from .slurm import Slurm
-from .usage import AccountUsage
+from .usage import AccountUsage, Charge
 
-__all__ = ["AccountUsage", "Slurm", "SlurmOptions", "charges_ended", "configured", "seconds", "shares_of"]
+__all__ = ["AccountUsage", "Charge", "Slurm", "SlurmOptions", "charges_ended", "configured", "seconds", "shares_of"]

@@ -192,8 +192,11 @@ class Jobs:
     def _add(self, waiting: Waiting, usage: AccountUsage) -> None:
         order, job = waiting.order, waiting.job
         apart = waiting.nodes == 1 or (APART in self._index and waiting.demand[self._index[APART]] > 0)
-        cpus = waiting.nodes * waiting.demand[self._machine.primary] / max(self._cores, 1)
-        size = job_size((waiting.nodes if apart else 1) / self._machine.nodes, cpus, small=self._small)
+        cpus = waiting.nodes * waiting.demand[self._machine.primary]
+        if self._partitions.whole(job.queue):  # With --exclusive alone the CPUs that were asked for count.
+            cpus = self._limits.cpus(waiting)
+        parts = (waiting.nodes if apart else 1) / self._machine.nodes, cpus / max(self._cores, 1)
+        size = job_size(*parts, small=self._small)
         again = self.columns["again"][order]
         self.columns[order] = (
             self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1, waiting.tie,

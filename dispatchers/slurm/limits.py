@@ -70,6 +70,10 @@ class Limits:
         """Return whether backfill reserves no nodes for a job (the flag ``NoReserve``)."""
         return "noreserve" in self.quality(job).flags
 
+    def cpus(self, waiting: Waiting) -> int:
+        """Return the CPUs that a waiting job will have."""
+        return self._amounts_of(waiting)["cpu"]
+
     def charged(self, running: Running) -> float:
         """Return the CPUs of a running job, times the ``UsageFactor`` of its quality of service."""
         return self._amounts_of(running)["cpu"] * self.quality(running.job).usage_factor

@@ -72,6 +72,10 @@ class Partitions:
             self._make_columns()
         return self._index[queue]
 
+    def whole(self, queue: str) -> bool:
+        """Return whether jobs of a partition have their nodes for themselves."""
+        return self._partitions[self.index(queue)].exclusive
+
     def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
         """Return the nodes with what is free of them, shape (nodes, resources), as these members of the partitions."""
         primary = self._machine.primary

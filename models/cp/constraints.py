@@ -46,7 +46,7 @@ class PoolCapacity:
     def add_to(self, variables: Variables) -> None:
         """Add a cumulative for each resource that can be short, with what is held as fixed intervals."""
         problem = self.problem
-        free, scarce = problem.profile[1][:, 0], self._constrained()
+        free, scarce = problem.profile[1], self._constrained()
         if not self.every_resource:
             scarce[:] = False
             scarce[binding(problem.need, free)] = True
@@ -86,7 +86,7 @@ class PoolCapacity:
         problem, starts, (times, free) = self.problem, schedule.starts, self.problem.profile
         at = np.unique(np.concatenate((starts[starts >= 0], problem.held_from)))
         runs = (starts >= 0) & (starts <= at[:, None]) & (at[:, None] < starts + problem.duration)
-        room = free[np.searchsorted(times, at, side="right") - 1, 0] - runs @ problem.need
+        room = free[np.searchsorted(times, at, side="right") - 1] - runs @ problem.need
         return bool((room[:, self._constrained()] >= 0).all())
 
     def _constrained(self) -> BoolArray:

@@ -72,7 +72,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     """
     edges = _edges(problem, starts)
     times, free = problem.profile
-    room = _room(times, np.maximum(free[:, 0], 0), edges)
+    room = _room(times, np.maximum(free, 0), edges)
     asked = problem.need.any(axis=0)
     slots, most = _slots_now(problem)
     # Later there is room for as many as there are: what the nodes can hold then is not known here.

@@ -17,7 +17,7 @@ from .guarantees import (
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
-from .sightings import GONE, RUNS, Seen, Sightings, find_rows, see_jobs
+from .sightings import GONE, RUNS, Seen, Sightings, see_jobs
 from .taking_over import Standing, all_safe, longest_ahead, safe_starts, standing
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "begin_with",
     "candidates",
     "doubts",
-    "find_rows",
     "keep_guarantees",
     "lengthen",
     "lengthen_expected",

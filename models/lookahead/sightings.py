@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ...base import IntArray
 from ..backfilling.job_queue import PREDICTED, RUNTIME
 from ..compiled import compiled
@@ -41,25 +39,6 @@ class Seen(NamedTuple):
     running: IntArray
     now: int
     number: int
-
-
-@compiled
-def find_rows(known: IntArray, waiting: IntArray, running: IntArray) -> tuple[IntArray, IntArray, int]:
-    """Return the rows of jobs by their places in the trace, -1 where there is none, and how many have none."""
-    waits, new = _find(known, waiting)
-    runs, newly = _find(known, running)
-    return waits, runs, new + newly
-
-
-@compiled
-def _find(known: IntArray, orders: IntArray) -> tuple[IntArray, int]:
-    rows = np.empty(len(orders), dtype=np.int64)
-    new = 0
-    for index in range(len(orders)):
-        order = orders[index]
-        rows[index] = known[order] if order < len(known) else -1
-        new += rows[index] < 0
-    return rows, new
 
 
 @compiled

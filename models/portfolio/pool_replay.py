@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,30 +10,9 @@ import numpy as np
 from ...base import IntArray
 from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
 from ..events.events import Events, enter, open_events, start
-from ..events.runs import run_easy
-from ..lookahead.choosing import run_look_ahead
-from ..lookahead.guarantees import Settings
 
-#: Policies: EASY, EASY that backfills the shortest first, look-ahead.
-EASY_FIRST_COME, EASY_SHORTEST_FIRST, LOOKAHEAD = range(3)
-
-
-class Decider(NamedTuple):
-    """The policy, and how it decides.
-
-    Attributes
-    ----------
-    kind
-        :data:`EASY_FIRST_COME`, :data:`EASY_SHORTEST_FIRST` or :data:`LOOKAHEAD`.
-    by_walltime
-        Whether EASY reserves by walltimes, and not by predicted run times.
-    settings
-        Of look-ahead, settled.
-    """
-
-    kind: int
-    by_walltime: bool
-    settings: Settings
+#: The event loop under a policy, see :func:`.run_easy`.
+Run = Callable[[Events, int, IntArray, IntArray], tuple[int, int]]
 
 
 class PoolPast(NamedTuple):
@@ -91,13 +71,13 @@ class PoolReplay:
         """Whether there is room for what runs."""
         return bool((self._events.amounts[0] >= 0).all())
 
-    def go_on(self, decider: Decider, end: int, most: int) -> tuple[int, bool]:
+    def go_on(self, run: Run, end: int, most: int) -> tuple[int, bool]:
         """Go through the instants of a stretch.
 
         Parameters
         ----------
-        decider
-            The policy.
+        run
+            The event loop under the policy.
         end
             Of the stretch, seconds.
         most
@@ -107,12 +87,7 @@ class PoolReplay:
         -------
         How many decisions were taken, and whether the stretch has ended.
         """
-        decisions = np.empty((most, 4), dtype=np.int64)
-        if decider.kind == LOOKAHEAD:
-            taken, _ = run_look_ahead(self._events, end, decisions, self._ended, decider.settings)
-        else:
-            shortest_first = decider.kind == EASY_SHORTEST_FIRST
-            taken, _ = run_easy(self._events, end, decisions, self._ended, shortest_first, decider.by_walltime)
+        taken, _ = run(self._events, end, np.empty((most, 4), dtype=np.int64), self._ended)
         return taken, taken < most
 
     def waits_until(self, end: int) -> IntArray:
@@ -123,9 +98,3 @@ class PoolReplay:
         rows = rows[rows < queue.numbers[COUNT]]
         waits[queue.columns[ORDER, rows]] = queue.start[rows] - queue.columns[SUBMIT, rows]
         return waits
-
-
-def pool_replay(past: PoolPast, capacity: IntArray, begin: int) -> PoolReplay | None:
-    """Return a :class:`PoolReplay`; ``None`` if there is no room for what ran as the stretch begins."""
-    replay = PoolReplay(past, capacity, begin)
-    return replay if replay.has_room else None

@@ -15,11 +15,10 @@ from ...base import IntArray
 from ..placement import PlacementRule
 from ..profiles.amounts import Steps, make_steps
 from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
-from .modes import KINDS_OF_MOVES, mode_orders
+from .modes import KINDS_OF_MOVES, falling_orders, mode_orders
 from .node_groups import place_in_order
 from .pool_search import AFTER, BEST, PoolSearch, earliest_steps, open_search, search_orders, step_of
 from .problem import WHENEVER, Problem
-from .selection import by_falling_weight
 from .serial_on_nodes import node_arrays
 
 _NOTHING = np.zeros(0, dtype=np.int64)
@@ -83,18 +82,14 @@ def earliest_starts(problem: Problem) -> IntArray | None:
     return starts
 
 
-def list_orders(problem: Problem, first: IntArray | None = None) -> list[IntArray]:
-    """Return orders worth trying: `first` (as given, by default the numbers of the jobs), then four by falling weight.
+def list_orders(problem: Problem) -> list[IntArray]:
+    """Return orders worth trying: the jobs as they come, then four by falling weight, see :func:`.falling_orders`.
 
-    Ties in the order of `first`; see :func:`.by_falling_weight`. Where jobs have modes, `first` is a row of each, and
-    there are more orders: see :func:`.mode_orders`.
+    Where jobs have modes there are more orders: see :func:`.mode_orders`.
     """
     if problem.has_modes:
-        return mode_orders(problem, first, _pool_search(problem))
-    given = np.arange(problem.jobs) if first is None else np.asarray(first, dtype=np.int64)
-    falling = np.empty((4, problem.jobs), dtype=np.int64)
-    by_falling_weight(problem.weight[given].astype(np.float64), problem.duration[given], problem.share[given], falling)
-    return [given, *given[falling]]
+        return mode_orders(problem, _pool_search(problem))
+    return falling_orders(problem, np.arange(problem.jobs))
 
 
 def best_of(

@@ -19,45 +19,36 @@ from .selection import by_falling_weight
 KINDS_OF_MOVES = 3
 
 
-def mode_orders(problem: Problem, first: IntArray | None, search: PoolSearch) -> list[IntArray]:
+def mode_orders(problem: Problem, search: PoolSearch) -> list[IntArray]:
     """Return lists worth trying, each a row of every job, shape (jobs,).
 
-    Five orders of the jobs, `first` and by falling weight (see :func:`.by_falling_weight`). The modes are those of
-    `first`, those of least work, and those that come out if each job in its turn takes the mode in which it ends
-    first, or the one for which its end and its work together cost least, where the work delays all who come after it.
+    Five orders of the jobs, see :func:`falling_orders`. The modes are the first ones, those of least work, and those
+    that come out if each job in its turn takes the mode in which it ends first, or the one for which its end and its
+    work together cost least, where the work delays all jobs that come after it.
 
     Parameters
     ----------
     problem
         Jobs with modes, on a pool.
-    first
-        A row of each job, by default the first of each.
     search
         What is held.
     """
-    given = problem.first_rows if first is None else np.asarray(first, dtype=np.int64)
     work = problem.share * problem.duration
-    least = _least_work(problem, work)[problem.mode_of[given]]
-    orders = _orders(problem, given)
-    fixed = [*orders, *_orders(problem, least)]
-    chosen = np.empty((2 * len(orders), len(given)), dtype=np.int64)
+    orders = falling_orders(problem, problem.first_rows)
+    least = np.lexsort((work, problem.mode_of))[problem.first_rows]
+    chosen = np.empty((2 * len(orders), len(least)), dtype=np.int64)
     for place, order in enumerate(orders):
         behind = np.cumsum(problem.weight[order][::-1])[::-1] - problem.weight[order]
         for turn, price in enumerate((np.zeros(len(order)), behind.astype(np.float64))):
             choose_rows(search, order, price, work, chosen[2 * place + turn])
-    return [*fixed, *chosen]
+    return [*orders, *falling_orders(problem, least), *chosen]
 
 
-def _orders(problem: Problem, rows: IntArray) -> list[IntArray]:
+def falling_orders(problem: Problem, rows: IntArray) -> list[IntArray]:
+    """Return rows of the jobs as they come, then by falling weight, see :func:`.by_falling_weight`."""
     falling = np.empty((4, len(rows)), dtype=np.int64)
     by_falling_weight(problem.weight[rows].astype(np.float64), problem.duration[rows], problem.share[rows], falling)
     return [rows, *rows[falling]]
-
-
-def _least_work(problem: Problem, work: FloatArray) -> IntArray:
-    """Return the row of least work of each job, the first of several, shape (jobs,)."""
-    order = np.lexsort((work, problem.mode_of))
-    return order[problem.first_rows]
 
 
 @compiled

@@ -193,19 +193,20 @@ class Problem:
 
     @cached_property
     def profile(self) -> tuple[IntArray, IntArray]:
-        """What is free beside what is held.
+        """What is free on one node beside what is held.
 
         The times at which it changes, shape (steps,), the first of them 0, and the free amounts from each on, shape
-        (steps, nodes, resources). Below zero where more is held than there is.
+        (steps, resources). Below zero where more is held than there is.
         """
         noted = () if self.quotas is None else (self.quotas.times,)
         times = rising(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to, *noted)))
-        return times, _free_from(times, self)
+        begun, ended = (_passed(each, self.held_amount, times) for each in (self.held_from, self.held_to))
+        return times, self.capacity[0] + ended - begun
 
     @cached_property
     def shortage(self) -> Shortage:
         """What can be short on one node."""
-        return shortage(self.need, self.profile[0], self.profile[1][:, 0])
+        return shortage(self.need, *self.profile)
 
     @cached_property
     def classes(self) -> NodeClasses:
@@ -299,19 +300,6 @@ def rising(times: IntArray) -> IntArray:
     times = np.sort(times, kind="stable")
     different: IntArray = times[np.append(True, times[1:] != times[:-1])]
     return different
-
-
-def _free_from(times: IntArray, problem: Problem) -> IntArray:
-    """Return what is free on each node from each of the times on, shape (steps, nodes, resources)."""
-    begin, end, amount = problem.held_from, problem.held_to, problem.held_amount
-    if problem.nodes == 1:
-        free: IntArray = problem.capacity + _passed(end, amount, times) - _passed(begin, amount, times)
-        return free[:, None]
-    change = np.zeros((len(times), *problem.capacity.shape), dtype=np.int64)
-    change[0] = problem.capacity
-    np.subtract.at(change, (np.searchsorted(times, begin), problem.held_node), amount)
-    np.add.at(change, (np.searchsorted(times, end), problem.held_node), amount)
-    return np.cumsum(change, axis=0)
 
 
 def _passed(time: IntArray, amount: IntArray, times: IntArray) -> IntArray:

@@ -52,6 +52,8 @@ class Reachable(NamedTuple):
         CPUs of each node now, and once all running jobs have ended, shape (nodes,).
     ended
         Nodes on which a running job ends before the time in question, shape (nodes,).
+    fits
+        Nodes on which a slot would fit if no other job were there, shape (nodes,).
     stopped
         Running jobs that give way to the job, shape (running,).
     """
@@ -59,6 +61,7 @@ class Reachable(NamedTuple):
     now: IntArray
     once: IntArray
     ended: BoolArray
+    fits: BoolArray
     stopped: BoolArray
 
 
@@ -104,7 +107,8 @@ def backfill_pass(
     limits, preemption = limits or no_limits(jobs), preemption or no_preemption(jobs)
     full, scratch, members = _without_jobs(cluster, table), scratch_for(cluster), packed(cluster.members)
     now_once, stopped = np.zeros((2, nodes), np.int64), np.zeros(len(preemption.running), np.bool_)
-    reach = Reachable(now_once[0], now_once[1], np.zeros(nodes, np.bool_), stopped)
+    ended_fits = np.zeros((2, nodes), np.bool_)
+    reach = Reachable(now_once[0], now_once[1], ended_fits[0], ended_fits[1], stopped)
     progress = np.zeros(3, np.int64)
     while True:
         job = consider_next(
@@ -152,6 +156,7 @@ def consider_next(
         free_cpus(full, job, waiting, cluster.primary, own, reach.once)
         for node in range(nodes):
             reach.ended[node] = False
+            reach.fits[node] = own[node] and could_have(node, job, waiting, cluster)
         stops = False
         for row in range(len(stopped)):
             stopped[row] = preemption.of[job] >= 0 and preemption.gives_way[preemption.of[job], preemption.running[row]]
@@ -163,7 +168,7 @@ def consider_next(
             earliest = later
             later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
             for node in range(nodes):
-                scratch.usable[node] &= could_have(node, job, waiting, cluster)
+                scratch.usable[node] &= reach.fits[node]
             if not always:
                 while ended < table.counts[0] and (not later or table.end[table.order[ended]] <= later):
                     row = table.order[ended]

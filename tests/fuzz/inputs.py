@@ -281,7 +281,8 @@ def outcome(function, path):
             text = str(error)
             assert text, "an error without words"
             assert "\n" not in text, "an error of several lines"
-            assert len(text) < 2000 + len(str(path)), f"an error of {len(text):,} letters"
+            assert text.isprintable(), "an error that is not printable"
+            assert len(text) <= 1000, f"an error of {len(text):,} letters"
             return None
 
 

@@ -8,6 +8,7 @@ from hpcdispatch.bench.campaigns.campaign_file import read_campaign
 from hpcdispatch.workloads.formats import read_run_times
 
 from . import inputs
+from .commands import COMMANDS
 from .inputs import mangled, outcome
 from .parts import PARTS
 from .sites import SITES, jsonl
@@ -25,6 +26,7 @@ TARGETS = {
     "jsonl": (jsonl, ".jsonl", inputs.read_trace),
     **SITES,
     **PARTS,
+    **COMMANDS,
 }
 
 

@@ -32,6 +32,11 @@ def usage(problem: Problem, length: int) -> IntArray:
     return held
 
 
+def left_now(problem: Problem) -> IntArray:
+    """Return what is free now on each node, below zero where more is held than there is, shape (nodes, resources)."""
+    return problem.capacity - usage(problem, 1)[0]
+
+
 def can_be_placed(problem: Problem, starts: tuple[int, ...], jobs: list[int] | None = None) -> bool:
     """Return whether some placement holds second by second, found by trying all."""
     jobs = list(range(problem.jobs)) if jobs is None else jobs

@@ -100,7 +100,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         raise InputError(f"{log.path}: expected records of 18 fields, got none")
 
     def numbers() -> Sequence[int]:
-        return read.numbers if len(read.numbers) else _record_lines(data)
+        return read.numbers if len(read.numbers) else _parse_carefully(data)[1].numbers
 
     values, rows = _one_record_per_job(values, log)
     kept, wrong = _check(values, rows, numbers)
@@ -328,15 +328,6 @@ def _parse(data: bytes) -> FloatArray | None:
     except (ValueError, OverflowError):
         return None
     return values if values.shape[1] == len(FIELDS) and np.isfinite(values).all() else None
-
-
-def _record_lines(data: bytes) -> list[int]:
-    """Return the line numbers of the records, from 1."""
-    return [
-        number
-        for number, line in enumerate(data.splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith(b";")
-    ]
 
 
 def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:

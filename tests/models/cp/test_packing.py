@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.placing import can_be_placed, problems
+from oracles.placing import can_be_placed, left_now, problems
 
 from hpcdispatch.models import Problem
 from hpcdispatch.models.cp.packing import PackingModel, place_now, slots_asked
@@ -15,7 +15,7 @@ from hpcdispatch.models.cp.packing import PackingModel, place_now, slots_asked
 
 def of_the_instant(problem):
     """Return the problem in which only the jobs that start now have nodes."""
-    return replace(problem.pooled, free_now=np.maximum(problem.profile[1][0], 0))
+    return replace(problem.pooled, free_now=np.maximum(left_now(problem), 0))
 
 
 def placed_at_once(problem, jobs):

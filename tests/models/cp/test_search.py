@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.overloads import overloads
-from oracles.placing import can_be_placed, least_cost
+from oracles.placing import can_be_placed, least_cost, left_now
 from oracles.placing import problems as problems_on_nodes
 
 from hpcdispatch.models import (
@@ -220,7 +220,7 @@ def test_a_solver_that_says_nothing_leaves_the_list(monkeypatch):
 
 def of_the_instant(problem):
     """The problem in which only what starts now has nodes."""
-    return replace(problem.pooled, free_now=problem.profile[1][0])
+    return replace(problem.pooled, free_now=left_now(problem))
 
 
 def placed_now(problem, starts):

@@ -70,8 +70,8 @@ def problems(draw):
 def with_all(problem, order):
     """Return the starts of an order where every resource is looked at."""
     times, free = problem.profile
-    steps, count = make_steps(len(times) + 2 * problem.jobs + 1, free.shape[2]), len(times)
-    copy_steps(Steps(times, np.ascontiguousarray(free[:, 0])), count, steps)
+    steps, count = make_steps(len(times) + 2 * problem.jobs + 1, free.shape[1]), len(times)
+    copy_steps(Steps(times, np.ascontiguousarray(free)), count, steps)
     starts = np.zeros(problem.jobs, dtype=np.int64)
     for job in order:
         starts[job] = earliest(steps, count, problem.need[job], problem.duration[job], 0)

@@ -139,7 +139,7 @@ def instants(draw):
 
 
 def assert_found_by_whole_decodings(problem, orders, moves):
-    held = Steps(problem.profile[0], np.ascontiguousarray(problem.profile[1][:, 0]))
+    held = Steps(problem.profile[0], np.ascontiguousarray(problem.profile[1]))
     rows = problem.due, problem.duration, problem.need, np.full(problem.jobs, -1), held
     expected = Whole(problem.weight.astype(float), *rows, problem).search(orders, moves)
     found = open_search(

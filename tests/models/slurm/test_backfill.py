@@ -94,6 +94,6 @@ def test_what_could_start_is_what_is_counted_node_by_node():
         usable, ended = rng.random((2, nodes)) < rng.random((2, 1))
         had = np.where(ended, once, now)[usable]
         expected = (had > 0).sum() >= (slots if apart else 1) and had.sum() >= slots * unit
-        assert could_start(0, job, 0, usable, Reachable(now, once, ended, ended[:0])) == expected
+        assert could_start(0, job, 0, usable, Reachable(now, once, ended, ended, ended[:0])) == expected
         seen[bool(expected)] += 1
     assert min(seen.values()) > 100

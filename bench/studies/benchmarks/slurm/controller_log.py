@@ -39,6 +39,7 @@ _KINDS = {
     "ended": re.compile(r"sched/backfill: _attempt_backfill: (?:completed testing|no jobs to backfill)"),
     "evaluated": re.compile(rf"select/cons_tres: _job_test: SELECT_TYPE: evaluating {_JOB} "),
     "completed": re.compile(rf"_job_complete: {_JOB} done"),
+    "requeued": re.compile(rf"preempted {_JOB} has been requeued"),
 }  # fmt: skip
 
 
@@ -52,7 +53,7 @@ class Event(NamedTuple):
     kind
         ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``limited`` (nodes are
         reserved, and a limit lets it not start), ``skipped`` (too many of its user were looked at), ``allocated`` (by
-        the main scheduler), ``completed``; ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
+        the main scheduler), ``completed``, ``requeued`` (it gave way to another); ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
         ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
     job
         Its id; ``45_*`` for the next task of an array.
@@ -91,6 +92,8 @@ class RecordedJob:
         The factor of its quality of service, from 0 to 1.
     constraint
         Of the features of its nodes.
+    cpus
+        Those that it had; 0: as many as it asked for.
     """
 
     partition: str
@@ -108,6 +111,7 @@ class RecordedJob:
     by_node: tuple[int, ...] = ()
     qos: float = 0.0
     constraint: str = ""
+    cpus: int = 0
 
 
 def read_log(path: Path) -> Iterator[Event]:
@@ -164,7 +168,8 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, Rec
     zero, machine = started_at(workload), with_shares(workload.machine)
     starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
     names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
-    constraints = dict(zip(workload.columns.texts(), workload.records["constraint"], strict=True))
+    more = workload.records[["constraint", "allocated_processors"]].itertuples(index=False)
+    had = dict(zip(workload.columns.texts(), more, strict=True))
     asked = [workload.records[name].astype(int).tolist() for name in names]
     found = {}
     said = read_slurm_limits(limits) if limits else SlurmLimits()
@@ -172,7 +177,9 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, Rec
     for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
         quality = said.qualities.get(said.quality_of(job.qos, job.group, job.user), SlurmQos())
         made = _site_job(job, machine, zero + job.submit, int(start))
-        found[job.id] = replace(made, qos=quality.priority / highest, constraint=constraints[job.id])
+        found[job.id] = replace(
+            made, qos=quality.priority / highest, constraint=had[job.id][0], cpus=int(had[job.id][1])
+        )
         if not nodes and found[job.id].apart and cores > each:
             found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
     return found

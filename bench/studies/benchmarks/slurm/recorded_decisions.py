@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .....base import BoolArray, InputError, IntArray
-from .....dispatchers.slurm import AccountUsage, charges_ended
+from .....dispatchers.slurm import AccountUsage, Charge, charges_ended
 from .....models.slurm import (
     BackfillRules,
     Cluster,
@@ -91,7 +91,7 @@ class RecordedDecisions:
         for id_ in first:
             if "_" in id_:
                 self._tasks.setdefault(id_.partition("_")[0], []).append(id_)
-        self._ran = set[str]()
+        self._ran, self._begun = set[str](), dict[str, int]()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
         self._types = sum(name.startswith(GPU_TYPE) for name in names)
         self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
@@ -139,9 +139,10 @@ class RecordedDecisions:
         elif event.kind == "cycle":
             running = sorted(self._running, key=self._place.__getitem__)
             self._cycle = _Cycle(int(event.time), self._free.copy(), running)
-        elif event.kind == "completed":
+        elif event.kind in ("completed", "requeued"):
             nodes, slots = self._running.pop(event.job)
             self._free[nodes] += self._held(event.job, slots)
+            self._ran -= {event.job} if event.kind == "requeued" else set()
         elif event.kind in ("backfilled", "allocated"):
             self._begin(event)
         if self._cycle is not None:
@@ -166,6 +167,7 @@ class RecordedDecisions:
             slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
             self._free[nodes] -= self._held(event.job, slots)
         self._running[event.job] = nodes, slots
+        self._begun[event.job] = int(event.time)
         self._ran.add(event.job)
 
     def _evaluate(self, job: str) -> None:
@@ -174,7 +176,7 @@ class RecordedDecisions:
 
     def _row(self, job: str) -> RunningJob:
         found = self._jobs[job]
-        end, place = found.start + found.limit, self._place[job]
+        end, place = self._begun[job] + found.limit, self._place[job]
         return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
@@ -194,7 +196,9 @@ class RecordedDecisions:
         tried = self._tried(cycle.order)
         table = job_table(rows, tried, len(cycle.free))
         limits = no_limits(len(cycle.order))
-        limited = np.array([[0 if job in cycle.limited else -1] for job in cycle.order])
+        # What it neither plans nor starts is beyond a limit, too, or lacks a licence.
+        held = cycle.limited | (set(cycle.order) - set(cycle.planned) - set(cycle.started))
+        limited = np.array([[0 if job in held else -1] for job in cycle.order])
         limits = limits._replace(of=limited, room=np.array([[1, 0]]), takes=np.ones((len(limited), 2), np.int64))
         backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules, limits)
         for row, job in enumerate(cycle.order, len(rows)):
@@ -250,18 +254,18 @@ def compared_priorities(
     small
         ``PriorityFavorSmall``.
     """
-    known, running = _Priorities(site, jobs, weights, small=small), set[str]()
+    known, running = _Priorities(site, jobs, weights, small=small), dict[str, int]()
     usage = AccountUsage(shares, half_life, int(began))
     for job in jobs.values():
         usage.user(job.account, job.user)
     due = began + tick
-    ended: list[tuple[str, int]] = []
+    ended: list[tuple[Charge, int]] = []
     counts: Counter[str] = Counter()
     for event in events:
         same = known.tasks_of(event.job)
         while event.time >= due:
-            gone = [(known.charged(name), when) for name, when in ended] if charges_ended(site) else []
-            usage.tick(int(due), [known.charged(name) for name in sorted(running)], gone)
+            charges = [known.charged(name, running[name]) for name in sorted(running)]
+            usage.tick(int(due), charges, ended if charges_ended(site) else [])
             ended.clear()
             known.set(usage, int(due))
             due += tick
@@ -269,13 +273,14 @@ def compared_priorities(
             for name in same:
                 known.add(name, usage, int(event.time))
         elif event.kind in ("allocated", "backfilled"):
-            running.add(event.job)
+            running[event.job] = int(event.time)
             known.waiting.discard(event.job)
-        elif event.kind == "completed":
-            running.discard(event.job)
-            ended.append((event.job, int(event.time)))
+        elif event.kind in ("completed", "requeued"):
+            ended.append((known.charged(event.job, running.pop(event.job)), int(event.time)))
+            known.waiting |= {event.job} if event.kind == "requeued" else set()
         if event.kind in ("submitted", "tested"):
-            off = abs(known.now[same[0]] - event.priority)
+            waits = next((name for name in same if name in known.waiting), same[0])
+            off = abs(known.now[waits] - event.priority)
             counts.update({"seen": 1, "near": int(off <= POINTS), "equal": int(not off)})
     return counts
 
@@ -286,6 +291,7 @@ class _Priorities:
     def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights, *, small: bool) -> None:
         most = max(each.factor for each in site.partitions)
         self._factor = {each.name: each.factor / most for each in site.partitions}
+        self._whole = {each.name for each in site.partitions if each.exclusive}
         self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
         self._jobs, self._weights, self._small = jobs, weights, small
         self._tasks: dict[str, list[str]] = {}
@@ -306,13 +312,14 @@ class _Priorities:
         for job in self.waiting:
             self._set(job, usage, now)
 
-    def charged(self, job: str) -> tuple[tuple[str, str], int, int]:
+    def charged(self, job: str, start: int) -> Charge:
         found = self._jobs[job]
-        return (found.account, found.user), found.start, found.slots * found.cores
+        return (found.account, found.user), start, found.cpus or found.slots * found.cores
 
     def _set(self, name: str, usage: AccountUsage, now: int) -> None:
         job = self._jobs[name]
-        parts = (job.slots if job.apart else 1) / self._nodes, job.slots * job.cores / self._cores
+        cpus = job.cpus if job.partition in self._whole else job.slots * job.cores
+        parts = (job.slots if job.apart else 1) / self._nodes, cpus / self._cores
         size = job_size(*parts, small=self._small)
         factors = (
             max(now - job.submit, 0),

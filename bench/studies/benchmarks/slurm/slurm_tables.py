@@ -109,6 +109,12 @@ def replay_decisions(folder: Path, shares: str) -> Table:
 def _decided(
     config: Path, jobs: dict[str, RecordedJob], events: list[Event], began: float, shares: dict[str, int]
 ) -> Table:  # fmt: skip
+    started = {event.job for event in events if event.kind in ("allocated", "backfilled")}
+    arrays = {job.partition("_")[0] for job in jobs}
+    # Jobs that never started, beyond a limit for instance, are in no accounting that is read.
+    events = [
+        event for event in events if event.job in started or event.job.partition("_")[0] in arrays or not event.job
+    ]
     options, site = configured(SlurmOptions(config=str(config)))
     if site is None:
         raise InputError(f"{config}: expected a configuration")

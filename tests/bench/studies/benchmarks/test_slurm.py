@@ -175,3 +175,16 @@ def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record
     assert {
         name: alike / of for name, (alike, of) in rows.items() if name in wanted and alike < wanted[name] * of
     } == {}
+
+
+def test_a_site_with_preemption_by_qos_licences_and_expressions_is_met():
+    # Recorded once the rules were written; none was chosen on it.
+    folder, shares = Path(__file__).parent / "recorded" / "site-c", "phys=10;chem=20;bio=30"
+    rows = {row[0]: row for row in classes(folder, shares, None).rows}
+    assert rows["all"][1] == "168"
+    divided = [name for name in rows if name.split()[0] in ("all", "partition", "qos", "account")]
+    assert [name for name in divided if rows[name][-1] != "yes"] == []
+    decided = {row[0]: row[3] for row in replay_decisions(folder, shares).rows}
+    assert float(decided["planned starts within 2 s"]) >= 98
+    assert float(decided["starts by backfill"]) == 100
+    assert float(decided["priorities within 5 points"]) >= 95

@@ -1,0 +1,126 @@
+"""Commands on drawn files, and saved results and kept submissions of which something is changed."""
+
+import base64
+import json
+import re
+import shutil
+from contextlib import chdir
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+from click.testing import CliRunner
+
+from hpcdispatch.analysis.kept_submission import Submission, read_journal
+from hpcdispatch.cli import cli
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate
+
+from . import inputs
+from .inputs import changed, mangled, outcome
+from .sites import conf, jsonl
+
+#: What a command line is made of: one that reads a file F, what draws this file, and its suffix.
+LINES = (
+    ("workload describe F --lenient", inputs.sacct, ".sacct"),
+    ("workload describe F", inputs.swf, ".swf"),
+    ("workload describe F", jsonl, ".jsonl"),
+    ("workload convert F out.swf", jsonl, ".jsonl"),
+    ("run F --dispatcher fcfs", inputs.swf, ".swf"),
+    ("run F --lenient", inputs.sacct, ".sacct"),
+    ("evict F --nodes 4 --deadline 10m", inputs.scenario, ".json"),
+    ("sequence F", inputs.runs, ".csv"),
+    ("partition --requests F", inputs.table, ".csv"),
+    ("workload from-slurm out.jsonl --config F --sacct F", conf, ".conf"),
+    ("campaign F --out store --workers 1", inputs.campaign, ".toml"),
+)
+#: What no command may print: an exception that no reader or option gives, as one line of an error of the program.
+_OURS = re.compile(r"(RunFailedError|SimulationError|BudgetError|InvariantError|ActionError)")
+_ERROR = re.compile(r"error: (?:dispatcher [^:]*: )?(\w+(?:Error|Exception|Interrupt)): ")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+MOST_LETTERS = 1000
+
+
+def command(rng):
+    """Return a command line and its file, as JSON; now and then a word of the line is another."""
+    line, make, suffix = rng.choice(LINES)
+    words = line.split()
+    if rng.random() < 0.3:
+        words.insert(
+            rng.randint(1, len(words)),
+            rng.choice(("--seed", "-1", "--json", "--check", "", "x" * 5000, "\x1b[2J", "--out", "\u202e")),
+        )
+    data = make(rng)
+    data = mangled(rng, data) if rng.random() < 0.3 else data
+    return json.dumps({"words": words, "suffix": suffix, "data": base64.b64encode(data).decode()}).encode()
+
+
+def run_command(path):
+    """Run a command line in a folder of its own; raise what it must not do."""
+    try:
+        given = json.loads(path.read_bytes())
+        words, data = [str(word) for word in given["words"]], base64.b64decode(given["data"])
+        file = Path("input" + re.sub(r"[^a-z.]", "", given["suffix"]))
+    except (ValueError, KeyError, TypeError):
+        return
+    with TemporaryDirectory(dir=path.parent) as folder, chdir(folder):
+        file.write_bytes(data)
+        check_printed(CliRunner().invoke(cli, [str(file) if word == "F" else word for word in words]))
+
+
+def check_printed(done):
+    """Raise unless a command ended as commands do."""
+    assert done.exit_code in (0, 1, 2), f"exit code {done.exit_code}"
+    assert "Traceback" not in done.stderr
+    for line in done.stderr.splitlines():
+        assert len(line) <= MOST_LETTERS, f"a line of {len(line):,} letters"
+    found = _CONTROL.search(done.stdout + done.stderr)
+    assert not found, f"a control character {found[0]!r}"
+    error = _ERROR.search(done.stderr)
+    assert done.exit_code == 0 or not error or _OURS.match(error[1]), done.stderr[:300]
+
+
+@cache
+def saved():
+    """Return a folder with a saved result."""
+    folder = Path(mkdtemp(prefix="hpcdispatch-fuzz-"))
+    simulate(generate("lublin", jobs=20, processors=8, seed=1), "easy").save(folder / "result")
+    return folder / "result"
+
+
+def result(rng):
+    """Return a manifest of which some values are others."""
+    manifest = json.loads((saved() / "manifest.json").read_bytes())
+    return changed(rng, manifest) if rng.random() < 0.8 else mangled(rng, json.dumps(manifest).encode())
+
+
+def report(path):
+    """Make a report about a result with a drawn manifest."""
+    folder = path.parent / "results"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(saved(), folder / "result")
+    shutil.copy(path, folder / "result" / "manifest.json")
+    check_printed(CliRunner().invoke(cli, ["report", str(folder), "--out", str(folder)]))
+
+
+def submission(rng):
+    """Return a kept submission of which some values are others."""
+    return changed(rng, {
+        "token": "ab", "command": ["s.sh"], "minutes": [10, 12, 20], "request": 1,
+        "job": rng.choice(("7", "--user=root")),
+        "moving": False, "same": True, "code": rng.choice((None, 130)),
+    })  # fmt: skip
+
+
+def read_kept(path):
+    """Read a kept submission; a job in it is digits."""
+    found = outcome(lambda path: read_journal(path, Submission, "a submission"), path)
+    assert found is None or found.job is None or re.fullmatch(r"[0-9][0-9_+,:%\[\]-]*", found.job), found.job
+
+
+#: What is drawn, the suffix of its file, and what reads it.
+COMMANDS = {
+    "command": (command, ".json", run_command),
+    "result": (result, ".json", report),
+    "submission": (submission, ".json", read_kept),
+}
