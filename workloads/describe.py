@@ -193,7 +193,8 @@ def expected_waits(workload: Workload) -> dict[str, float]:
     InputError
         If the trace holds no waits: it was generated, or they are missing.
     """
-    records, found = workload.records, {}
+    records = workload.records
+    found: dict[str, float] = {}
     if records is not None and "wait" in records:
         waits = records["wait"].to_numpy(dtype=np.float64)
         known = np.isfinite(waits) & (waits >= 0)
