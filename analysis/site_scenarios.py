@@ -110,7 +110,7 @@ class Scenario:
                 if name == "config":  # What it includes lies beside it.
                     lines = [f'Include "{Path(given).absolute()}"', *lines]
                 elif name == "reservations" and given:
-                    lines = [Path(given).read_text(encoding="utf-8", errors="replace"), *lines]
+                    lines = [read_bounded(Path(given), "reservations").decode("utf-8", errors="replace"), *lines]
                 written.write_text("\n".join(lines) + "\n", encoding="utf-8")
                 found[name] = ";".join(filter(None, [given, str(written)])) if name == "limits" else str(written)
             else:
