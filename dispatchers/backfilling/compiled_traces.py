@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ...base import IntArray
 from ...models.backfilling import COUNT, NEVER, ORDER, SINCE
 from ...models.events import FIRST_SLOT, Events, open_events, run_easy, run_in_order
+from ..compiled_steps import CompiledSteps
 from .easy import EASY
 from .list_scheduling import COMPILED, ListScheduler
 
@@ -19,21 +19,36 @@ from .list_scheduling import COMPILED, ListScheduler
 _DECISIONS = 1 << 16
 
 
-#: The event loop under a policy, see :func:`.models.events.run_in_order`.
-Entry = Callable[[Events, int, IntArray, IntArray], tuple[int, int]]
+class Entry(Protocol):
+    """The event loop under a policy, see :func:`.models.events.run_in_order`."""
+
+    def __call__(self, events: Events, until: int, decisions: IntArray, ended: IntArray, /) -> tuple[int, int]:
+        """Go on; return how many decisions and ended jobs there are."""
+        ...
 
 
 def entry_of(dispatcher: Any) -> Entry | None:
     """Return the event loop under a dispatcher: a list order or EASY, itself and no kind of it; else ``None``."""
     if type(dispatcher) is EASY and dispatcher.compiled:
-        by_walltime = dispatcher.reserve_by == "walltimes"
-        return partial(run_easy, shortest_first=dispatcher.shortest_first, by_walltime=by_walltime)
+        return partial(_easy, dispatcher.shortest_first, dispatcher.reserve_by == "walltimes")
     if type(dispatcher) is ListScheduler and dispatcher.order in COMPILED:
-        return partial(run_in_order, order=COMPILED[dispatcher.order], skip=dispatcher.blocked == "skip")
+        return partial(_in_order, COMPILED[dispatcher.order], dispatcher.blocked == "skip")
     return None
 
 
-class CompiledTrace:
+def _easy(
+    shortest_first: bool, by_walltime: bool, events: Events, until: int, decisions: IntArray, ended: IntArray
+) -> tuple[int, int]:
+    return run_easy(events, until, decisions, ended, shortest_first, by_walltime)
+
+
+def _in_order(
+    order: int, skip: bool, events: Events, until: int, decisions: IntArray, ended: IntArray
+) -> tuple[int, int]:
+    return run_in_order(events, until, decisions, ended, order, skip)
+
+
+class CompiledTrace(CompiledSteps):
     """A trace of rigid jobs in the event loop.
 
     Parameters
@@ -52,11 +67,6 @@ class CompiledTrace:
         Whether it is a pool.
     successors, closed
         As of :func:`.open_events`; ``None``: no job waits for another, and nothing is ever closed.
-
-    Attributes
-    ----------
-    predicted
-        Of the jobs, seconds, shape (jobs,).
     """
 
     def __init__(
@@ -69,37 +79,33 @@ class CompiledTrace:
         total = capacity if pool else np.array([capacity.sum()])
         self._events = open_events(*columns, walltime, amount, total, slots=slots, successors=successors, closed=closed)
         self._row = None if successors is None else np.zeros(len(walltime), dtype=np.int64)
-        _, self._work, self.predicted = columns
+        _, self._work, self.lengths = columns
+        self._walltime = walltime
         self._decisions = np.empty((_DECISIONS, 4), dtype=np.int64)
         self._ended = np.empty(_DECISIONS + self._events.running.shape[1] + 1, dtype=np.int64)
 
     def go_on(self) -> tuple[IntArray, IntArray]:
-        """Go on for a while.
-
-        Returns
-        -------
-        Time, waiting, running and started jobs of each decision, shape (decisions, 4), and the jobs that ended, in this
-        order, shape (jobs,), both until the next call only; the simulation has ended when both are empty.
-        """
+        """See :meth:`.CompiledSteps.go_on`."""
         decided, gone = self._entry(self._events, NEVER, self._decisions, self._ended)
         if self._row is not None:  # Without successors rows are jobs.
             count = int(self._events.queue.numbers[COUNT])
             self._row[self._events.queue.columns[ORDER, :count]] = np.arange(count)
         return self._decisions[:decided], self._ended[:gone]
 
-    def stays(self, jobs: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the start of jobs that have left, and their seconds on the machine, each of shape (jobs,)."""
-        return self._events.queue.start[self._rows(jobs)], self._work[jobs]
+    def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the one attempt of each of the jobs."""
+        start = self._events.queue.start[self._rows(jobs)]
+        return np.arange(len(jobs)), start, self._work[jobs], self._walltime[jobs]
 
     def eligible(self, jobs: IntArray) -> IntArray | None:
-        """Return when jobs entered the queue, seconds, shape (jobs,); ``None`` if all did at their submission."""
+        """See :meth:`.CompiledSteps.eligible`."""
         return None if self._row is None else self._events.queue.columns[SINCE, self._rows(jobs)]
 
     def _rows(self, jobs: IntArray) -> IntArray:
         return jobs if self._row is None else self._row[jobs]
 
     def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
-        """Return the nodes of the slots of jobs, one array per job; ``None`` on a pool."""
+        """See :meth:`.CompiledSteps.placements`."""
         if not len(self._events.slots):
             return None
         first, placed = self._events.queue.columns[FIRST_SLOT, self._rows(jobs)], self._events.placed

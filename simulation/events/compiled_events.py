@@ -6,6 +6,7 @@ Events, decisions and records are those of :class:`.DispatchEvents`, of which te
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -15,7 +16,8 @@ from ...base import IntArray
 from ...base.arrays import count_slots
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling import EASY
-from ...dispatchers.backfilling.compiled_traces import CompiledTrace, entry_of
+from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
+from ...dispatchers.compiled_steps import CompiledSteps
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
@@ -37,6 +39,8 @@ _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
     Walltime: lambda jobs: jobs.walltime,
     Oracle: lambda jobs: np.maximum(jobs.runtime, 1),
 }
+#: Makes the steps of jobs that fit, of the predictor, the jobs, the machine, and whether requests bound run times.
+Maker = Callable[[Predictor, JobColumns, Machine, bool], CompiledSteps | None]
 
 
 class CompiledEvents(EventManager):  # type: ignore[misc]
@@ -55,7 +59,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     """
 
     def __init__(
-        self, recorder: Recorder, steps: CompiledTrace, places: IntArray, progress: Callable[[int], None] | None
+        self, recorder: Recorder, steps: CompiledSteps, places: IntArray, progress: Callable[[int], None] | None
     ) -> None:
         self.current_time = 0
         self.events: dict[str, Any] = {}
@@ -104,20 +108,22 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self._recorder.decision_ns.frombytes(times.tobytes())
 
     def _book_stays(self, ended: IntArray) -> None:
-        """Book jobs that left: those that ran as long as they were to are completed."""
+        """Book jobs that left, and all their attempts: those that ran as long as they were to are completed."""
         recorder, jobs = self._recorder, self._recorder.workload.columns
-        order, (start, held) = self._places[ended], self._steps.stays(ended)
+        place, start, held, limits = self._steps.attempts(ended)
+        last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
+        order = self._places[ended][place]
         eligible = self._steps.eligible(ended)
         if eligible is not None:
             late = eligible > jobs.submit[order]
             recorder.eligible.update(zip(order[late].tolist(), eligible[late].tolist(), strict=True))
-        completed = held >= jobs.runtime[order]
+        completed = last & (held >= jobs.runtime[order])
         outcome, useful = np.where(completed, COMPLETED, LIMIT), np.where(completed, held, 0)
         shape, units, walltime = np.full(len(order), -1), self._units[order], jobs.walltime[order]
-        stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, walltime))
+        stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, limits))
         assert stays.shape[1] == len(STAY)
         recorder.stays.frombytes(stays.tobytes())
-        for row in np.flatnonzero(~completed).tolist():
+        for row in np.flatnonzero(last & ~completed).tolist():
             reason = f"reached its walltime of {walltime[row]} s"
             recorder.failed[int(order[row])] = "killed", int(start[row] + held[row]), reason
         placed = self._steps.placements(ended)
@@ -134,39 +140,36 @@ def compiled_events(
     same amounts per slot, with walltimes or the actual run times as predictions.
     """
     workload = recorder.workload
-    jobs, machine, pool = workload.columns, workload.machine, workload.machine.nodes == 1
+    jobs, machine = workload.columns, workload.machine
     closed = _closed(workload, dispatcher, predictor) if machine.rules else None
     if (machine.rules and closed is None) or any(jobs.soft_walltime.values):
         return None
-    entry = entry_of(dispatcher) if len(jobs) >= WORTH else None
-    first_fit = pool or getattr(dispatcher, "placement", None) == "first-fit"
-    if entry is None or not first_fit or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
+    made = _maker(dispatcher, len(jobs), machine)
+    if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
     successors = None
     if has_rules(jobs, True):
         successors = _successors(workload, overrun.mode == "kill") if fits.all() else None
-        if successors is None:
+        if successors is None or not isinstance(made, partial) or made.func is not _plain:
             return None
+        made = partial(made, successors=successors)
+    if closed is not None:
+        if not isinstance(made, partial) or made.func is not _plain:
+            return None
+        made = partial(made, closed=closed)
     rows = np.flatnonzero(fits)
     if any(jobs.priority.values):  # Jobs get their places in the queue in this order.
         if successors is not None:
             return None
         rows = rows[np.lexsort((-jobs.priority.numbers(int)[rows], jobs.submit[rows]))]
-    taken = jobs.take(rows)
-    stays = _stays(predictor, taken, overrun.mode == "kill")
-    capacity = machine.capacity[0] if pool else _slots(machine, taken)
-    if stays is None or capacity is None:
+    steps = made(predictor, jobs.take(rows), machine, overrun.mode == "kill")
+    if steps is None:
         return None
-    amounts = taken.nodes[:, None]
-    if pool:
-        amounts = np.column_stack([taken.amounts(resource) for resource in machine.resources])
-    columns = taken.submit, *stays
-    steps = CompiledTrace(entry, columns, taken.walltime, amounts, capacity, pool, successors, closed)
     for order in np.flatnonzero(~fits).tolist():
         job = jobs[order]
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
-    np.frombuffer(recorder.predicted, dtype=np.int64)[rows] = steps.predicted
+    np.frombuffer(recorder.predicted, dtype=np.int64)[rows] = steps.lengths
     return CompiledEvents(recorder, steps, rows, progress)
 
 
@@ -215,6 +218,13 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
     return first, np.array([child for _, child in pairs], dtype=np.int64)[order]
 
 
+def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
+    """Return who makes the steps under a dispatcher, if there are any and they are worth their loading."""
+    entry = entry_of(dispatcher) if jobs >= WORTH else None
+    first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
+    return partial(_plain, entry) if entry is not None and first_fit else None
+
+
 def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
     """Return how long jobs stay on the machine, and what is predicted of that, if it is the same at any time."""
     predicted = _PREDICTED.get(type(predictor))
@@ -224,6 +234,24 @@ def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntAr
     if bounded:
         return np.minimum(work, jobs.walltime), np.minimum(lengths, jobs.walltime)
     return work, lengths
+
+
+def _plain(
+    entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool,
+    successors: tuple[IntArray, IntArray] | None = None, closed: IntArray | None = None,
+) -> CompiledTrace | None:  # fmt: skip
+    """Return jobs that fit under a list order or EASY, where amounts tell who fits."""
+    stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
+    capacity = machine.capacity[0] if pool else _slots(machine, jobs)
+    if stays is None or capacity is None:
+        return None
+    need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
+    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
+
+
+def _amounts(machine: Machine, jobs: JobColumns) -> IntArray:
+    """Return the amounts that jobs take of a pool, shape (jobs, resources)."""
+    return np.column_stack([jobs.amounts(resource) for resource in machine.resources])
 
 
 def _slots(machine: Machine, jobs: JobColumns) -> IntArray | None:
