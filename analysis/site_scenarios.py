@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..base import InputError
 from ..base.checks import shown
+from ..base.files import read_bounded
 from ..base.time_texts import seconds_of
 from ..workloads.machine_rules import Outage
 from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf

@@ -81,7 +81,19 @@ def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable
         found.append(
             ("reservations on a pool", f"`conservative`, {len(trace):,} Lublin jobs, load {load}", book, general)
         )
+    trace = generate("lublin", jobs=int(4000 * scale), processors=256, load=0.9, seed=1)
+    rounds = "rounds:move=never"
+    case = f"`{rounds}`, {len(trace):,} Lublin jobs, load 0.9, killed at the walltime"
+    found.append(("standing rounds", case, *_killed(trace, rounds)))
     return found
+
+
+def _killed(trace: Workload, name: str) -> tuple[Callable[[], IntArray], Callable[[], IntArray]]:
+    def run(budget: Budget | None) -> IntArray:
+        found: IntArray = simulate(trace, name, overrun="kill", budget=budget).jobs["start"].to_numpy()
+        return found
+
+    return partial(run, None), partial(run, _ENGINE)
 
 
 @click.command(help=__doc__)

@@ -1,0 +1,118 @@
+"""Rounds whose reservations stand, and requests of stochastic jobs in them, over a whole simulation, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...base import IntArray
+from ...models.reservations.whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
+from ...workloads.job_columns import JobColumns
+from ..compiled_steps import CompiledSteps
+from ..protocol import Dispatcher
+from .request_strategies import LastRuns, Strategy, TimeOptimal, UpperBound
+from .reservation_sequences import ReservationSequences
+from .rounds import Rounds
+
+#: Decisions that are taken at a time.
+_DECISIONS = 1 << 16
+#: Those whose requests depend on nothing but the job.
+_ALONE = (UpperBound, LastRuns, TimeOptimal)
+
+
+def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None] | None:
+    """Return who chooses the requests, if anybody, and the batch of a dispatcher whose rounds compiled code can do.
+
+    That is :class:`.Rounds` with ``move="never"``, by itself or under a strategy whose requests depend on nothing but
+    the job, both themselves and nobody who stands on them. ``None`` for others.
+    """
+    strategy, rounds = None, dispatcher
+    if type(dispatcher) is ReservationSequences:
+        strategy, rounds = dispatcher.strategy, dispatcher.over
+        if type(strategy) not in _ALONE or dispatcher.options.backfill != "plain":
+            return None
+    if type(rounds) is not Rounds or rounds.options.move != "never":
+        return None
+    return strategy, rounds.options.batch
+
+
+def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, IntArray, IntArray]:
+    """Return what is requested of jobs, one after the other, with the walltime at the end.
+
+    Parameters
+    ----------
+    strategy
+        Who chooses for those that have a distribution; the others request the walltime.
+    jobs
+        In order of their submission, which is that in which the strategy is asked.
+
+    Returns
+    -------
+    Requests, the first of each job, and how many these are; jobs with the same requests share them.
+    """
+    first, count = np.arange(len(jobs)), np.ones(len(jobs), dtype=np.int64)
+    places: dict[tuple[int, ...], int] = {}
+    added: list[int] = []
+    if strategy is not None:
+        rows = np.flatnonzero(jobs.law.numbers(lambda law: law is not None))
+        asked = zip(rows.tolist(), *(each.take(rows).each() for each in (jobs.law, jobs.user, jobs.name)), strict=True)
+        for row, law, user, name in asked:
+            walltime = int(jobs.walltime[row])
+            chosen = _rising(strategy.requests(law, walltime, (user, name)), walltime)
+            if chosen not in places:
+                places[chosen] = len(jobs) + len(added)
+                added += chosen
+            first[row], count[row] = places[chosen], len(chosen)
+    return np.concatenate((jobs.walltime, np.array(added, dtype=np.int64))), first, count
+
+
+def _rising(requests: Sequence[int], walltime: int) -> tuple[int, ...]:
+    """Return requests up to the walltime, and that."""
+    return *(seconds for seconds in requests if seconds < walltime), walltime
+
+
+class CompiledRounds(CompiledSteps):
+    """A simulation under :func:`standing_rounds`, as :func:`~.models.reservations.whole_rounds.whole_rounds`.
+
+    Parameters
+    ----------
+    columns
+        Of the jobs: submission, time on the machine, at most the walltime, both seconds, and what they take; shape
+        (3, jobs).
+    lengths
+        What is predicted of them, seconds, shape (jobs,).
+    chosen
+        What is :func:`requested`.
+    capacity
+        The units of the pool.
+    batch
+        How many jobs a round has at most.
+    """
+
+    def __init__(
+        self, columns: IntArray, lengths: IntArray, chosen: tuple[IntArray, IntArray, IntArray], capacity: int,
+        batch: int | None,
+    ) -> None:  # fmt: skip
+        self.lengths = lengths
+        self._requests, self._first, count = chosen
+        rows = np.vstack((columns, self._first, count))
+        self._rounds = whole_rounds(rows, self._requests, capacity, batch)
+        self._work = columns[1]
+        self._decisions = np.empty((_DECISIONS, 4), dtype=np.int64)
+        self._ended = np.empty(_DECISIONS + min(capacity, len(self._work)) + 1, dtype=np.int64)
+
+    def go_on(self) -> tuple[IntArray, IntArray]:
+        """See :meth:`.CompiledSteps.go_on`."""
+        decided, gone = go_on_in_rounds(self._rounds, self._decisions, self._ended)
+        return self._decisions[:decided], self._ended[:gone]
+
+    def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """See :meth:`.CompiledSteps.attempts`."""
+        tried = self._rounds.jobs[TRIED, jobs]
+        place = np.repeat(np.arange(len(jobs)), tried + 1)
+        turn = np.arange(len(place)) - np.repeat(np.cumsum(tried + 1) - tried - 1, tried + 1)
+        job = jobs[place]
+        asked = self._requests[self._first[job] + turn]
+        start = self._rounds.starts[self._rounds.jobs[SLOT, job] + turn]
+        return place, start, np.minimum(asked, self._work[job]), asked
