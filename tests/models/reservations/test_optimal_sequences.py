@@ -46,7 +46,7 @@ class Table:
 def outcomes(lengths, law):
     """What happens to each run time: its probability, the run time, failed reservations, and the one that succeeds."""
     for run_time, chance in zip(law.values.tolist(), law.probabilities.tolist(), strict=True):
-        count = next(index for index, length in enumerate(lengths) if length >= run_time)
+        count = next(index for index, length in enumerate(lengths) if length * (1 + 1e-12) >= run_time)
         yield chance, run_time, lengths[:count], lengths[count]
 
 
