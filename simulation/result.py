@@ -282,7 +282,11 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
             raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
         read = {"schema": SCHEMA, **with_new_names("manifest", read)}
     try:
-        check_types(str(path), read, _TYPES, ("idle_watts", "dropped_shapes", "state", "sha256", "same_instant"))
+        optional = dict.fromkeys(("idle_watts", "dropped_shapes", "state", "sha256", "same_instant"))
+        types, names = _TYPES, optional
+        if schema != SCHEMA:
+            types, names = (with_new_names("manifest", each) for each in (types, names))
+        check_types(str(path), read, types, names)
     except ValueError as error:
         raise InputError(f"{error}; expected the manifest of a result") from None
     machine = read["machine"]

@@ -79,7 +79,7 @@ def jobs_of(
     """
     walltime = np.array([0 if application.law is None else application.walltime for application in applications])[kinds]
     codes = kinds.astype(np.int32)
-    user = Coded(codes, [application.name for application in applications])
+    user = Coded.of(np.array([application.name for application in applications])[kinds])
     return JobColumns.made(
         np.arange(1, len(kinds) + 1),
         submit=submit,
@@ -88,7 +88,7 @@ def jobs_of(
         nodes=nodes,
         user=user,
         name=user if name is None else name,
-        queue=Coded(codes, [application.queue for application in applications]),
+        queue=Coded.of(np.array([application.queue for application in applications])[kinds]),
         law=Coded(codes, [application.law for application in applications]),
     )
 
