@@ -181,7 +181,7 @@ def test_a_signal_at_the_start_is_one_line(start, delay):
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in err
-    assert err.count("\n") <= 1
+    assert sum(map(bool, err.splitlines())) <= 1  # Maybe after the end of a line that was begun.
 
 
 def test_broken_pipe_is_silent(start):
