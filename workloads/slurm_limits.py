@@ -16,6 +16,7 @@ from ..base.files import read_bounded
 from .formats.sacct_fields import kilobytes_of
 from .formats.slots import GPU, MEMORY
 from .machine import Machine
+from .machine_rules import NamedJob
 from .slurm_conf import APART, GPU_TYPE, SlurmSite, slurm_seconds
 
 #: The quality of service of jobs that name none, where their association has no other.
@@ -149,17 +150,9 @@ class SlurmLimits:
         return name or next((each.qos for each in self.associated(account, user) if each.qos), NORMAL)
 
 
-class LimitedJob(Protocol):
+class LimitedJob(NamedJob, Protocol):
     """What of a job says which limits hold for it, and how much it takes of them."""
 
-    @property
-    def user(self) -> str: ...  # noqa: D102
-    @property
-    def group(self) -> str: ...  # noqa: D102
-    @property
-    def queue(self) -> str: ...  # noqa: D102
-    @property
-    def qos(self) -> str: ...  # noqa: D102
     @property
     def nodes(self) -> int: ...  # noqa: D102
     @property
