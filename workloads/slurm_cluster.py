@@ -150,6 +150,10 @@ class Snapshot:
     running: tuple[ClusterJob, ...]
     waiting: tuple[ClusterJob, ...]
 
+    def by_id(self) -> dict[str, ClusterJob]:
+        """Return the waiting jobs by id, an array by the ids of its tasks."""
+        return {id_: job for job in self.waiting for id_ in job.ids or (job.id,)}
+
 
 def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: int) -> Snapshot:
     """Read what ``squeue --json`` and ``sinfo --json`` have printed, of Slurm 22.05 to 25.05.

@@ -123,11 +123,11 @@ def _advice(now: Moment, advising: Advising) -> list[Advice]:
         say("note", f"{advising.dispatcher} has no {', '.join(missing)}")
     learned = create_predictor(advising.predictor), create_predictor(advising.predictor)
     found = advised_starts(now.workload, ruled, now.state, now.slurm(), advising.dispatcher, learned)
-    expected = {id_: job.expected for job in now.snapshot.waiting for id_ in job.ids or (job.id,)}
+    waiting = now.snapshot.by_id()
     return [
         Advice(
             now.snapshot.now, id_, advising.dispatcher, advising.predictor, start + now.zero,
-            None if math.isnan(model) else model + now.zero, expected.get(id_), reason,
+            None if math.isnan(model) else model + now.zero, waiting[id_].expected if id_ in waiting else None, reason,
         )
         for id_, (start, model, reason) in found.items()
     ]  # fmt: skip
@@ -135,8 +135,8 @@ def _advice(now: Moment, advising: Advising) -> list[Advice]:
 
 def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path) -> list[str]:
     """Set Nice of the jobs that the dispatcher starts later; note each change before it is made."""
-    of_task = {id_: job.id for job in now.snapshot.waiting for id_ in job.ids or (job.id,)}
-    order = list(dict.fromkeys(of_task[each.job] for each in made))
+    waiting = now.snapshot.by_id()
+    order = list(dict.fromkeys(waiting[each.job].id for each in made))
     priorities = {job.id: job.priority for job in now.snapshot.waiting}
     before = dict(line.split("|") for line in answer(["squeue", "-h", "-t", "PD", "-o", "%A|%y"]).decode().split())
     nice = {id_: int(value) for id_, value in before.items()}

@@ -102,10 +102,11 @@ def _forecasts(now: Moment, learning: Learning) -> list[KeptForecast]:
     found = forecast_starts(
         now.workload, now.state, now.slurm(), predictor, draws=learning.draws, seed=learning.seed
     )  # fmt: skip
-    expected = {id_: job.expected for job in now.snapshot.waiting for id_ in job.ids or (job.id,)}
+    waiting = now.snapshot.by_id()
     return [
         KeptForecast(
-            now.snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero, expected.get(id_)
+            now.snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero,
+            waiting[id_].expected if id_ in waiting else None,
         )
         for id_, each in found.items()
     ]  # fmt: skip

@@ -45,10 +45,8 @@ def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
             return
         id_ = now.waiting(job)
         found = why_waiting(question_of(now), id_)
-    told = {each.id: each.reason for each in now.snapshot.waiting} | {
-        task: each.reason for each in now.snapshot.waiting for task in each.ids
-    }
-    _print(found, told.get(id_, ""))
+    waiting = now.snapshot.by_id()
+    _print(found, waiting[id_].reason if id_ in waiting else "")
 
 
 def question_of(now: Moment) -> Question:
