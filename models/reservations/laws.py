@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...base import FloatArray, InputError
+from ...base import FloatArray, InputError, IntArray
 
 #: Two times are taken as one when they differ by less than this share.
 ROUNDING = 1e-12
@@ -187,10 +187,21 @@ def thinned(law: ESDD, n: int) -> ESDD:
     """Return a law on at most `n` of its values, each rounded up by at most a share of (longest/shortest)^(1/n) - 1."""
     if len(law.values) <= n:
         return law
-    logs = np.log(law.values)
-    cell = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * n).astype(np.int64), n - 1)
-    last = np.append(np.flatnonzero(np.diff(cell)), len(cell) - 1)
+    cell, last = log_cells(law.values, n)
     return ESDD(law.values[last], np.bincount(cell, law.probabilities)[cell[last]], law.start)
+
+
+def log_cells(values: FloatArray, n: int) -> tuple[IntArray, IntArray]:
+    """Return in which of `n` cells, as wide as each other on a logarithmic scale, values lie that rise from above 0.
+
+    Returns
+    -------
+    tuple of two ndarrays of int
+        The cell of each value, shape (values,), and the index of the largest value of each cell that has any.
+    """
+    logs = np.log(values)
+    cell = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * n).astype(np.int64), n - 1)
+    return cell, np.append(np.flatnonzero(np.diff(cell)), len(cell) - 1)
 
 
 def checked_run_times(run_times: Sequence[float]) -> FloatArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import FloatArray, InputError
-from .laws import numbers
+from .laws import log_cells, numbers
 
 #: Distinct times and amounts of memory that are searched exactly; more are rounded up, by a constant share at most.
 MOST_TIMES, MOST_AMOUNTS = 120, 80
@@ -91,7 +91,5 @@ def _levels(name: str, given: FloatArray, most: int) -> FloatArray:
         raise InputError(f"{name}: must be > 0, got {values[0]:g}")
     if len(values) <= most:
         return values
-    logs = np.log(values)
-    classes = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * most).astype(np.int64), most - 1)
-    largest: FloatArray = values[np.append(np.flatnonzero(np.diff(classes)), len(values) - 1)]
+    largest: FloatArray = values[log_cells(values, most)[1]]
     return largest
