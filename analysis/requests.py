@@ -213,20 +213,21 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     rate, run_times = planning.backfill_rate, history.times
     half = len(run_times) // 2
     sequence = optimum(history, planning)
-    made = _strategies(history, planning)
+    without = None if planning.checkpointing is None else optimum(history, replace(planning, checkpointing=None))
+    made = _strategies(run_times, planning, sequence, without)
     unseen: list[Fared | None] = [None] * len(made)
     if len(run_times) >= LEAST_TO_HALVE and not history.censored[:half].all():
         begin = max(half, len(run_times) - _JUDGED)
-        unseen = [fare(strategy, run_times, begin, rate) for strategy in _strategies(history[:half], planning)]
+        ways = _strategies(run_times[:half], planning, *_affordable(history[:half], planning))
+        unseen = [fare(strategy, run_times, begin, rate) for strategy in ways]
     recent = len(run_times) - _JUDGED
     rows = [
         Row(strategy, _first(strategy, run_times), fare(strategy, run_times, max(strategy.needs, recent), rate), later)
         for strategy, later in zip(made, unseen, strict=True)
     ]
     fits = _fits(history) if run_times.min() < run_times.max() else []
-    without, worthwhile = None, None
+    worthwhile = None
     if planning.checkpointing is not None:
-        without = optimum(history, replace(planning, checkpointing=None))
         worthwhile = reservations.longest_worthwhile(law_of(history, planning), planning.checkpointing.restart)
     return Advice(
         sequence, tuple(fits), tuple(rows), without, worthwhile, _steps(history)[2], _loss(sequence, history, planning),
@@ -343,16 +344,24 @@ def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, fl
     return (first, last), (low, high)
 
 
-def _strategies(runs: RunHistory, planning: Planning) -> tuple[Strategy, ...]:
-    """Return the ways of choosing requests, with checkpoints too where the job can write them."""
-    run_times = runs.times
-    if planning.checkpointing is None:
-        return strategies(run_times, optimum(runs, planning))
-    without = optimum(runs, replace(planning, checkpointing=None))
-    plain, *others = strategies(run_times, without)
+def _affordable(runs: RunHistory, planning: Planning) -> tuple[reservations.Sequence, reservations.Sequence | None]:
+    """Return the best requests and those without checkpoints, which are the best where a checkpoint is too long."""
     costs = planning.checkpointing
+    if costs is None:
+        return optimum(runs, planning), None
+    without = optimum(runs, replace(planning, checkpointing=None))
     payable = max(costs.write, costs.restart) <= law_of(runs, planning).end
-    found = optimum(runs, planning) if payable else without
+    return (optimum(runs, planning) if payable else without), without
+
+
+def _strategies(
+    run_times: FloatArray, planning: Planning, found: reservations.Sequence, without: reservations.Sequence | None
+) -> tuple[Strategy, ...]:
+    """Return the ways of choosing requests: those found, and with checkpoints those without, too."""
+    costs = planning.checkpointing
+    if costs is None or without is None:
+        return strategies(run_times, found)
+    plain, *others = strategies(run_times, without)
     reached, keeps = found.reached.tolist(), tuple(found.keeps.tolist())
     best = replace(plain, requests=lambda recent: reached, keeps=keeps, checkpointing=costs)
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others

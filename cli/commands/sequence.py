@@ -188,26 +188,24 @@ def _request_both(history: RunHistory, sbatch: bool) -> None:
     known = history[~history.censored]
     _say_left_out(history, len(history) - len(known))
     found = memory_requests(known.times, known.memory)
-    times, amounts = found.times.tolist(), found.amounts.tolist()
-    options = [
-        f"{line} --mem={math.ceil(amount)}M"
-        for length, amount in zip(times, amounts, strict=True)
-        for line in sbatch_lines([length])
-    ]
-    if sbatch:
-        click.echo("\n".join(dict.fromkeys(options)))
-        return
-    table = terminal_table(["request", headed("time"), "memory (MB)", "needed (%)"])
-    for number, row in enumerate(zip(times, amounts, found.needed.tolist(), strict=True), 1):
-        table.add_row(str(number), exact(row[0]), f"{math.ceil(row[1]):,}", percent(row[2]))
-    whole = float(known.times.max() * known.memory.max())
     rows = [
         {"time": length, "memory_mb": amount, "needed": needed}
-        for length, amount, needed in zip(times, amounts, found.needed.tolist(), strict=True)
+        for length, amount, needed in zip(
+            found.times.tolist(), found.amounts.tolist(), found.needed.tolist(), strict=True
+        )
     ]
+    if sbatch:
+        lines = [f"{sbatch_lines([row['time']])[0]} --mem={math.ceil(row['memory_mb'])}M" for row in rows]
+        click.echo("\n".join(dict.fromkeys(lines)))
+        return
+    table = terminal_table(["request", headed("time"), "memory (MB)", "needed (%)"])
+    for number, row in enumerate(rows, 1):
+        table.add_row(str(number), exact(row["time"]), f"{math.ceil(row['memory_mb']):,}", percent(row["needed"]))
+    whole = float(known.times.max() * known.memory.max())
     fields = {"runs": len(known), "requests": rows, "expected_mb_s": found.expected, "maximum_mb_s": whole}
     told = against("requesting the maximum of both at once", found.expected / whole, noun="memory x time")
-    answer = f"Request {exact(times[0])} and {math.ceil(amounts[0]):,} MB first: {told}, on the runs it is made from."
+    first = f"{exact(rows[0]['time'])} and {math.ceil(rows[0]['memory_mb']):,} MB"
+    answer = f"Request {first} first: {told}, on the runs it is made from."
     finish(answer, fields, Text(count(len(known), "run"), style="bold"), table)
 
 
