@@ -188,7 +188,8 @@ def thinned(law: ESDD, n: int) -> ESDD:
     if len(law.values) <= n:
         return law
     cell, last = log_cells(law.values, n)
-    return ESDD(law.values[last], np.bincount(cell, law.probabilities)[cell[last]], law.start)
+    masses = np.bincount(cell, law.probabilities).astype(np.float64)
+    return ESDD(law.values[last], masses[cell[last]], law.start)
 
 
 def log_cells(values: FloatArray, n: int) -> tuple[IntArray, IntArray]:
