@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -94,21 +94,30 @@ class SiteRecord:
         """Return the site as it is."""
         return Case("slurm", self.workload, self.state, self.slurm())
 
-    def rival(self, spec: str) -> Case:
-        """Return another dispatcher under the site's limits and reservations, or ``slurm`` with other options."""
-        made = create_dispatcher(spec)
-        if isinstance(made, Slurm):
-            given, scenario = dict(made.given), Scenario(spec)
-            if given.get("config"):  # Another configuration is another machine.
-                scenario.config = Path(str(given.pop("config")))
-            return self._changed(scenario, given, None)
-        site, limits = read_slurm_conf(self.texts.config), None
-        if self.texts.limits:
-            limits = read_slurm_limits(self.texts.limits)
+    def rivals(self, specs: Iterable[str]) -> list[Case]:
+        """Return other dispatchers under the site's limits and reservations, or ``slurm`` with other options."""
+        cases: list[Case] = []
+        ruled: tuple[Workload, tuple[str, ...]] | None = None
+        for spec in specs:
+            made = create_dispatcher(spec)
+            if isinstance(made, Slurm):
+                given, scenario = dict(made.given), Scenario(spec)
+                if given.get("config"):  # Another configuration is another machine.
+                    scenario.config = Path(str(given.pop("config")))
+                cases.append(self._changed(scenario, given, None))
+                continue
+            ruled = ruled or self._under_rules()
+            workload, notes = ruled
+            cases.append(Case(spec, workload, self.state, spec, notes))
+        return cases
+
+    def _under_rules(self) -> tuple[Workload, tuple[str, ...]]:
+        """Return the jobs under the site's rules, and what is to be known of that."""
+        site = read_slurm_conf(self.texts.config)
+        limits = read_slurm_limits(self.texts.limits) if self.texts.limits else None
         reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
         workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero)
-        notes = (f"it has no {', '.join(missing)}",) if missing else ()
-        return Case(spec, workload, self.state, spec, notes)
+        return workload, (f"it has no {', '.join(missing)}",) if missing else ()
 
     def scenario(self, text: str, folder: Path) -> Case:
         """Return the site with changes; what they write goes into a folder."""

@@ -212,7 +212,7 @@ def _judge(made: list[Advice], answers: SiteAnswers) -> None:
                 continue
             ids = {each.job for each in group}
             chosen = np.array([id_ in ids for id_ in record.workload.columns.texts()])
-            rival = replace(record.rival(dispatcher), predictor=predictor)
+            rival = replace(record.rivals([dispatcher])[0], predictor=predictor)
             real, model, other = what_if([record.baseline(), rival], ())
             since = at - zero - record.workload.columns.submit
             known = chosen & ~np.isnan(real.waits) & ~np.isnan(model.waits) & ~np.isnan(other.waits)

@@ -129,7 +129,7 @@ def command(
     if repeats is None:
         repeats = 4 if len(record.workload) <= MANY else 0
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
-        cases = [record.baseline(), *(record.rival(spec) for spec in dict.fromkeys(specs))]
+        cases = [record.baseline(), *record.rivals(dict.fromkeys(specs))]
         for number, text in enumerate(dict.fromkeys(scenarios), 1):
             cases.append(record.scenario(text, Path(folder, str(number))))
         with spinner(f"simulating {count(len(cases), 'case')}, {count(1 + repeats, 'time')} each"):

@@ -1,4 +1,4 @@
-"""Which running jobs are stopped so that a waiting one can start: ``preempt/partition_prio`` of Slurm.
+"""Which running jobs are stopped so that a waiting one can start, by tiers of partitions or by QOS, as in Slurm.
 
 Rules as in Slurm 22.05, ``src/plugins/preempt/partition_prio`` and ``src/plugins/select/cons_common/job_test.c``
 (``_run_now``), with ``preempt_reorder_count`` 1.

@@ -200,7 +200,7 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     limits, reserved = folder / "limits.txt", folder / _RESERVED
     texts = Texts(folder / "site.txt", str(limits) if limits.exists() else "", reserved if reserved.exists() else None)
     record = SiteRecord.read(texts, share, partial(slurm_workload, folder / "jobs.sacct"), 0)
-    return what_if([record.baseline(), record.rival("easy"), record.rival("fcfs")], NEAR)
+    return what_if([record.baseline(), *record.rivals(("easy", "fcfs"))], NEAR)
 
 
 class Replay(NamedTuple):
