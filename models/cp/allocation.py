@@ -42,7 +42,7 @@ class Allocation(Constraint, Protocol):
         ...
 
     def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
-        """Forbid start times for which no placement exists; return whether a constraint was added."""
+        """Forbid start times for which no placement exists. Return whether a constraint was added."""
         ...
 
 
@@ -76,7 +76,7 @@ class Pooled:
 
 
 class PlacesNow(Pooled):
-    """Place the jobs that start now on nodes; later jobs share the pool.
+    """Place the jobs that start now on nodes. Later jobs share the pool.
 
     This is the short form of PCP. For each demand ``d`` of a job it adds one inequality. ``room(d)`` is the number of
     slots of ``d`` that fit on the nodes now:
@@ -155,9 +155,9 @@ class NodeAllocation:
 
     The model has:
 
-    - a conditional interval per job and node
-    - a choice of nodes per job
-    - a cumulative constraint per node and resource
+    - A conditional interval per job and node.
+    - A choice of nodes per job.
+    - A cumulative constraint per node and resource.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class NodeAllocation:
                 variables.model.add_hint(place.slots, count)
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return the slots of each job on each node in a solver's solution, shape (jobs, nodes)."""
+        """Return the slots of each job on each node in a solver's solution. Shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         for (job, node), place in self.on.items():
             counts[job, node] = solver.value(place.slots)

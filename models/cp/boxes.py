@@ -63,7 +63,7 @@ class HeldBox:
 
 
 class NodeBoxes(NodeAllocation):
-    """Give every slot a box on the axis of each resource; no two boxes overlap.
+    """Give every slot a box on the axis of each resource. No two boxes overlap.
 
     All boxes of a slot lie in one node. Equal nodes are neighbours on an axis. Occupied amounts are the lowest units of
     a node. So its free units are adjacent, in whatever order jobs end.
@@ -253,7 +253,7 @@ class NodeBoxes(NodeAllocation):
         return unit if unit + amount <= top else None
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return the slots of each job on each node in a solver's solution, shape (jobs, nodes)."""
+        """Return the slots of each job on each node in a solver's solution. Shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         members = self.problem.classes.members
         placed: set[int] = set()

@@ -107,7 +107,7 @@ class OthersStart:
     now
         Whether each job starts now, shape (jobs,).
     settled
-        Jobs that behave as in `now` in every better schedule, shape (jobs,).
+        Jobs that behave as in `now` in every better schedule. Shape (jobs,).
     """
 
     now: BoolArray

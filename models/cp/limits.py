@@ -43,7 +43,7 @@ class Budget:
         self.spent += seconds
 
     def pay(self, seconds: float) -> bool:
-        """Charge a part in advance; return False, and charge nothing, if too little is left."""
+        """Charge a part in advance. Return False, and charge nothing, if too little is left."""
         if seconds > self.left:
             self.exceeded = True
             return False
@@ -56,7 +56,7 @@ class Budget:
         return min(seconds, self.left)
 
     def count(self, many: int, each: float) -> int:
-        """Charge up to `many` steps of `each` seconds; return how many the budget allows."""
+        """Charge up to `many` steps of `each` seconds. Return how many the budget allows."""
         most = many if each * many <= self.left else int(self.left / each)
         self.exceeded |= most < many
         self.charge(most * each)
@@ -102,7 +102,7 @@ class Limit:
 
 
 class Attempts:
-    """Sequence of solver calls; iteration yields the limit of each in seconds.
+    """Sequence of solver calls. Iteration yields the limit of each in seconds.
 
     Call :meth:`note` with the outcome of each.
     """

@@ -49,7 +49,7 @@ class WeightedLateness:
         return 0 if problem.has_modes else int((problem.weight * np.maximum(-problem.due, 0)).sum())
 
     def latest(self, cost: int) -> IntArray:
-        """Return the latest start of each job in a schedule of at most this cost, shape (jobs,).
+        """Return the latest start of each job in a schedule of at most this cost. Shape (jobs,).
 
         ``max(due, 0) + cost / weight``: one job alone must not cost more.
         """

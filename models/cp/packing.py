@@ -29,7 +29,7 @@ class Places:
     possible
         Whether a placement exists, or ``None`` if unknown.
     counts
-        Slots of each job on each node, shape (jobs, nodes), or ``None``. Zeros for jobs that do not start now.
+        Slots of each job on each node, or ``None``. Shape (jobs, nodes). Zeros for jobs that do not start now.
     core
         Jobs that cannot be placed together, ascending. Empty if a placement may exist.
     time
@@ -52,7 +52,7 @@ def place_now(problem: Problem, starts: IntArray, limit: float = LIMIT) -> Place
 
 
 def _best_fit(problem: Problem, jobs: IntArray, counts: IntArray) -> bool:
-    """Place jobs in `counts`, largest share of a node first; return whether all fit."""
+    """Place jobs in `counts`, largest share of a node first. Return whether all fit."""
     share = (problem.demand / np.maximum(problem.classes_now.capacity.max(axis=0, initial=0), 1)).max(axis=1)
     order = jobs[np.argsort(-share[jobs], kind="stable")]
     for _ in range(TRIES):
@@ -142,7 +142,7 @@ class PackingModel:
             self.model.add(weighted <= int(self.free[node, resource]))
 
     def counts(self, solver: cp_model.CpSolver) -> IntArray:
-        """Return the slots in the solver's solution, shape (jobs of the problem, nodes)."""
+        """Return the slots in the solver's solution. Shape (jobs of the problem, nodes)."""
         counts = np.zeros((self.problem.jobs, len(self.problem.free_now)), dtype=np.int64)
         left = self.problem.slots.copy()
         for (job, node), variable in self.slots.items():
@@ -161,7 +161,7 @@ def slots_asked(problem: Problem) -> tuple[IntArray, IntArray]:
     slots
         Slots of each job that needs at least the demand, else 0. Shape (jobs, demands).
     room
-        Slots of the demand that fit on the nodes now, shape (demands,). Per node at most the required slots.
+        Slots of the demand that fit on the nodes now. Shape (demands,). Per node at most the required slots.
     """
     kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)

@@ -93,7 +93,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
 
 
 def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
-    """Return the free amounts between edges, summed over seconds, shape (intervals, resources)."""
+    """Return the free amounts between edges, summed over seconds. Shape (intervals, resources)."""
     step = np.searchsorted(times, edges, side="right") - 1
     before = np.cumsum(np.diff(times, prepend=0)[1:, None] * free[:-1], axis=0)
     until = np.concatenate((np.zeros((1, free.shape[1]), dtype=np.int64), before))[step]
@@ -101,7 +101,7 @@ def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
 
 
 def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
-    """Return the groups of equal jobs and the group of each job, shape (jobs,).
+    """Return the groups of equal jobs and the group of each job. Shape (jobs,).
 
     `need` holds the amounts that have a price.
     """
@@ -146,7 +146,7 @@ def ascend(
     jobs: Jobs, edges: IntArray, room: FloatArray, price: FloatArray, use: FloatArray, paid: FloatArray,
     starts: IntArray, ends: FloatArray, cost: float, steps: int,
 ) -> float:  # fmt: skip
-    """Return the best bound; write the bounds per job to ``ends[NOW]`` and ``ends[LATER]``.
+    """Return the best bound. Write the bounds per job to ``ends[NOW]`` and ``ends[LATER]``.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def ascend(
     paid
         Buffer for what a job pays until each edge and per second after it. Shape (2, edges), zeros.
     starts, ends
-        Buffers for the cheapest start of each job, shape (jobs,), and for bounds and costs, shape (4, jobs).
+        Buffers for the cheapest start of each job, shape (jobs,). And for bounds and costs, shape (4, jobs).
     cost, steps
         Cost of a schedule, and number of steps.
     """

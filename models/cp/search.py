@@ -133,7 +133,7 @@ class Search:
         return schedule is not None and holds(self.problem, schedule, self.end, (pool, self.allocation, *self.beside))
 
     def offer(self, schedule: Schedule | None, source: Source) -> bool:
-        """Keep a schedule and its origin if it is the best so far; return whether it is."""
+        """Keep a schedule and its origin if it is the best so far. Return whether it is."""
         if schedule is None or (self.best is not None and self.value(schedule) >= self.value(self.best)):
             return False
         self.best, self.source = schedule, source
@@ -199,7 +199,7 @@ class Search:
 
     @property
     def settled(self) -> BoolArray:
-        """Jobs whose start now is decided: every better schedule agrees with the best one, shape (jobs,)."""
+        """Whether every better schedule agrees with the best one on a job's start now. Shape (jobs,)."""
         assert self.best is not None
         if self.bounds is None:
             return np.zeros(self.problem.jobs, dtype=np.bool_)

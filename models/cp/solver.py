@@ -57,7 +57,7 @@ class Calls:
     log: bool = False
 
     def solve(self, model: cp_model.CpModel, seconds: float, *, hinted: bool = False) -> Outcome:
-        """Solve a model once within `seconds`; if `hinted`, start at the model's hint."""
+        """Solve a model once within `seconds`. If `hinted`, start at the model's hint."""
         solver = cp_model.CpSolver()
         parameters = solver.parameters
         parameters.num_workers = 1

@@ -33,7 +33,7 @@ class JobVariables:
     late
         Seconds past the due date. For a job that is due already, the start itself. Shared by all modes of a job.
     present
-        Whether the mode is chosen; ``None`` for a job with one mode.
+        Whether the mode is chosen. ``None`` for a job with one mode.
     """
 
     start: cp_model.IntVar
@@ -54,7 +54,7 @@ class Variables:
     latest
         Latest start of each job, shape (jobs,). Negative if it can never start.
     labels
-        Name of each job in the names of variables; by default its number.
+        Name of each job in the names of variables. By default its number.
     first_later
         Earliest start of a job that does not start now, seconds from now.
 
@@ -151,7 +151,7 @@ class Variables:
             self.model.add_hint(literal, bool(starts[number] == 0))
 
     def starts(self, solver: cp_model.CpSolver) -> IntArray:
-        """Return the start times in a solver's solution, shape (jobs,); -1 for modes not chosen."""
+        """Return the start times in a solver's solution. Shape (jobs,). -1 for modes not chosen."""
         return np.array([
             solver.value(job.start) if job.present is None or solver.value(job.present) else -1 for job in self.jobs
         ], dtype=np.int64)  # fmt: skip
