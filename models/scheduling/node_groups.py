@@ -159,7 +159,7 @@ def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int
 
 @compiled
 def place_in_order(instant: Instant, order: IntArray, starts: IntArray, counts: IntArray) -> int:
-    """Place the jobs of an order whose start is 0. Fill `counts`. Shape (jobs, nodes).
+    """Place the jobs of an order that have the start 0. Fill `counts`. Shape (jobs, nodes).
 
     Returns
     -------

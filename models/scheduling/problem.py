@@ -301,7 +301,7 @@ def rising(times: IntArray) -> IntArray:
 
 
 def _passed(time: IntArray, amount: IntArray, times: IntArray) -> IntArray:
-    """Return the sum of amounts. Shape (held, resources), whose `time` is at most each of `times`."""
+    """Return the sum of amounts with a `time` at or before each of `times`. Shape (steps, resources)."""
     order = np.argsort(time, kind="stable")
     sums = np.concatenate((np.zeros((1, amount.shape[1]), dtype=np.int64), np.cumsum(amount[order], axis=0)))
     return sums[np.searchsorted(time[order], times, side="right")]

@@ -49,7 +49,7 @@ def first_by(key: FloatArray, among: BoolArray, most: int) -> IntArray:
     most
         Number of positions to return.
     """
-    heap = np.empty(min(most, len(key)), dtype=np.int64)  # A heap whose top is the worst of the chosen positions.
+    heap = np.empty(min(most, len(key)), dtype=np.int64)  # A heap with the worst of the chosen positions on top.
     count = 0
     if not len(heap):
         return heap
