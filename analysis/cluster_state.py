@@ -16,8 +16,8 @@ Unit = Literal["node", "core"]
 def cluster_state(snapshot: Snapshot, unit: Unit = "node", late: int = 0) -> Scenario:
     """Return the running and waiting jobs of a cluster on its usable nodes.
 
-    Each running job has its elapsed time and the end of its walltime. Waiting jobs without a walltime are left out.
-    A node is usable if a job could start or runs on it.
+    Each running job has its elapsed time and the end of its walltime. Waiting jobs without a walltime are left out. A
+    node is usable if a job could start or runs on it.
 
     Parameters
     ----------

@@ -42,8 +42,7 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
         One row per workload and contender: ``n`` pairs; both means; the mean ``difference`` (contender minus baseline)
         and the ``ratio`` of the means. Both have a 95% percentile bootstrap interval over the pairs, ``..._low`` and
         ``..._high`` (NaN for one pair). ``lower`` and ``higher`` count the pairs below and above the baseline.
-        ``p_sign``
-        and ``p_wilcoxon`` are of the two-sided tests, NaN below :data:`LEAST_FOR_TEST` unequal pairs.
+        ``p_sign`` and ``p_wilcoxon`` are of the two-sided tests, NaN below :data:`LEAST_FOR_TEST` unequal pairs.
 
     Raises
     ------
@@ -112,8 +111,8 @@ def by_parts(values: FloatArray, baseline: FloatArray) -> tuple[float, float, fl
     """Return the ratio of the means of two series of the same jobs, its 95% interval, and the number of parts.
 
     The jobs, in their order, are cut into up to :data:`PARTS` parts of equal length. The reason is that waits of
-    neighbours
-    depend on each other. The parts are resampled as the pairs of :func:`ratio_of_means`. Undefined values are NaN.
+    neighbours depend on each other. The parts are resampled as the pairs of :func:`ratio_of_means`. Undefined values
+    are NaN.
     """
     length = max(len(values) // PARTS, LEAST_IN_PART)
     parts = len(values) // length

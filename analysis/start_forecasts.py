@@ -121,8 +121,7 @@ def forecast_starts(
 
     Each sample is a simulation from the state. Running and waiting jobs have sampled run times. Jobs of the past arrive
     again, as often as they did. The dispatcher plans with walltimes. :data:`EARLIER` and :data:`LATER` widen the
-    interval
-    of the samples. Jobs that start in fewer than half of the samples are left out.
+    interval of the samples. Jobs that start in fewer than half of the samples are left out.
 
     Parameters
     ----------

@@ -78,10 +78,9 @@ def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | No
     -------
     dict
         ``wait_max`` is in seconds. ``over_24h`` and ``over_72h`` count the jobs that waited longer. ``users`` counts
-        the
-        known users. ``jain`` is the index of their mean bounded slowdowns (NaN below two users). ``longer`` counts the
-        jobs that waited longer than under the baseline. ``longer_share`` is their share of the jobs that ran under both
-        (NaN without a baseline).
+        the known users. ``jain`` is the index of their mean bounded slowdowns (NaN below two users). ``longer`` counts
+        the jobs that waited longer than under the baseline. ``longer_share`` is their share of the jobs that ran under
+        both (NaN without a baseline).
     """
     wait = metrics["wait"].to_numpy()
     found: dict[str, float] = {"wait_max": float(wait.max()) if len(wait) else float("nan")}

@@ -85,10 +85,8 @@ def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per phase: ``phase``, ``mean``, ``variation``, ``correlation`` and ``share``. The variation is the
-        standard
-        deviation over the mean. The correlation is with the sum of the phases. The share is of the variance of that
-        sum;
-        all shares add up to 1. NaN where nothing varies.
+        standard deviation over the mean. The correlation is with the sum of the phases. The share is of the variance of
+        that sum; all shares add up to 1. NaN where nothing varies.
 
     Raises
     ------
