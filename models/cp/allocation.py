@@ -1,4 +1,4 @@
-"""Model where the slots of jobs lie: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
+"""Model the placement of slots: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
 
 from __future__ import annotations
 
