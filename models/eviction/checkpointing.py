@@ -161,8 +161,8 @@ def node_hours(nodes: int, seconds: float) -> Fraction:
 def daly_interval(write: float, mtbf: float) -> float:
     """Return the work between two checkpoints that loses least to failures, in seconds (Daly's equation 37).
 
-    d is the write time and M the mean time between failures, both above 0. The
-    interval is sqrt(2 d M) (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d where d < 2M, and else M.
+    d is the write time and M the mean time between failures, both above 0. The interval is
+    sqrt(2 d M) (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d where d < 2M, and else M.
 
     Raises
     ------
