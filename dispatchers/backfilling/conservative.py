@@ -61,8 +61,8 @@ class Conservative(Configured[ConservativeOptions]):
     def forget(self) -> None:
         """Drop all reservations."""
         self._machine: Machine | None = None
-        # A reservation begins at a predicted end, which is an event itself. After an early end, "until-stable" has moved
-        # it up. So a timer is needed only under other options, or after a corrected prediction.
+        # A reservation begins at a predicted end, which is an event itself. After an early end, "until-stable" has
+        # moved it up. So a timer is needed only under other options, or after a corrected prediction.
         self._looks_ahead = self.options.compress != "until-stable"
         self._recalled: Mapping[str, Any] | None = None
 
