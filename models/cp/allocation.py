@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Model where slots lie: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
-=======
-"""Model the placement of slots: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
->>>>>>> main
 
 from __future__ import annotations
 

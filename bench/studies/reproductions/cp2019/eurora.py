@@ -7,14 +7,17 @@ of the users were fitted to.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import IN_MEMORY, MOST_JOBS, check_number, check_whole
-from ..job import ResourceMap
-from ..job_columns import Coded, JobColumns
-from ..machine import Machine
-from ..workload import Workload
+from .....base import FloatArray, InputError, IntArray
+from .....base.checks import IN_MEMORY, MOST_JOBS, check_number, check_whole
+from .....workloads.generators.generator import generator, provenance_of
+from .....workloads.job import ResourceMap
+from .....workloads.job_columns import Coded, JobColumns
+from .....workloads.machine import Machine
+from .....workloads.workload import Workload
 from .eurora_habits import (
     BY_JOB,
     CPU,
@@ -34,7 +37,6 @@ from .eurora_habits import (
     applications,
     batches,
 )  # fmt: skip
-from .generator import generator, provenance_of
 
 #: The paper's trace: jobs, and days from March 2014 to July 2015; the first of them is a Saturday.
 JOBS, DAYS = 400_000, 518
@@ -65,7 +67,7 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
     and from contention for accelerators while most of the machine is idle.
 
     The accuracy of predictions is not drawn; it follows from the habits. What was fitted to what is in
-    :class:`~hpcdispatch.workloads.generators.eurora_habits.Habits`.
+    :class:`.Habits`.
 
     Queues, their default requests and their expected waits are those by which the authors of Eurora's first CP
     dispatcher weigh its jobs: debug 30 min, parallel 6 h, longpar 24 h (the wait expected is as long), and reservation,
@@ -94,6 +96,27 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
             raise InputError(f"days must be >= {needed:.1f} for {len(drawn)} jobs to find a free {name}, got {span:g}")
     options = {"jobs": jobs, "days": days, "seed": seed}
     return Workload(drawn, machine, provenance_of("eurora", options, ewt=EXPECTED_WAITS))
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The draws of :func:`eurora`: seed k is the k-th.
+
+    Attributes
+    ----------
+    jobs
+        How many are drawn.
+    head
+        Keep only that many jobs of each; ``None`` keeps all.
+    """
+
+    jobs: int
+    head: int | None = None
+
+    def __call__(self, seed: int) -> Workload:
+        """Return the draw of a seed."""
+        drawn = eurora(jobs=self.jobs, seed=seed)
+        return drawn if self.head is None else drawn.head(self.head)
 
 
 def eurora_machine() -> Machine:
