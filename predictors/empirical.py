@@ -28,8 +28,8 @@ class RunTimes:
     samples
         Seconds, in order of observation. At least one.
     bound
-        Upper bound of the next run time, such as the walltime. ``None`` for the longest sample, without extra mass. A
-        lower bound than that counts as that.
+        Upper bound of the next run time, such as the walltime, at least the longest sample. ``None`` for the longest
+        sample, without extra mass.
 
     Attributes
     ----------
@@ -62,15 +62,15 @@ class RunTimes:
 class Empirical:
     """The distribution of the last run times of the same user or application, learned as jobs end.
 
-    The prediction is their mean or a `quantile`, never above the walltime. Before `least` run times are known, it is
-    the walltime, without a distribution. The distribution of n run times has 1/(n + 1) of its mass at the walltime,
+    The prediction is their mean or a `quantile`, never above the walltime. With fewer than `least` run times it is the
+    walltime, without a distribution. The distribution of n run times has 1/(n + 1) of its mass at the walltime,
     because the next one may be the longest.
 
     Parameters
     ----------
     by
-        Which past jobs count: of the same ``"user"``, the same ``"name"`` (the application of any user),
-        ``"user-name"`` for both, or ``"walltime"`` for both and the same walltime.
+        Which past jobs count: those of the same ``"user"``, or of the same ``"name"`` (application of any user).
+        ``"user-name"``: both are the same. ``"walltime"``: so is the walltime.
     last
         Number of stored last run times, at least 1.
     least

@@ -1,4 +1,4 @@
-"""The data-driven heuristic: a job runs as long as the user's last job of the same profile."""
+"""Predict that a job runs as long as its user's last similar job (the data-driven heuristic)."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ WALLTIME_RULE = 7
 
 
 class Heuristic:
-    """The last run time of the user's most similar finished jobs, never above the walltime.
+    """The run time of the user's last similar job, never above the walltime.
 
     Galleguillos et al., "Data-driven job dispatching in HPC systems", MOD 2017. "-D" in the CP paper (section 5). As
-    there, jobs are learned online as they end. The first of these rules with a match among the ended jobs of the same
-    user decides:
+    there, it learns from jobs as they end. It compares a job with the ended jobs of the same user. The first rule with
+    a match decides:
 
-    1. same name, queue, walltime and resources (nodes, amounts per node)
-    2. common name prefix, same queue, walltime and resources
-    3. same name, queue and walltime
-    4. common name prefix, same queue and walltime
-    5. same name
-    6. common name prefix
-    7. the walltime
+    1. Same name, queue, walltime and resources (nodes, amounts per node).
+    2. Common name prefix, same queue, walltime and resources.
+    3. Same name, queue and walltime.
+    4. Common name prefix, same queue and walltime.
+    5. Same name.
+    6. Common name prefix.
+    7. The walltime.
 
     Among common prefixes the longest wins. Rules 3 and 4 then choose the most similar resources (`difference`) among
     the last 256 different ones. Ties go to the job that ended last.
 
     A job without a name has no prefix, and rules 2, 4, 5 and 6 skip it. In rules 1 and 3 two missing names are equal.
     So traces without executables, such as KTH, are predicted by queue, walltime and resources. Jobs with unknown users
-    count as one user's. A prefix without a letter matches nothing, because SWF traces number the executables, and
-    leading digits have no meaning.
+    count as one user's. A prefix without a letter matches nothing. SWF traces number the executables, so leading
+    digits have no meaning.
 
     A job that overruns its prediction gets the walltime, the last rule. After that it may end at any second.
 
@@ -128,9 +128,9 @@ class Heuristic:
 
 
 def difference(asked: _Resources, other: _Resources) -> float:
-    """Return how much two requests differ: sum of relative differences of nodes and total amounts.
+    """Return the sum of relative differences of nodes and total amounts of two requests.
 
-    Zero if one of them does not count.
+    It is 0 if one request is ``None``.
 
     Examples
     --------

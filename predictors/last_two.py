@@ -1,4 +1,4 @@
-"""Predict a user's next run time from the last ones, and correct the prediction of jobs that overrun it.
+"""Predict a user's next run time from the last ones. Correct predictions of jobs that overrun.
 
 Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user runtime estimates", IEEE
 TPDS 18(6), 2007. A job is not killed at its prediction. The prediction grows by a given amount at each miss, up to the
@@ -23,9 +23,9 @@ TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(
 SC15_INCREMENTS: tuple[int, ...] = tuple(after - before for before, after in pairwise((0, *TSAFRIR_INCREMENTS)))
 """Seconds added at each miss where the schedule counts from the *first* prediction.
 
-It becomes that + 1 min, then that + 5 min, and so on: increments of 1, 4, 10, 15, 30 min, 1, 3, 5, 10, 30,
-50 h. The simulator behind Gaussier et al., "Improving backfilling by using machine learning to predict
-running times", SC 2015, has it so.
+It becomes that + 1 min, then that + 5 min, and so on. The increments are 1, 4, 10, 15, 30 min, 1, 3, 5, 10, 30, 50 h.
+The simulator of Gaussier et al. has it so: "Improving backfilling by using machine learning to predict running times",
+SC 2015.
 """
 
 _INCREMENTS = {"tsafrir": TSAFRIR_INCREMENTS, "sc15": SC15_INCREMENTS}

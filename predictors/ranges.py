@@ -19,7 +19,7 @@ from .walltime_oracle import Oracle
 
 
 class RunTimeRanges:
-    """A run time in one of several adjoining ranges, each with a probability, uniform within each.
+    """A distribution of run times over adjoining ranges, uniform within each.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class RunTimeRanges:
 
 
 class Ranges(Oracle):
-    """The range in which a run time lies, of some equally long ones, right for a share of the jobs: for bounds.
+    """The range of a run time, right for a share of the jobs, to compute bounds.
 
-    It is an oracle that reads the run time, but reveals only what an analysis of the input may. The other ranges share
-    the remaining probability. A wrongly predicted job gets any other range. Which jobs are wrong depends only on `seed`
-    and their ids. A run time outside all ranges gets the nearest.
+    All ranges have the same length. This oracle reads the run time. It reveals only what an analysis of the input may.
+    The other ranges share the remaining probability. A wrongly predicted job gets any other range. Which jobs are wrong
+    depends only on `seed` and their ids. A run time outside all ranges gets the nearest.
 
     Parameters
     ----------

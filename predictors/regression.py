@@ -67,19 +67,19 @@ class LogNormal:
 
 
 class Regression:
-    """A regression of the run time on walltime, size, hour and the user's recent errors, learned as jobs end.
+    """A regression of the run time on walltime, size, hour and the user's recent errors.
 
-    The logarithm of the run time is linear in these features:
+    It learns as jobs end. The logarithm of the run time is linear in these features:
 
     * Logarithms of the walltime and of the cores (node slots, if no cores are requested).
     * Sine and cosine of the hour of submission.
     * Mean log(run time / walltime) of the user, and of the user's jobs of the same name. A new job counts a third.
 
     It is fitted by recursive least squares with forgetting (L. Ljung, System Identification, 2nd edition, 1999, section
-    11.2). A constant feature, such as the size if all jobs have one core, brings no information while all is forgotten.
-    Its matrix entry would grow without bound. So with each job one weight in turn is confirmed with a little certainty.
-    The residual is normal, with a variance that is forgotten alike. A prediction is the residual's `quantile`, never
-    above the walltime. A job that overruns it gets the same quantile of the longer run times.
+    11.2). A constant feature brings no information, and forgetting goes on. An example is the size, if all jobs have
+    one core. Its matrix entry would grow without bound. So each job confirms one weight in turn, with a little
+    certainty. The residual is normal, with a variance that is forgotten alike. A prediction is the residual's
+    `quantile`, never above the walltime. A job that overruns it gets the same quantile of the longer run times.
 
     Parameters
     ----------

@@ -8,9 +8,10 @@ from ..workloads import Job
 
 
 class Walltime:
-    """The walltime, as most production systems use it. Or the soft walltime of a job that has one, until it has passed.
+    """The walltime, as most production systems use it.
 
-    Called "-W" in the CP paper (section 5, job duration prediction).
+    A job with a soft walltime gets that, until it has passed. Called "-W" in the CP paper
+    (section 5, job duration prediction).
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

@@ -42,7 +42,7 @@ class HybridOptions:
     growth
         Growth of a job's total reservations per overrun, a factor above 1.
     threshold, ageing, gain
-        Seconds in the queue before a job gains priority, seconds between gains, and the value of a gain in seconds of
+        Seconds in the queue before a job gains priority, and seconds between gains. A gain is worth so many seconds of
         its estimate.
     """
 

@@ -38,7 +38,7 @@ class RBSOptions:
     max_walltime
         Longest walltime of the machine, seconds. A job killed at it is rejected. ``None`` for none.
     threshold, ageing, gain
-        Seconds in the queue before a job gains priority, seconds between gains, and the value of a gain in seconds of
+        Seconds in the queue before a job gains priority, and seconds between gains. A gain is worth so many seconds of
         walltime.
     placement
         Choice among equally good nodes: ``"first-fit"`` or ``"best-fit"``.
