@@ -14,6 +14,7 @@ from ...dispatchers import create_dispatcher
 from ...models.compiled import notice
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH
+from ...testing.small_workloads import cluster
 from ...workloads import Workload, generate
 from ..app import OUTPUT, options, subcommand
 from ..output import finish, pairs, time
@@ -73,7 +74,6 @@ def _workloads(name: str) -> Iterator[Workload]:
         yield generate("lublin:jobs=300,processors=32,load=0.9", seed=5)
         return
     yield crowd()
-    nodes = generate("eurora:jobs=1200", seed=1)
-    yield nodes.with_jobs(nodes.jobs[:150])
+    yield cluster(150)
     if name in ("easy", "fcfs"):
         yield generate(f"lublin:jobs={WORTH}", seed=5)

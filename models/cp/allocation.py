@@ -1,4 +1,4 @@
-"""Model the placement of slots: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
+"""Model where slots lie: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
 
 from __future__ import annotations
 
@@ -155,9 +155,9 @@ class NodeAllocation:
 
     The model has:
 
-    - A conditional interval per job and node.
-    - A choice of nodes per job.
-    - A cumulative constraint per node and resource.
+    * A conditional interval per job and node.
+    * A choice of nodes per job.
+    * A cumulative constraint per node and resource.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ class SchedulingModel:
 
     Three things make it fast:
 
-    - A complete hint. Its cost bounds the start times.
-    - A fixed order of equal jobs.
-    - Search parameters for small models.
+    * A complete hint. Its cost bounds the start times.
+    * A fixed order of equal jobs.
+    * Search parameters for small models.
 
     ``model.variables.model`` is CP-SAT's model, with named variables.
 

@@ -25,8 +25,8 @@ def finish(writes: Sequence[Write], storage: Storage) -> float:
 
     It is the maximum of two terms:
 
-    - Delay + least time of each checkpoint.
-    - x + (least remaining GB of all checkpoints at x) / aggregate bandwidth, for x = 0 and each delay.
+    * Delay + least time of each checkpoint.
+    * x + (least remaining GB of all checkpoints at x) / aggregate bandwidth, for x = 0 and each delay.
 
     No plan is faster, because the file system cannot write more after x. Some plan is as fast. Every write may continue
     until the end. So the last moments before the end are the tightest set of equal length (minimum cut). Between two

@@ -46,9 +46,9 @@ def binding(need: IntArray, free: IntArray) -> IntArray:
 
     A resource is left out in three cases:
 
-    - No job needs it.
-    - It always suffices for all jobs together.
-    - Another resource in the result is always shorter. Let ``a`` be the largest ratio of a job's need of this resource
+    * No job needs it.
+    * It always suffices for all jobs together.
+    * Another resource in the result is always shorter. Let ``a`` be the largest ratio of a job's need of this resource
       to its need of the other. Then the free amount of this one is at least ``a`` times that of the other. So every set
       of jobs that fits the other fits this one.
 

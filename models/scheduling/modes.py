@@ -23,10 +23,10 @@ def mode_orders(problem: Problem, search: PoolSearch) -> list[IntArray]:
 
     There are five orders of the jobs, see :func:`falling_orders`. Each is combined with four choices of modes:
 
-    - The first mode.
-    - The mode of least work. Work is share of the machine times duration.
-    - Per job in turn, the mode that ends first.
-    - Per job in turn, the mode of least cost of its end plus its work. The work delays all later jobs.
+    * The first mode.
+    * The mode of least work. Work is share of the machine times duration.
+    * Per job in turn, the mode that ends first.
+    * Per job in turn, the mode of least cost of its end plus its work. The work delays all later jobs.
 
     Parameters
     ----------

@@ -47,14 +47,14 @@ class PoolSearch(NamedTuple):
     jobs
         Columns of each row, shape (rows, 10 + resources):
 
-        - Due time.
-        - Number of the shape.
-        - First row of the same job, and its number of rows.
-        - Latest and earliest start.
-        - Duration.
-        - Start promised to the first row until the job's turn. -1 for none.
-        - Amounts.
-        - Slots and kind of the demand.
+        * Due time.
+        * Number of the shape.
+        * First row of the same job, and its number of rows.
+        * Latest and earliest start.
+        * Duration.
+        * Start promised to the first row until the job's turn. -1 for none.
+        * Amounts.
+        * Slots and kind of the demand.
     order
         Permutations of the jobs, one row per job, shape (2, jobs).
     starts

@@ -31,9 +31,9 @@ def main_pass(
 
     Started jobs are subtracted from ``free`` and from `limits`. Three kinds of jobs are skipped:
 
-    - Jobs that `limits` hold back.
-    - Jobs after one of their partition that did not fit. That job blocks the nodes of its partition.
-    - Jobs beyond the first `depth` of a partition, if `depth` is above 0.
+    * Jobs that `limits` hold back.
+    * Jobs after one of their partition that did not fit. That job blocks the nodes of its partition.
+    * Jobs beyond the first `depth` of a partition, if `depth` is above 0.
 
     A job that does not fit may stop running jobs, if `stopping` is given. `stopping` holds the table of running jobs
     and their preemption. A node is unusable for a job if it is in `closed` before the job's walltime ends. `now` is in

@@ -18,7 +18,7 @@ from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.models.moldable import DowneyLaw
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold, read
 
 #: The recorded digests, by case.
 DIGESTS = Path(__file__).with_name("digests.json")
@@ -91,7 +91,7 @@ WORKLOADS = {
     "equal": lambda: generate("accre", jobs=120, wide=12, nodes=16, interarrival=900.0, seed=3),
     "equal-burst": lambda: burst(48, 4, 500, 9),
     "mixed": lambda: drawn_workload(12, "nodes"),
-    "mixed-shared": lambda: part(generate("eurora", jobs=1000, seed=4), 100, 220),
+    "mixed-shared": lambda: read(DIGESTS.with_name("mixed_shared.jsonl")),
     "moldable": lambda: mold(generate("lublin", jobs=60, processors=64, load=0.9, seed=6), DowneyLaw()),
     "stochastic": lambda: generate("stochastic", large=40, small_share=0.5, seed=2),
     "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),

@@ -7,14 +7,17 @@ of it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import IN_MEMORY, MOST_JOBS, check_number, check_whole
-from ..job import ResourceMap
-from ..job_columns import Coded, JobColumns
-from ..machine import Machine
-from ..workload import Workload
+from .....base import FloatArray, InputError, IntArray
+from .....base.checks import IN_MEMORY, MOST_JOBS, check_number, check_whole
+from .....workloads.generators.generator import generator, provenance_of
+from .....workloads.job import ResourceMap
+from .....workloads.job_columns import Coded, JobColumns
+from .....workloads.machine import Machine
+from .....workloads.workload import Workload
 from .eurora_habits import (
     BY_JOB,
     CPU,
@@ -34,7 +37,6 @@ from .eurora_habits import (
     applications,
     batches,
 )  # fmt: skip
-from .generator import generator, provenance_of
 
 #: The paper's trace: jobs, and days from March 2014 to July 2015. The first day is a Saturday.
 JOBS, DAYS = 400_000, 518
@@ -67,7 +69,7 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
     come from bursts and from contention for accelerators, while most of the machine is idle.
 
     The accuracy of predictions is not an input: it follows from the habits.
-    :class:`~hpcdispatch.workloads.generators.eurora_habits.Habits` lists the target of each fit.
+    :class:`.Habits` lists the target of each fit.
 
     Queues, their default walltimes and their expected waits are those of the authors' first CP dispatcher. The defaults
     are 30 min for debug, 6 h for parallel and 24 h for longpar. The expected waits are equal to them. Reservation has
@@ -96,6 +98,27 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
             raise InputError(f"days must be >= {needed:.1f} for {len(drawn)} jobs to find a free {name}, got {span:g}")
     options = {"jobs": jobs, "days": days, "seed": seed}
     return Workload(drawn, machine, provenance_of("eurora", options, ewt=EXPECTED_WAITS))
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The draws of :func:`eurora`: seed k is the k-th.
+
+    Attributes
+    ----------
+    jobs
+        How many are drawn.
+    head
+        Keep only that many jobs of each; ``None`` keeps all.
+    """
+
+    jobs: int
+    head: int | None = None
+
+    def __call__(self, seed: int) -> Workload:
+        """Return the draw of a seed."""
+        drawn = eurora(jobs=self.jobs, seed=seed)
+        return drawn if self.head is None else drawn.head(self.head)
 
 
 def eurora_machine() -> Machine:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import FloatArray, IntArray
+from .....base import FloatArray, IntArray
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Kinds of runs: they stop at once, take minutes, take 1 to 5 h, or take longer.
