@@ -1,4 +1,4 @@
-"""Dependencies of jobs on other jobs, as in batch systems: the other jobs, the condition, and the delay."""
+"""Dependencies of jobs on other jobs, as in batch systems."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _parents(
 
 
 def _singletons(columns: JobColumns) -> dict[int, Sequence[int]]:
-    """Return the earlier jobs of the same user and name, by place, for jobs that depend on them.
+    """Return the indices of earlier jobs of the same user and name.
 
     They go back only to the last such job with the same kind of dependency. Its end implies theirs.
     """

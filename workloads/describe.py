@@ -59,7 +59,7 @@ class Description:
     accuracy
         Mean of run time over walltime.
     loose, overrun
-        Shares of jobs that use less than a tenth of their walltime, and more than all of it.
+        Share of jobs that use less than a tenth of their walltime. Share that use more than all of it.
     users
         Number of users.
     top_users, queues
@@ -141,7 +141,7 @@ def reading_report(workload: Workload) -> dict[str, Any]:
 def describe(workload: Workload, *, requests: bool = True) -> Description:
     """Return statistics of a workload.
 
-    A workload without jobs has zero counts, and nan in place of a division by zero.
+    A workload without jobs has zero counts. Its quotients are nan.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ class Job:
     checkpoint
         Checkpoints of the job, if it can write any.
     law
-        The distribution of the run time of a stochastic job, a frozen scipy distribution in seconds.
+        The run time distribution of a stochastic job: a frozen scipy distribution in seconds.
     deadline
         Seconds after its submission within which an on-demand job should start, at least 0. ``None`` if not given, and
         for batch jobs.

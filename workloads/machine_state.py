@@ -1,4 +1,4 @@
-"""The state from which a simulation can begin: the running jobs with their nodes, and the past."""
+"""The state from which a simulation can begin."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class MachineState:
     Raises
     ------
     InputError
-        If a job occurs twice, starts at the instant or later, or ended after it.
+        If a job occurs twice, or starts at the instant or later. If an ended job ended after it.
     """
 
     at: int
@@ -133,7 +133,7 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     workload
         Jobs with their recorded waits (``records["wait"]``). A job without a wait arrives later, or waits.
     at
-        The instant, seconds. The default is the first end of a job, since ends before that are not recorded.
+        The instant, seconds. The default is the first end of a job. Earlier ends are not recorded.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class SlurmPartition:
     state
         ``State``, in upper case. Jobs start only in a partition that is ``UP``.
     threads
-        Least CPUs of a job on a node: those of a core, if whole cores are allocated.
+        Least CPUs of a job on a node. These are the CPUs of a core if whole cores are allocated.
     """
 
     name: str
@@ -395,7 +395,7 @@ def _site(read: _Read, path: Path) -> SlurmSite:
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
-    """Return cores, memory and GPUs of a node for jobs: without those that ``CoreSpecCount`` and such reserve."""
+    """Return the cores, memory and GPUs of a node for jobs, without those that ``CoreSpecCount`` and such reserve."""
     where = fields[""]
     total = _cpus(fields)
     if effective := fields.get("cpuefctv"):
@@ -431,7 +431,7 @@ def _cores(fields: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _threads(fields: Mapping[str, str]) -> int:
-    """Return the number of a node's CPUs per core; 1 if its CPUs are its cores."""
+    """Return the number of a node's CPUs per core. It is 1 if its CPUs are its cores."""
     cores, threads = _cores(fields)
     return threads // cores if cores and _cpus(fields) == threads else 1
 

@@ -85,7 +85,8 @@ _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 def unmodelled(site: SlurmSite, records: pd.DataFrame) -> tuple[str, ...]:
     """Return what is not modelled, as ``GraceTime=9 (which jobs stop; 12 jobs)``: settings, and options of jobs.
 
-    Each has its possible effect, and the number of affected jobs: all, or those of its partitions and nodes.
+    Each has its possible effect and the number of affected jobs. A setting of partitions or nodes affects their jobs
+    only.
 
     Parameters
     ----------

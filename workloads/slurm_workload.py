@@ -181,7 +181,7 @@ class _Asked(NamedTuple):
     cores_asked: int
 
     def of_whole_nodes(self) -> _Asked:
-        """Return the request for whole nodes: the requested or used ones, with its cores and its memory per core."""
+        """Return the request for whole nodes, with its cores and its memory per core."""
         nodes = max(int(self.nodes_asked), int(self.nodes), 1)
         had, cores = int(self.requested_processors), int(self.cores_asked)
         cores = min(cores, had) if cores > 0 else had
@@ -196,8 +196,8 @@ class _Asked(NamedTuple):
     def apart(self, largest: int) -> int:
         """Return the number of different nodes, 0 if its tasks may fill any.
 
-        These are the requested nodes. A job may instead request memory or GPUs per node, of which a task has no share.
-        Then these are the nodes it had, if its cores fit nodes of at most `largest` cores.
+        These are the requested nodes. A job may instead request memory or GPUs per node. A task then has no share of
+        them. Then these are the nodes it had, if its cores fit nodes of at most `largest` cores.
         """
         by_node = self.gpus > 0 or self.memory_by == "node"
         had = int(self.nodes) if by_node and self.nodes > 0 else 0

@@ -46,7 +46,7 @@ class Source:
 
 
 def resolve(name: str, folder: Path = Path()) -> Source:
-    """Return the source of a name: an existing file, relative to `folder`, else a generator, else a published trace.
+    """Return the source of a name: a file relative to `folder`, else a generator, else a published trace.
 
     Raises
     ------

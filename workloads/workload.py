@@ -19,7 +19,7 @@ from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
 
-#: Most units times seconds of all jobs together: sums must fit whole numbers of 64 bits.
+#: : Most units times seconds of all jobs together. Sums must fit whole numbers of 64 bits.
 MOST_WORK = 2**60
 
 
@@ -183,7 +183,7 @@ class Workload:
         return pd.DataFrame(fields, copy=False)
 
     def digest(self) -> str:
-        """Return the SHA-256 of machine and jobs, the same on any machine and in any process."""
+        """Return the SHA-256 of machine and jobs. It is the same on any machine and in any process."""
         if self._digest:
             return self._digest
         sha = hashlib.sha256()
@@ -197,7 +197,7 @@ class Workload:
 
 
 def _check_order(ids: Any, submit: IntArray) -> None:
-    """Refuse the first job with a repeated id, or with a submission before that of the previous job."""
+    """Refuse repeated ids, and submissions before that of the previous job."""
     twice = pd.Series(ids, dtype=None if len(ids) else object).duplicated().to_numpy()
     wrong = np.flatnonzero(twice | (np.diff(submit, prepend=0) < 0))
     if len(wrong):

@@ -115,7 +115,7 @@ def _seconds(attempts: Iterable[Mapping[str, Any]], key: str) -> Any:
 def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]:
     """Return the jobs of a Batsim workload in JSON, and the size of its machine, 0 if not given.
 
-    The run time is that of the profile, which must be a delay or a sequence of delays.
+    The profile gives the run time. It must be a delay or a sequence of delays.
     """
     found = parsed_json(file, "a workload of Batsim")
     what = "a workload of Batsim with lists 'jobs' and 'profiles'"

@@ -135,7 +135,7 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
 
 
 def _zero_as_a_second(table: Table, log: Log) -> Table:
-    """Set a run time recorded as 0, which is less than half a second, to one second."""
+    """Set run times recorded as 0 (less than half a second) to one second."""
     zero = (table.runtime == 0) & (table.processors > 0)
     if "status" in table.records:
         zero &= table.records["status"].to_numpy() != CANCELLED

@@ -60,7 +60,7 @@ def refuse_if_too_large(
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that this process may still use: the free memory, within all limits on it.
+    """Return the bytes that this process may still use, within all limits.
 
     Limits are those of the process (``ulimit -v`` and ``-d``) and of its control groups. ``None`` if the system tells
     none of them. `root` is the folder of the system's files.
@@ -88,7 +88,7 @@ def _of_process(root: Path) -> Iterator[int]:
 
 
 def _of_groups(root: Path) -> Iterator[int]:
-    """Yield the rest of each control group, of version 2 (one hierarchy) and 1 (one for memory)."""
+    """Yield the remaining memory of each control group (versions 1 and 2)."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, place = (*line.split(":", 2), "", "")[:3]
         if controllers not in ("", "memory"):

@@ -36,7 +36,7 @@ _DIGEST = 32
 class ParsedTraces:
     """The cache folder. If it or a file in it is damaged, the trace is read again.
 
-    Several processes may share it at the same time: a file gets its name when it is complete.
+    Several processes may share it. A file gets its name when it is complete.
     """
 
     def __init__(self, folder: Path) -> None:

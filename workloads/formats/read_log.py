@@ -127,7 +127,7 @@ class Log:
                 self.examples.setdefault(reason, example)
 
     def settle(self, malformed: list[Malformed], *, lenient: bool) -> None:
-        """Refuse the first malformed record by line, or count and list all of them if `lenient`.
+        """Refuse the first malformed record. Count and list all of them if `lenient`.
 
         Raises
         ------

@@ -80,11 +80,11 @@ def read(
         does not fit the machine. The same holds for a shape that does not fit the machine.
     default_walltime
         Replaces a missing walltime: whole seconds, or ``"runtime"`` for the job's own run time. The default is the
-        largest of the job's queue, or of the trace if the queue has none.
+        largest of the job's queue. It is that of the trace if the queue has none.
     head
         Return only the first jobs. Read no further than needed: twice as many lines, and at least 100,000. The rest is
-        ignored, also for values computed from a trace. These are the largest walltime of a queue, and the size of the
-        machine if neither `machine` nor the header gives it.
+        ignored, also for values computed from a trace. One is the largest walltime of a queue. Another is the size of
+        the machine if neither `machine` nor the header gives it.
     timezone
         The zone of the local times that ``sacct`` prints, such as ``"Europe/Berlin"``. Without it they are taken
         unchanged. Jobs over a change of the clocks then seem an hour longer or shorter. Times as numbers
@@ -105,7 +105,7 @@ def read(
     columns
         The names of the columns, separated by commas, of a file of ``sacct`` without a header.
     keep_zero
-        Keep jobs with a recorded run time of 0, less than half a second in SWF, as one second.
+        Keep jobs with a recorded run time of 0 as one second. In SWF, 0 is less than half a second.
     max_size
         Bytes of the largest file to read, by default 4 GB. A larger value raises the other bounds in proportion. These
         are 200 times that when unpacked, 100 million records, 2 GB of memory.
@@ -122,7 +122,7 @@ def read(
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        If the trace is invalid; one line has file, line, field, expected and received value. Also if the trace would
+        If the trace is invalid. One line has file, line, field, expected and received value. Also if the trace would
         not fit into memory, with the estimate.
 
     Warns

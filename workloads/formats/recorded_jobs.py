@@ -1,4 +1,4 @@
-"""Build jobs from accounting records: merge the records of a job, find its arrival, and make the workload."""
+"""Build jobs from accounting records."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
 
 
 def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
-    """Return the earliest possible start of each job: its submission, or its eligible time, as for a dependency.
+    """Return the earliest possible start of each job: its submission or eligible time.
 
     Tasks that their array held back (``%n``) are eligible later than others, which does not count. All tasks of an
     array arrive together. That is when the first started task was eligible, if that was before its start.
@@ -213,7 +213,7 @@ def workload_of(
     jobs: pd.DataFrame, more: dict[str, Any], options: ReadOptions, log: Log, machine: Machine | None = None, *,
     relative: bool = False,
 ) -> Workload:  # fmt: skip
-    """Return the workload of jobs, on a given machine or on a pool of the most processors in use at once.
+    """Return the workload of jobs, by default on a pool of the most processors in use at once.
 
     Jobs with unknown cores count in nodes.
 

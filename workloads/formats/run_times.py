@@ -102,7 +102,7 @@ def read_run_history(
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        If it is empty, has no such column, has an invalid time, or no run ended by itself. The message has file, line
+        If it is empty, has no such column, has an invalid time, or every run was cut off. The message has file, line
         and column.
     """
     path = Path(path)
@@ -153,7 +153,7 @@ def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> t
 
 
 def _at_limit(seconds: FloatArray) -> int:
-    """Return the number of runs that end within a minute after one limit, if few end just before it.
+    """Return the number of runs that end within a minute after one limit. It is 0 if many end just before it.
 
     The limit must be that of the longest runs.
     """

@@ -149,7 +149,7 @@ def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], opti
 
 
 def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
-    """Correct jobs that end less than an hour before they start: add an hour, as if clocks were put back."""
+    """Add an hour to ends that are less than an hour before the start, as if clocks were put back."""
     if "end" not in jobs:
         return
     gap = jobs["end"] - jobs["start"]
@@ -238,7 +238,7 @@ def _arrays(jobs: pd.DataFrame) -> TextArray:
 def _with_tasks(
     frame: pd.DataFrame, lines: IntArray, key: str, malformed: list[Malformed]
 ) -> tuple[pd.DataFrame, IntArray, list[str]]:
-    """Return the records with one per task of an array that waits as a whole, such as ``278_[9-39%10]``.
+    """Return one record per task of an array that waits as a whole, such as ``278_[9-39%10]``.
 
     The last value is the limit on its running tasks, if recorded.
     """

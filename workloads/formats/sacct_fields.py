@@ -83,9 +83,9 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
     """Return times as seconds since 1970, nan if invalid.
 
     They are seconds, or dates in Slurm's formats. A T, a blank or a hyphen stands before the hours. Dates may have
-    slashes in place of hyphens, no seconds, or an offset such as ``+0100``. Local times are those of a zone, or
-    unchanged without one. When clocks are put back, one hour comes twice. Its times are in the first one, or in the
-    `second`. Times in a skipped hour are its end.
+    slashes in place of hyphens. They may lack seconds, or have an offset such as ``+0100``. Local times are those of a
+    zone, or unchanged without one. When clocks are put back, one hour comes twice. Its times are in the first one, or
+    in the `second`. Times in a skipped hour are its end.
     """
     series = pd.Series(texts, dtype="object")
     parsed = pd.to_datetime(series, format="%Y-%m-%dT%H:%M:%S", errors="coerce")

@@ -53,7 +53,7 @@ _TYPES = {
 _USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
 #: Most lines before the header, lines of one record, and delimiters in its texts.
 _BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
-#: With more fields than this, a line with an id begins a record even with a cut last field.
+#: : A line with more fields and an id begins a record, even if its last field is cut.
 _CUT = 3
 
 
@@ -129,8 +129,8 @@ class Rows:
 class RowReader:
     """Joins records with delimiters or line ends in their texts.
 
-    A line is a record if it has one field per column and the id of a job. Otherwise lines are joined until the fields
-    fit the columns. Each column of numbers, times or ids must have such a text.
+    A record has one field per column and the id of a job. Otherwise lines are joined until the fields fit the columns.
+    Each column of numbers, times or ids must have such a text.
     """
 
     def __init__(self, options: ReadOptions, log: Log, malformed: list[Malformed]) -> None:
@@ -228,7 +228,7 @@ class RowReader:
         self._rows.texts.append(None if "." in cell else row)
 
     def _quoted(self, line: str) -> None:
-        """Add a line of CSV with quotes, joined with those before it until its quotes are closed."""
+        """Add a line of CSV with quotes. Lines are joined until the quotes are closed."""
         assert self._layout is not None
         number, text = self._line, line
         if self._pending is not None:
@@ -247,7 +247,7 @@ class RowReader:
                 self._refuse(number, text)
 
     def _irregular(self, line: str) -> None:
-        """Add a line that is no complete record: a part of one, or one with delimiters in its texts."""
+        """Add a line that is a part of a record, or has delimiters in its texts."""
         assert self._layout is not None
         delimiter = self._layout.delimiter
         if self._pending is not None:

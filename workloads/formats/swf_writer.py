@@ -26,10 +26,10 @@ def swf_text(workload: Workload) -> str:
     walltime that was missing in the source and guessed by the reader is written as -1. The header is that of the
     source. A workload without one gets a new header (MaxJobs, MaxNodes, MaxProcs, UnixStartTime, ...).
 
-    SWF has only numbers. Job ids are unchanged if all are whole numbers; otherwise the jobs are numbered from 1. Users,
+    SWF has only numbers. Job ids are unchanged if all are whole numbers. Otherwise the jobs are numbered from 1. Users,
     groups, executables and queues are unchanged if all values of the field are whole numbers (empty as -1). Otherwise
-    they are numbered from 1 in order of appearance. Header lines list the numbers with their names, and the data of
-    jobs that SWF has no field for.
+    they are numbered from 1 in order of appearance. Header lines list the numbers with their names. They also hold the
+    data of jobs that SWF has no field for.
     """
     notes: list[str] = []
     columns = _columns(workload, notes)

@@ -61,7 +61,7 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
     separator
         Between fields. The default is the one most frequent in the first line. A blank means any number of blanks.
     header
-        The names of the first columns of a file without a header; further fields are not read.
+        The names of the first columns of a file without a header. Further fields are not read.
     comment
         Begin of lines that are no rows.
 

@@ -1,4 +1,4 @@
-"""Read and write the bytes of trace files: plain or gzip, within bounds, with one-line errors."""
+"""Read and write the bytes of trace files, plain or gzip."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
     """Write a workload as SWF, JSON lines, CSV or Parquet. The same workload gives the same bytes.
 
     In ``.swf`` the fields of a job come from the jobs, the others from ``Workload.records`` if it has them, else they
-    are -1. Header lines list the numbers with their names, and the data of jobs that SWF has no field for. In
-    ``.jsonl`` nothing is lost. The machine and the provenance are in the first line. Each job follows with all its
+    are -1. Header lines list the numbers with their names. They also hold the data of jobs that SWF has no field for.
+    In ``.jsonl`` nothing is lost. The machine and the provenance are in the first line. Each job follows with all its
     fields. ``.csv`` and ``.parquet`` are a table of jobs that request cores and GPUs.
 
     Parameters

@@ -58,7 +58,8 @@ def accre(
     and deviations for every `mean_er`.
 
     The paper gives run times only in words and drawings. Pattern (a) is taken as normal between 5 min and 15 h. Its
-    mean is 8 h, its deviation 2.5 h. Small jobs are uniform between 5 min and 1 h, large ones between 3 and 15 h.
+    mean is 8 h, its deviation 2.5 h. Small jobs are uniform between 5 min and 1 h. Large jobs are uniform between 3 and
+    15 h.
 
     The paper gives neither the number of nodes nor an arrival rate. One job per 8 minutes is its observation on ACCRE.
     Its experiment has 800 jobs in 24 to 48 h. It has no details of wide jobs. Here they are large ones, spread evenly

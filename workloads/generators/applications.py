@@ -26,7 +26,7 @@ BETA, TAIL = (2.0, 2.0), 2.1
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Bounds and parameters of a law of run times, hours; ``None`` if the law has no such parameter."""
+    """Bounds and parameters of a law of run times, hours. ``None`` if the law has no such parameter."""
 
     low: float
     high: float

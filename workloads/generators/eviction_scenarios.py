@@ -31,7 +31,7 @@ STARTED, FIRST_END, LAST_END = 9660, 17520, 36900
 def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
     """Draw the checkpoints of jobs on Theta: section IV.B of the paper.
 
-    A job uses 40 to 90% of the memory of its nodes; this is the size of a system checkpoint. An application checkpoint
+    A job uses 40 to 90% of the memory of its nodes. This is the size of a system checkpoint. An application checkpoint
     is 20 to 60% of that, written every hour. Both shares are uniform.
     """
     used = MEMORY * rng.uniform(*IN_USE, count)

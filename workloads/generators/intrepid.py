@@ -59,8 +59,8 @@ def intrepid_neuroscience(
     * Every submission time is uniform over the two weeks.
     * AbOrganSeg and maCRUISE draw their nodes from a law of section 5.2, by default Beta(2, 2) over [1, 40,960]. Their
       expected load is 0.57.
-    * The jobs of FSL have one size, at which the stream has the work rate. To be 0.21 of the machine, each of the 300
-      jobs of 21 min needs two thirds of it.
+    * The jobs of FSL have one size, at which the stream has the work rate. They can be 0.21 of the machine only if each
+      of the 300 jobs (21 min) uses two thirds of it.
     * FSL is predictable as in scenario 3: no law, `walltime` is the run time, queue ``stream``. Or it is stochastic as
       the others.
 

@@ -74,10 +74,10 @@ def lublin(
         Offered load: processor-seconds of all jobs over `processors` times the span from first to last submission. One
         factor stretches the gaps between arrivals to reach it. ``None`` keeps the model's own gaps.
     users
-        Number of users; 0 takes one per 40 jobs, at least 3 and at most 300.
+        Number of users. 0 takes one per 40 jobs, at least 3 and at most 300.
     chains
-        Share of the jobs that wait for the end of their user's previous job, and for a think time after it. The think
-        time is exponential, 10 minutes on average. This is ours, too. The option changes nothing else.
+        Share of the jobs that wait for their user's previous job. A think time follows its end. The think time is
+        exponential, 10 minutes on average. This is ours, too. The option changes nothing else.
     seed
         Of the random numbers.
     """
@@ -138,7 +138,7 @@ def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float,
 
 
 def _sizes(rng: np.random.Generator, jobs: int, processors: int) -> IntArray:
-    """Draw sizes: serial, or two-stage uniform on log2 of the size with extra weight on powers of two."""
+    """Draw sizes: serial, or two-stage uniform on log2 of the size. Powers of two have extra weight."""
     high = max(np.log2(processors), LOW)
     middle = max(high - BELOW_HIGH, LOW)
     exponent = np.where(rng.random(jobs) < FIRST_STAGE, rng.uniform(LOW, middle, jobs), rng.uniform(middle, high, jobs))

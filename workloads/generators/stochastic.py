@@ -74,7 +74,7 @@ def stochastic(
 
     * Scenario 1 (figures 2 to 4): the defaults, with any `walltime` and `processors`.
     * Scenario 2 (figure 5): ``large=200,small_share=S``, S above 0. The paper does not give the processors of small
-      jobs; here they have the law of the large ones. The order of the jobs is random. The left end of the figure,
+      jobs. Here they have the law of the large jobs. The order of the jobs is random. The left end of the figure,
       without small jobs, is ``large=200,low=1,high=8,mean=4,deviation=2``.
     * Scenario 3 (figures 6 and 7): ``low=1,high=20,work_rate=R``. Predictable jobs (no law, `walltime` is the run time,
       queue ``stream``) arrive at times uniform over the window. Their number gives the expected rate.

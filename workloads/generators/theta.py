@@ -45,9 +45,9 @@ def theta(
 ) -> Workload:
     """Draw batch jobs as on Theta, near its capacity, and on-demand jobs among them.
 
-    The facts on Theta are from Maurya, Nicolae, Guliani and Rafique, DS-RT 2020, section IV. It has 4,392 nodes and is
-    mostly close to full. 61% of the jobs are under 30 minutes. Application checkpoints are hourly. A job uses 40-90% of
-    its memory, and an application checkpoint has 20-60% of that. The rest is ours:
+    The facts on Theta are from Maurya, Nicolae, Guliani and Rafique, DS-RT 2020, section IV. It has 4,392 nodes, and is
+    mostly close to full. Of its jobs, 61% are under 30 minutes. Application checkpoints are hourly. A job uses 40-90%
+    of its memory, and an application checkpoint has 20-60% of that. The rest is ours:
 
     * Partitions are 128 nodes and up in powers of two, each doubling 0.42 times as frequent. Run times are log-uniform
       from 1 to 30 minutes and from 30 minutes to 12 hours. Walltimes are round, up to about 3 times the run time.
