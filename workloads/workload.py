@@ -19,7 +19,7 @@ from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
 
-#: : Most units times seconds of all jobs together. Sums must fit whole numbers of 64 bits.
+#: Most units times seconds of all jobs together. Sums must fit whole numbers of 64 bits.
 MOST_WORK = 2**60
 
 

@@ -53,7 +53,7 @@ _TYPES = {
 _USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
 #: Most lines before the header, lines of one record, and delimiters in its texts.
 _BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
-#: : A line with more fields and an id begins a record, even if its last field is cut.
+#: A line with more fields and an id begins a record, even if its last field is cut.
 _CUT = 3
 
 
