@@ -23,7 +23,7 @@ from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservatio
 #: The recorded digests, by case.
 DIGESTS = Path(__file__).with_name("digests.json")
 OVERRUNS = ("run", "kill", "resubmit")
-#: Decision columns that the engine itself writes; what a dispatcher reports has a digest of its own.
+#: Decision columns that the engine itself writes. What a dispatcher reports has a digest of its own.
 DECISIONS = ("time", "queued", "running", "started", "stopped", "rejected")
 #: Dispatchers that need seconds per decision on long queues of unequal jobs.
 SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp-fast", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 def burst(nodes: int, cores: int, count: int, seed: int) -> Workload:
-    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes; one in five overruns its walltime."""
+    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes. One in five overruns its walltime."""
     rng = np.random.default_rng(seed)
     machine = Machine(("core",), np.full((nodes, 1), cores))
     submits = np.sort(rng.integers(0, 1800, count))
@@ -170,7 +170,7 @@ def timed(case):
 
 
 def _digest(table) -> str:
-    """Return the digest of a table's values; the names of its columns do not count."""
+    """Return the digest of a table's values. The names of its columns do not count."""
     sha = hashlib.sha256()
     for position in range(table.shape[1]):
         for value in table.iloc[:, position].tolist():
