@@ -127,7 +127,7 @@ class DecisionRecord:
 
 
 class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
-    """Constraint programming plans the jobs that fit now. Those it starts now are dispatched.
+    """Plans the jobs that fit now by constraint programming, and starts those planned for now.
 
     The options are those of :class:`ConstraintProgrammingOptions`.
 

@@ -49,7 +49,7 @@ class SoftOptions:
 
 
 class SoftTOptimal(Configured[SoftOptions]):
-    """Stochastic jobs are planned with a quantile of their run time, learned from waits. No request changes.
+    """Plans stochastic jobs with a quantile of their run time, learned from waits. Walltimes stay.
 
     The prediction shown to `over` is a quantile of the job's law, known or learned. After that has passed, it is the
     same quantile of the remaining law. No job is killed for it. The quantile is learned online. EASY is replayed with
