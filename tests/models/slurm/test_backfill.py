@@ -9,7 +9,7 @@ RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 
 
 def cycle(free, running, jobs, rules=RULES, now=1000):
-    """Return start and nodes of jobs (slots, cores, walltime). Each slot is on its own node; running: (end, node, cores)."""
+    """Return start and nodes of jobs (slots, cores, walltime) with one slot per node; running: (end, node, cores)."""
     slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
     demand, place = cores[:, None], np.arange(len(running), len(running) + len(jobs))
     tried = WaitingJobs(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
