@@ -1,11 +1,11 @@
-"""The sources as the tests of the house see them: modules, imports, definitions."""
+"""The sources as the tests of the structure see them: modules, imports, definitions."""
 
 import ast
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: The floors, from the ground up.
+#: The layers, from the bottom up.
 PACKAGES = (
     "base",
     "workloads",

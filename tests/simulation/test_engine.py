@@ -13,7 +13,7 @@ ALL = [0, 0, 0, 0]
 
 
 class Log(Walltime):
-    """A predictor and dispatcher that writes down in which order it is asked."""
+    """A predictor and dispatcher that records the order of its calls."""
 
     def __init__(self):
         self.lines = []

@@ -107,14 +107,14 @@ def useless_node(workload: Workload) -> tuple[Workload, Callable[[Starts], Start
 
 
 def unused_resource(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
-    """Give every node a resource that no job asks for."""
+    """Give every node a resource that no job requests."""
     machine = workload.machine
     capacity = np.column_stack((machine.capacity, np.full(machine.nodes, 5)))
     return replace(workload, machine=Machine((*machine.resources, "burst"), capacity)), dict
 
 
 def doubled_resources(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
-    """Double what nodes have and what jobs ask for."""
+    """Double the amounts of nodes and the requests of jobs."""
     machine = replace(workload.machine, capacity=2 * workload.machine.capacity)
     doubled = _changed(
         workload, lambda job: replace(job, per_node={name: 2 * of for name, of in job.per_node.items()}), machine

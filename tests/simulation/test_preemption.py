@@ -1,4 +1,4 @@
-"""Jobs that give way, and jobs of several shapes."""
+"""Evicted jobs, and jobs of several shapes."""
 
 import pytest
 

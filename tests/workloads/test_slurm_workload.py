@@ -218,7 +218,7 @@ ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS
             {"core": 1},
             {"qos": "high", "licences": {"matlab": 2}},
         ),
-        # An exclusive job has all cores of its node, and asked for one.
+        # An exclusive job has all cores of its node. It requested one.
         ("gpu", 8, "cpu=1", "-N 1 -n 1 --exclusive", {"core": 1, "node": 1}, {"exclusive": True}),
         ("gpu", 8, "cpu=8", "-N 1 --exclusive=user -n 8", {"core": 8, "node": 1}, {"exclusive": False}),
         ("own", 4, "cpu=1", "-n 1", {"core": 1, "node": 1}, {"exclusive": True}),

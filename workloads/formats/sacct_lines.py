@@ -1,4 +1,4 @@
-"""Split the text of ``sacct`` into rows with one field per column, whatever characters names contain."""
+"""Split the text of ``sacct`` into rows with one field per column. Names may contain any characters."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class TraceFile:
     whole: bool = True
 
     def read(self) -> bytes:
-        """Return the text as bytes, unpacked if it is gzip, whatever its suffix.
+        """Return the text as bytes, unpacked if it is gzip, for any suffix.
 
         Raises
         ------

@@ -228,7 +228,7 @@ def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, sta
 
 
 class Told:
-    """Predicts what it is told, in hours, and of others the request."""
+    """Predicts given hours, and the walltime for other jobs."""
 
     def __init__(self, **hours):
         self.hours = hours
@@ -275,7 +275,7 @@ def test_the_report():
 
 
 def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
-    # A third of the jobs outrun their request. Ends while nothing waits are not seen: they come as a surprise later.
+    # A third of the jobs overrun their walltime. Ends while nothing waits are not seen: they come as a surprise later.
     drawn = generate("lublin:jobs=400,processors=32,load=0.9", seed=4)
     workload = drawn.with_jobs(
         replace(job, runtime=2 * job.runtime) if index % 3 == 0 else job for index, job in enumerate(drawn.jobs)

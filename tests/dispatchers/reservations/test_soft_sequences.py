@@ -78,7 +78,7 @@ def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
 
 
 def test_what_outlives_its_plan_is_planned_anew():
-    # At 60 the first has outrun 50. It is planned to end at 80. Plans of 20 fit, plans of 30 do not.
+    # At 60 the first is past 50. It is planned to end at 80. Plans of 20 fit, plans of 30 do not.
     ends = RunTimes([20], bound=20)
     workload = jobs((0, 95, 2), (0, 30, 4), (60, 18, 2))
     short = replace(workload.jobs[2], law=stats.uniform(0, 20), walltime=20)

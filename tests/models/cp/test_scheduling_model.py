@@ -61,6 +61,6 @@ def test_the_progress_is_printed_on_demand_only(capfd):
 
 
 def test_ctrl_c_is_not_swallowed_by_the_solver():
-    """CP-SAT would end its search and let the simulation go on."""
+    """CP-SAT would end its search and the simulation would continue."""
     model = SchedulingModel(two_nodes(), 40).build().variables.model
     assert Calls().solve(model, 1.0).solver.parameters.catch_sigint_signal is False

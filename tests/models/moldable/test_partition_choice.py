@@ -54,7 +54,7 @@ def test_a_longer_first_request_pays_where_a_second_one_would_wait():
     gap = AvailabilityProfile.from_steps([(0, 20, 4), (20, 1000, 0), (1000, None, 4)])
     found = choose_with_law(gap, [(4, law)], 0)
     assert found == Choice(Request(4, 10), 0, pytest.approx(0.5 * 10 + 0.5 * (10 + 1000 + 100)))
-    # Nothing to wait for: ask for all of it at once.
+    # Nothing to wait for: request all of it at once.
     assert choose_with_law(AvailabilityProfile(4), [(4, law)], 0) == Choice(Request(4, 100), 0, pytest.approx(55))
 
 

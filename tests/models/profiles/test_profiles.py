@@ -40,8 +40,8 @@ def slots(free, demand):
     return sum(max(0, min(row[r] // amount for r, amount in enumerate(demand) if amount)) for row in free)
 
 
-# Takes that fit and others (of jobs that outran what they were given), gives of what was taken (a job that ends early
-# gives the rest), advances of the clock, and questions.
+# Takes that fit, and others (of overrun jobs). Gives of taken amounts (a job that ends early gives the rest), advances
+# of the clock, and questions.
 COMMANDS = st.lists(
     st.tuples(
         st.sampled_from(["take", "take", "take", "force", "give", "advance", "ask"]),

@@ -52,7 +52,7 @@ class Whole:
         return cost, starts
 
     def same(self, best, here, there, swap):
-        """Whether a move changes nothing, where jobs that differ in nothing are told."""
+        """Whether a move changes nothing. Equal jobs are recognised."""
         if self.kind is None:
             return False
         low, high = min(here, there), max(here, there)
@@ -124,7 +124,7 @@ def instants(draw):
     """Draw jobs of few kinds. They start now only where they find nodes. Equal nodes are taken together."""
     count, node = draw(st.integers(1, 24)), st.sampled_from([(4, 4), (4, 1), (2, 3), (0, 0)])
     free = np.repeat(ints(draw(st.lists(node, min_size=1))), draw(st.integers(1, 3)), axis=0)
-    # Many ask for as much of the pool and not of a node.
+    # Many request as much of the pool, but not of a node.
     shapes = st.sampled_from([(1, 2, 2), (2, 1, 1), (1, 4, 0), (4, 1, 0), (2, 2, 0), (3, 2, 1)])
     kinds = draw(st.lists(st.tuples(st.sampled_from([3, 5]), shapes), min_size=1, max_size=5))
     chosen = [kinds[draw(st.integers(0, len(kinds) - 1))] for _ in range(count)]

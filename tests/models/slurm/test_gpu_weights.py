@@ -123,8 +123,8 @@ def test_tasks_take_what_they_ask_for_by_node_once_of_each(by_node, left):
 
 def test_jobs_whose_limits_end_together_are_taken_in_the_order_of_their_submission():
     # The first two start, on nodes 0 and 1, and end together. The second was submitted before, so it is taken off
-    # first. The first, which is not on the nodes of the last, does not end the window, and what runs on node 2 is taken
-    # off with it.
+    # first. The first is not on the nodes of the last. It does not end the window, and the job on node 2 is taken off
+    # with it.
     jobs = asked((1, 4, 0, 60), (1, 4, 0, 60), (1, 4, 0, 60))
     cluster = nodes_of([(4, 9, 0), (4, 9, 0), (0, 9, 0)])._replace(members=np.array([[1, 1, 1], [0, 1, 1]], bool))
     cluster.total[2] = cluster.total[0]
