@@ -24,7 +24,7 @@ _SMALL = 1 << 25
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of reading, so that a file cannot fill the memory or take hours.
+    """Bounds of reading. A file can then not fill the memory or take hours.
 
     Attributes
     ----------

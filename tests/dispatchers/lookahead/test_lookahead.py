@@ -245,7 +245,7 @@ class Told:
     [(math.inf, {"z": 2, "wide": 122, "x": 123, "y": 123}), (0.1, {"x": 2, "y": 3, "wide": 100, "z": 101})],
 )
 def test_those_that_delay_nobody_by_requests_still_go_by_predictions(trust, starts):
-    """One core is free until 100 h. Three jobs fit. One of them has a longer walltime."""
+    """One core is free until 100 h. Three jobs fit. One of them would end later by its walltime."""
     runs, wide = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3}), Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
     beside = [
         Job("x", 2 * HOUR, HOUR, 50 * HOUR), Job("y", 2 * HOUR, 30 * HOUR, 40 * HOUR),

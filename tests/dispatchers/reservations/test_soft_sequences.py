@@ -65,7 +65,7 @@ def jobs(*rows):
 
 
 def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
-    # The first is planned to end at 50. The third would end later and waits. By the request of 100 it would not.
+    # The first is planned to end at 50. At 0 the third can end by then, and starts. At 20 it cannot, and waits.
     workload = jobs((0, 90, 2), (0, 30, 4), (0, 20, 2))
     found = simulate(workload, "soft-toptimal:quantile=0.5", overrun="kill")
     check(workload, found)
