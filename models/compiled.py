@@ -44,7 +44,7 @@ def borrowing(function: Callable[P, T]) -> Callable[P, T]:
     """Compile a function that creates no array, without reference counts of arrays.
 
     It must not call functions that create arrays. Atomic reference counts for every argument and row take longer than
-    short loops. A function whose name starts with an underscore is only for compiled callers, see :func:`within`.
+    short loops. A name with a leading underscore is only for compiled callers, see :func:`within`.
     """
     return within(function) if function.__name__.startswith("_") else _compiled(function, _UNCOUNTED)
 

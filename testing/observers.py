@@ -1,4 +1,4 @@
-"""Wrappers that pass all calls to a dispatcher or a predictor, and check its behaviour."""
+"""Wrappers of dispatchers and predictors that check their behaviour."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class WatchedDispatcher:
         return self._inner
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Run the dispatcher. Raise if it changes the state or returns something other than actions."""
+        """Run the dispatcher. Raise if it changes the state, or returns anything but actions."""
         before = _image(state)
         actions = self._inner.dispatch(state)
         if _image(state) != before:

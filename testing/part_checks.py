@@ -31,11 +31,14 @@ def check_dispatcher(
     *,
     seed: int = 0,
 ) -> None:
-    """Raise unless a dispatcher keeps the rules, on each workload with each overrun policy and predictor.
+    """Raise unless a dispatcher keeps the rules of the framework.
 
-    :func:`hpcdispatch.simulation.check` checks every schedule. Equal arguments must give equal records: with the same
-    object again and, for a spec or a factory, with a new one. The dispatcher must not change its state, read a run
-    time, print, leave a thread, or use the global random generators.
+    It simulates each workload with each overrun policy and predictor:
+
+    * :func:`hpcdispatch.simulation.check` accepts every schedule.
+    * Equal arguments give equal records: with the same object again, and with a new one of a spec or factory.
+    * The dispatcher does not change its state or read a run time.
+    * It does not print, leave a thread, or use the global random generators.
 
     Parameters
     ----------
@@ -75,11 +78,15 @@ def check_predictor(
     *,
     oracle: bool = False,
 ) -> None:
-    """Raise unless a predictor keeps the rules, on each workload with each overrun policy and dispatcher.
+    """Raise unless a predictor keeps the rules of the framework.
 
-    Predictions must be finite and >= 0, corrections finite. The same object must repeat its predictions in the next
-    simulation, and so must a new one. A stateful predictor needs a ``reset()`` that drops its data. It must not read
-    the run time of a job before its end, print, leave a thread, or use the global random generators.
+    It simulates each workload with each overrun policy and dispatcher:
+
+    * Predictions are finite and >= 0, corrections finite.
+    * The same object repeats its predictions in the next simulation, and so does a new one. A stateful predictor needs
+      a ``reset()`` that drops its data.
+    * The predictor does not read the run time of a job before its end.
+    * It does not print, leave a thread, or use the global random generators.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def tiny() -> Workload:
     e         30      200       200      1
     ====  ======  =======  ========  =====
 
-    Under first come, first served they start at 0, 0, 100, 160 and 160; EASY starts d at 20 in front of c.
+    Under first come, first served they start at 0, 0, 100, 160 and 160. EASY starts d at 20, before c.
     """
     rows = (("a", 0, 100, 100, 2), ("b", 0, 50, 120, 1), ("c", 10, 60, 60, 4), ("d", 20, 30, 40, 1))
     jobs = [Job(id_, submit, run, wall, nodes, user=id_) for id_, submit, run, wall, nodes in rows]
@@ -41,14 +41,15 @@ def tiny() -> Workload:
 
 
 def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
-    """Return jobs on one pool of cores, as in most traces, with more work than the pool can run at once.
+    """Return jobs on one pool of cores, as in most traces.
 
-    Some arrive in the same second, some run for 0 s, and all end within their walltimes.
+    They are more work than the pool can run at once. Some arrive in the same second, some run for 0 s, and all end
+    within their walltimes.
 
     Parameters
     ----------
     jobs, seed, cores
-        Number of jobs, seed of the random numbers, and cores of the pool, at least 2.
+        Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     drawn = _Drawn(seed, jobs, load=cores / 4)
     sizes = np.minimum(2 ** drawn.rng.integers(0, cores.bit_length(), jobs), cores)
@@ -62,7 +63,7 @@ def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
     Parameters
     ----------
     jobs, seed, nodes
-        Number of jobs, seed of the random numbers, and nodes of the machine, at least 2.
+        Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
     """
     plain = np.tile([16, 64, 0], (nodes - nodes // 2, 1))
     machine = Machine(("core", "mem", "gpu"), np.vstack([plain, np.tile([8, 32, 2], (nodes // 2, 1))]))
@@ -83,7 +84,7 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
     Parameters
     ----------
     jobs, seed, cores
-        Number of jobs, seed of the random numbers, and cores of the pool, at least 2.
+        Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     drawn = _Drawn(seed, jobs, load=cores / 4)
     late = drawn.rng.random(jobs) < 1 / 3
@@ -95,12 +96,14 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
 
 
 def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
-    """Return jobs on one-core nodes, with half and twice the nodes as alternatives, checkpoints, and on-demand jobs.
+    """Return moldable jobs on one-core nodes, some with checkpoints, some on-demand.
+
+    Alternatives are half and twice the nodes.
 
     Parameters
     ----------
     jobs, seed, nodes
-        Number of jobs, seed of the random numbers, and nodes of the machine, at least 4.
+        Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 4.
     """
     drawn = _Drawn(seed, jobs, load=nodes / 4)
     made = []
@@ -124,7 +127,7 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
     Parameters
     ----------
     jobs, seed, cores
-        Number of jobs, seed of the random numbers, and cores of the pool, at least 2.
+        Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     laws = (scipy.stats.uniform(60, 7140), scipy.stats.truncexpon(8, 0, 900), None)
     drawn = _Drawn(seed, jobs, load=cores / 4)
@@ -146,7 +149,7 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
     Parameters
     ----------
     jobs, seed, nodes
-        Number of jobs, seed of the random numbers, and nodes of the machine, at least 2.
+        Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
     """
     drawn = _Drawn(seed, jobs, load=nodes)
     made = []
@@ -164,7 +167,7 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
 
 
 def samples(share: float = 1.0) -> list[Workload]:
-    """Return one workload of each kind, the default of the checks, or with a share of its jobs."""
+    """Return one workload of each kind, with a share of its default number of jobs."""
     sizes: dict[Callable[[int], Workload], int] = {
         pool: 80, cluster: 80, overrunning: 60, moldable: 40, stochastic: 40, urgent: 24,
     }  # fmt: skip

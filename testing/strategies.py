@@ -23,7 +23,10 @@ _RESOURCES = ("core", "mem", "gpu")
 
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
-    """Generate a machine of up to 4 nodes, each with a core or more, and up to 8 of each of up to 3 resources."""
+    """Generate a machine of up to 4 nodes and 3 resources.
+
+    A node has 1 to 8 cores, and up to 8 of each other resource.
+    """
     nodes = draw(st.integers(1, 4))
     count = draw(st.integers(1, len(_RESOURCES)))
     cores = st.integers(1, 8)
@@ -112,7 +115,7 @@ def workloads(
 
 @st.composite
 def _requests(draw: st.DrawFn, machine: Machine) -> tuple[dict[str, int], int]:
-    """Generate the amounts of a slot, as some node has them, and a number of slots that fits."""
+    """Generate the amounts of a slot that fits on some node, and a number of slots that fits."""
     node = machine.capacity[draw(st.integers(0, machine.nodes - 1))].tolist()
     amounts = {name: draw(st.integers(0, most)) for name, most in zip(machine.resources, node, strict=True)}
     if not any(amounts.values()):

@@ -84,7 +84,7 @@ class SA(Configured[SAOptions]):
     over
         The inner dispatcher.
     predicted_ends, changes
-        By a job's position in the trace: its predicted end when it first chose by ``"turnaround"``, seconds, and how
+        By a job's position in the trace. Its predicted end, seconds, at its first choice by ``"turnaround"``. And how
         often it has chosen again.
     """
 

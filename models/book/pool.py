@@ -219,7 +219,7 @@ def reserve_new(now: int, book: Book, queue: IntArray) -> None:
 
 @borrowing
 def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, int, int]:
-    """Start the jobs whose reservations are due, if their units are free. Use :func:`delay` for late jobs.
+    """Start the jobs with due reservations, if their units are free. Use :func:`delay` for late jobs.
 
     Returns the number of positions in `chosen`, the number of late jobs, and the start of the next reservation. That is
     :data:`.NEVER` if there is none.

@@ -19,8 +19,8 @@ from .shadow import CLOCK, KNOWN, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengt
 #: When the expected schedule restarts from the exact one. After at least so many seconds, or after this share of the
 #: exact schedule's lag. So the repeated work is a bounded multiple of the new work.
 _OFTEN, _PART = 3600, 0.25
-#: Numbers: whether the expected schedule restarts, when it last did, the first job whose start may differ from the
-#: exact schedule, and the first job with an uncounted run time.
+#: Numbers of the expected schedule: whether it restarts, and when it last did. Then the first job with a start that may
+#: differ from the exact schedule, and the first job with an uncounted run time.
 ANEW, BEGUN, APART, UNCOUNTED = range(4)
 #: Sums: predicted run times of ended jobs, and their run times, weighted by share of the machine.
 _PREDICTED, _RAN = range(2)
@@ -34,8 +34,8 @@ class ExpectedShadow(NamedTuple):
     predicted, walltime
         Prediction of each job when it last waited, 0 if it never did, and its walltime, seconds. Shape (jobs,).
     guessed
-        Expected run time, seconds, shape (jobs,). It is the prediction times the ratio of run times to predictions of
-        ended jobs, at most the walltime. 0 for the prediction in the schedule.
+        Expected run time, seconds, shape (jobs,). It is at most the walltime. It is the prediction, times the ratio of
+        run times to predictions of ended jobs. 0 for the prediction in the schedule.
     counted
         1 if the run time is in `sums`, shape (jobs,).
     jobs

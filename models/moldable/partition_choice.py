@@ -173,7 +173,9 @@ def _first_request(profile: StartTimes, processors: int, law: ESDD, now: int) ->
     It is the recursion of Gainaru et al. with waits. The values v_i have probabilities f_i, and w_j is the wait for a
     request of v_j. E(i) is the expected future time, times the probability P(X > v_i) to get there:
 
-    E(i) = min over j > i of the sum over l in (i, j] of f_l (w_j + v_l), plus P(X > v_j) (w_j + v_j) + E(j).
+    E(i) = min over j > i of S(i, j) + P(X > v_j) (w_j + v_j) + E(j).
+
+    Here S(i, j) is the sum over l in (i, j] of f_l (w_j + v_l).
     """
     values = np.ceil(law.values)
     starts = [profile.earliest_start(processors, max(1, int(value)), now) for value in values]

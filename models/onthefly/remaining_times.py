@@ -68,8 +68,12 @@ class RemainingTimes:
     def gittins(self, done: float = 0) -> float | None:
         """Return the reciprocal of the Gittins index after `done` seconds, or ``None``. The least comes first.
 
-        It is the least over d > 0 of E[min(X - done, d) | X > done] / P(X <= done + d | X > done), seconds. That is the
-        time spent per job that ends, if jobs are given up at the best d. For a known run time it is the remaining time.
+        It is a least value over d > 0, in seconds::
+
+            E[min(X - done, d) | X > done] / P(X <= done + d | X > done)
+
+        That is the time spent per job that ends, if jobs are given up at the best d. For a known run time it is the
+        remaining time.
 
         Raises
         ------

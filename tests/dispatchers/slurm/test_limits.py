@@ -11,7 +11,7 @@ ANN, BEN = {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
 
 
 def starts(tmp_path, limits, jobs, every=1):
-    """Return the starts of jobs of a minute on two nodes, and the refusals. A job is (submit, cores, user)."""
+    """Return starts and refusals of one-minute jobs on two nodes. Jobs are (submit, slots of a core, user)."""
     path = tmp_path / "limits.txt"
     path.write_text(limits + "\n")
     made = [Job(str(index), at, 60, 60, slots, {"core": 1}, **whose) for index, (at, slots, whose) in enumerate(jobs)]
