@@ -12,7 +12,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 
 def fits_at(problem, job, time, used):
-    """The slots of a job that fit on each node from a time on."""
+    """The slots of a job that fit on each node for its whole run from a time on."""
     span = slice(time, time + int(problem.duration[job]))
     free = np.maximum(problem.capacity - used[span].max(axis=0), 0)
     asked = problem.demand[job] > 0

@@ -54,7 +54,7 @@ def cycle(cluster, running, jobs):
 
 
 def test_a_test_lowers_the_weights_of_nodes_that_would_do_were_their_cores_free():
-    free = [(0, 9, 2), (4, 9, 1), (4, 9, 0), (4, 9, 2)]  # another job of the third has the GPUs
+    free = [(0, 9, 2), (4, 9, 1), (4, 9, 0), (4, 9, 2)]  # another job has the GPUs of the third
     cluster = nodes_of(free, [(4, 9, 2), (4, 9, 2), (4, 9, 2), (4, 9, 2)])
     assert [nodes.tolist() for _, nodes, _ in main_pass(asked((1, 2, 2, 60)), cluster)] == [[3]]
     assert below(cluster) == [2, 0, 0, 2]
