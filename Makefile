@@ -110,4 +110,4 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
-	rm -rf .venv .typecheck build dist docs/_build demo-results *.egg-info
+	rm -rf .venv .typecheck build dist docs/_build docs/evidence/studies demo-results *.egg-info

@@ -67,6 +67,10 @@ def stamp(file):
 class StampedBuild(build_py):
     """Copies the sources with the number of the build."""
 
+    def find_package_modules(self, package, package_dir):
+        modules = super().find_package_modules(package, package_dir)
+        return [module for module in modules if module[:2] != ("hpcdispatch", "setup")]
+
     def run(self):
         super().run()
         if not self.editable_mode:

@@ -16,7 +16,7 @@ from ..workloads import Job, MachineState, Workload
 #: How likely it is that a job starts within its interval.
 SHARE = 0.8
 #: By how much the ends of an interval are moved, as shares of the time until they come: what the model itself misses.
-#: Chosen on recorded replays of other sites than the one that ``docs/slurm.md`` judges them on.
+#: Chosen on recorded replays of other sites than the one that ``docs/how-to/live-slurm.md`` judges them on.
 EARLIER, LATER = 0.65, 1.1
 #: The predictor that learns how long jobs run, if nobody asks for another one.
 LEARNED = "empirical:by=user,least=5"

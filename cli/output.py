@@ -18,7 +18,7 @@ from ..bench.reports.number_formats import count, percent, ratio, seconds
 from ..bench.reports.tables import PlainConsole, terminal_table
 from .app import settings
 
-#: The version of what ``--json`` prints; docs/commands.md says what it holds.
+#: The version of what ``--json`` prints; docs/reference/commands.md says what it holds.
 SCHEMA = 1
 _STATISTICS = ("mean", "median", "p95", "max")
 _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))

@@ -1,7 +1,9 @@
 """The site's configuration for Sphinx: ``make docs`` builds it, and it opens without a network or a server."""
 
+import re
 import sys
 from pathlib import Path
+from shutil import copyfile
 from urllib.request import urlopen
 
 import matplotlib as mpl
@@ -39,7 +41,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # Docstrings are checked by ruff. What docutils has against one of them is no reason to have no site.
-suppress_warnings = ["docutils", "myst.xref_missing", "autodoc"]
+suppress_warnings = ["docutils", "autodoc"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -61,6 +63,25 @@ def inventories(sites, folder, seconds=3):
             mapping[name] = (address, str(file))
     return mapping
 
+
+def studies(source, target):
+    """Copy the studies' pages and their figures into the site, with links that lead within it."""
+    target.mkdir(exist_ok=True)
+    for figure in source.glob("*.svg"):
+        copyfile(figure, target / figure.name)
+    for page in source.glob("*.md"):
+        text = page.read_text(encoding="utf-8").replace("](../../../docs/", "](../../")
+        (target / page.name).write_text(re.sub(r"\[([^\]]*)\]\(\.\./\.\./[^)]*\)", r"\1", text), encoding="utf-8")
+    (target / "index.md").write_text("# Studies\n\n```{toctree}\n:glob:\n\n*\n```\n", encoding="utf-8")
+
+
+def setup(app):
+    """Let links to the studies' pages lead to their copies."""
+    here = re.compile(r"\]\(\.\./\.\./bench/studies/pages/")
+    app.connect("source-read", lambda app, name, text: text.__setitem__(0, here.sub("](../evidence/studies/", text[0])))
+
+
+studies(HERE.parent / "bench" / "studies" / "pages", HERE / "evidence" / "studies")
 
 intersphinx_mapping = inventories(
     {

@@ -17,16 +17,13 @@ MOST_SECONDS = 120
 def executed(path):
     """Return the notebook at `path` as it is after a run from the top, without what was written to stderr."""
     notebook = nbformat.read(path, as_version=4)
-    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"}
-    os.environ.update(environment)
+    os.environ.update(PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}", COLUMNS="80")
     NotebookClient(notebook, timeout=MOST_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-            for output in cell.outputs:
-                output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
-    notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     return notebook
 
 

@@ -99,7 +99,7 @@ def command(
 ) -> None:
     """Simulate every combination of workloads, dispatchers, predictors, options and seeds that a file lists.
 
-    FILE is TOML; docs/campaigns.md says what may stand in it. Each combination is a cell, and a finished cell is kept
+    FILE is TOML; docs/how-to/campaigns.md says what may stand in it. Each combination is a cell, and a finished cell is kept
     in the store under a hash of everything that determines it. It is never simulated twice: interrupted or killed, the
     same command goes on where it was.
 

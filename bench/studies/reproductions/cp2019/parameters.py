@@ -17,7 +17,7 @@ def parameters(scale: Scale) -> tuple[Parameter, ...]:
     """Return them; what becomes of other values is measured by the rows of ``cp2019/fig3``."""
     see = "rows of cp2019/fig3 at its end"
     return (
-        Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", "docs/cp.md"),
+        Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", "docs/dispatchers/cp.md"),
         Parameter(
             "expected waits of the queues", EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
         ),
