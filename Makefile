@@ -47,7 +47,7 @@ types: .venv/installed
 
 # Opens offline: docs/_build/html/index.html. Other projects' names are linked where the network can be reached.
 docs: .venv/installed
-	@$(BIN)/python -c 'import furo, myst_nb, numpydoc, sphinx_click, sphinx_copybutton' 2>/dev/null || { \
+	@$(BIN)/python -c 'import furo, latex2mathml, myst_nb, numpydoc, sphinx_click, sphinx_copybutton' 2>/dev/null || { \
 		echo "make docs: the docs extra is missing; say $(BIN)/python -m pip install -e '.[docs]'"; exit 1; }
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
 	@echo "docs/_build/html/index.html"

@@ -24,7 +24,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "sphinx_click",
     "sphinx_copybutton",
     "parts",
@@ -95,6 +94,7 @@ intersphinx_mapping = inventories(
 )
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"hpcdispatch {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -10,8 +10,8 @@ from nbclient import NotebookClient
 from source_tree import ROOT
 
 TUTORIALS = ROOT / "docs" / "tutorials"
-#: Seconds that a tutorial may take.
-MOST_SECONDS = 120
+#: Seconds that a cell may take on a machine that is busy with other work; on an idle one a tutorial takes less than 120.
+MOST_SECONDS = 600
 
 
 def executed(path):

@@ -1,6 +1,7 @@
-"""Directives that write what the code knows: the options of a dispatcher, predictor or generator."""
+"""What pages write with the code's help: options of parts, and formulas that browsers show without a network."""
 
 from docutils import nodes
+from latex2mathml.converter import convert
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
@@ -21,12 +22,17 @@ def found(name):
     raise ValueError(f"expected the name of a registered part, got {name!r}; see 'hpcdispatch list'")
 
 
+def value(option):
+    """Return the default of an option and its choices, without its name."""
+    return choices_and_default(option).partition("=")[2].replace("|", " or ")
+
+
 def table(name):
     """Return the lines of a Markdown table with the options of `name`."""
     registry = found(name)
     said = meanings(registry, name)
     rows = [
-        f"| `{option.name}` | {choices_and_default(option).replace('|', ' or ')} | {said.get(option.name, '')} |"
+        f"| `{option.name}` | {value(option)} | {said.get(option.name, '')} |"
         for option in registry.options(name)
     ]
     return ["| option | default | meaning |", "|---|---|---|", *rows] if rows else ["It has no options."]
@@ -48,7 +54,20 @@ class Options(SphinxDirective):
         return node.children
 
 
+def inline_formula(translator, node):
+    """Write a formula within a line as MathML."""
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(translator, node):
+    """Write a formula in a line of its own as MathML."""
+    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
 def setup(app):
-    """Register the directives."""
+    """Register the directive, and MathML for formulas."""
     app.add_directive("options", Options)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     return {"parallel_read_safe": True}
