@@ -41,7 +41,7 @@ OURS = {
 }
 #: Library to the one package that may import it.
 ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
-#: Package to the other libraries it may import; the top floors may import any.
+#: Package to the other libraries it may import. The top floors may import any.
 LIBRARIES = {
     "base": {"numpy"},
     "workloads": {"lazy_loader", "numpy", "pandas", "pyarrow", "scipy"},

@@ -80,7 +80,7 @@ def test_runs_by_name_with_its_options(installed):
     # a and b start; d (40) and e (200) fit beside them once they come, before c (240), which needs all four cores.
     assert lines[0] == "[0, 0, 250, 20, 50]"
     assert lines[1] == "smallest-area:patience=7200 usual:quantile=0.8 80"
-    # Of a and c, which ask for several slots, there is never room for more than one; the others follow each other.
+    # Of a and c, which ask for several slots, there is never room for more than one. The others follow each other.
     assert lines[2] == "[-1, 0, -1, 50, 80] constraint scratch: takes 2 of streams, there are 1"
 
 
@@ -116,7 +116,7 @@ def test_keeps_the_rules(plugin):
 
 
 def test_a_late_job_is_not_passed(plugin):
-    # c waits since 10; from 21 on nobody passes it, so that d (20) still does and e (30) does not.
+    # c waits since 10. From 21 on nobody passes it, so that d (20) still does and e (30) does not.
     starts = simulate(tiny(), plugin.SmallestArea(patience=10)).jobs["start"].tolist()
     assert starts == [0, 0, 100, 20, 160]
 
@@ -131,7 +131,7 @@ def test_the_example_is_short():
     "form", [{}, {"iterations": 0}, {"formulation": "pcp"}, {"formulation": "pcp", "horizon": "all"}]
 )
 def test_every_part_of_a_dispatcher_sees_the_constraint(plugin, machine, form):
-    # Both fit beside 3; 1 and 2 write to the file system, one after the other and not before 5.
+    # Both fit beside 3. Jobs 1 and 2 write to the file system, one after the other and not before 5.
     queues = {"1": "io", "2": "io", "3": "batch"}
     jobs = [Job(id_, 0, 10 * int(id_), 10 * int(id_), queue=queue) for id_, queue in queues.items()]
     workload = Workload(tuple(jobs), machine)

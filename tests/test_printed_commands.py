@@ -1,9 +1,9 @@
 """Every command of README.md and of the documentation runs as it is printed, on the samples in examples/.
 
-A block of output (``text``) right behind a block of commands is what these print, with ``...`` for what differs from run
-to run.
+A block of output (``text``) right behind a block of commands is what these print. ``...`` stands for what differs from
+run to run.
 
-A block runs in bash, in a folder with the samples alone; blocks of a page run one after the other. Slurm's commands
+A block runs in bash, in a folder with the samples alone. Blocks of a page run one after the other. Slurm's commands
 print the samples. What a machine without a network or a cluster cannot do is looked at as far as it goes: targets of
 make by ``make -n``, modules by their ``--help``, and clusters not at all.
 """
@@ -44,7 +44,7 @@ esac""",
     "sinfo": 'case "$*" in *--json*) cat examples/slurm/sinfo.json ;; *) echo "batch*|2-00:00:00" ;; esac',
     "sacctmgr": """case "$*" in *"show user"*) echo Administrator ;; esac""",
     "sbatch": "echo 4720",
-    # The sample is of one instant; here it is of now.
+    # The sample is of one instant. Here it is of now.
     "squeue": """case "$*" in
   *--json*) "$PYTHON" -c '
 import json, time
@@ -111,7 +111,7 @@ def test_commands_run_as_printed(page, desk):
 
 
 def test_every_block_of_commands_is_marked_as_one():
-    """A block without a language is output; one that begins with a command would not be run."""
+    """A block without a language is output. One that begins with a command would not be run."""
     for page in PAGES:
         for block in re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
             assert not re.match(r"(hpcdispatch|python|make|sacct) ", block), page.name

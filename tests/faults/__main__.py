@@ -27,7 +27,7 @@ TEXT = small_campaign.TEXT.format(jobs=40)
 IN_MEMORY = Path("/dev/shm")
 #: Who works on the campaign, of whom a half dies soon: processes of one client, and how it starts.
 WAYS = {"alone": (1, False), "two at once": (1, False), "workers": (2, False), "command": (2, True)}
-#: How often of ten; the others take longer to start.
+#: How often of ten. The others take longer to start.
 SHARES = (4, 3, 2, 1)
 #: Within which part of the time that a campaign needs somebody is killed.
 SOON = 0.4

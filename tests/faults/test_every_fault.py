@@ -1,8 +1,8 @@
 """Each fault at every place it can happen, one after the other until all goes well, as SQLite tests its out-of-memory.
 
-What is written is there whole afterwards, or what was there before is; nothing unfinished is left, and the error
-names a file. A loss of power is simulated by a record of what was written and renamed since each was synced: whatever
-of it is lost, a cell of a store is whole, damaged by its checksums, or absent.
+What is written is there whole afterwards, or what was there before is. Nothing unfinished is left, and the error names
+a file. A loss of power is simulated by a record of what was written and renamed since each was synced: whatever of it
+is lost, a cell of a store is whole, damaged by its checksums, or absent.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ def records(data, path):
 
 
 def outcome(function, path):
-    """Return what a reader makes of a file, ``None`` for an error of one short line; other errors are findings."""
+    """Return what a reader makes of a file, ``None`` for an error of one short line. Other errors are findings."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", TraceWarning)

@@ -30,7 +30,7 @@ OFTEN = {
 SHORT = {"d": ("0.001", "0.002", "1e-300", "0", "-1", "nan", "none", "x"), "limit": ("deterministic", "x", "")}
 SHORT["d_max"] = SHORT["d"]
 #: What makes a workload small.
-FEW = {"lublin": "jobs=20", "eurora": "jobs=50", "accre": "jobs=20", "theta": "days=1", "theta-scenario": "jobs=5"}
+FEW = {"lublin": "jobs=20", "accre": "jobs=20", "theta": "days=1", "theta-scenario": "jobs=5"}
 
 
 def drawn_spec(rng, registry, values):

@@ -1,4 +1,4 @@
-"""Whatever stands in a file or an option: a result, or one line; no record is lost."""
+"""Whatever stands in a file or an option: a result, or one line. No record is lost."""
 
 import pytest
 

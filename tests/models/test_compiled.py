@@ -64,6 +64,6 @@ def test_one_that_borrows_counts_no_references_and_answers_the_same():
     table = np.arange(12).reshape(4, 3)
     borrowed, counted = borrowing(first_column), compiled(first_column)
     assert borrowed(table) == counted(table) == 18
-    # What the option does cannot be seen in code that comes from the cache; that it is handed on can.
+    # What the option does cannot be seen in code that comes from the cache. That it is handed on can.
     assert borrowed.targetoptions["_nrt"] is False
     assert "_nrt" not in counted.targetoptions

@@ -30,7 +30,7 @@ CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application", "en
 def backtracking(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
     """Try every choice of every job, but for what cannot be better than the best so far; section IV.C.2.
 
-    The result is that of :func:`hpcdispatch.models.eviction.plan`, in loss and total time of checkpoints; the time it
+    The result is that of :func:`hpcdispatch.models.eviction.plan`, in loss and total time of checkpoints. The time it
     takes grows exponentially with the jobs. Parameters and errors are the same.
     """
     return search(jobs, nodes_needed, deadline, step).eviction

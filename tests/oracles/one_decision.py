@@ -1,7 +1,7 @@
 """One decision of PCP and HCP by trying every start and every placement: Galleguillos et al. (CP 2019), from its text.
 
 It shares no code with the package, and knows the paper alone: the intervals of section 2.2, the reductions of section 3
-and the durations and objectives of section 4. Times are whole seconds from now; intervals are half-open.
+and the durations and objectives of section 4. Times are whole seconds from now. Intervals are half-open.
 """
 
 from __future__ import annotations

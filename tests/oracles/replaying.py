@@ -39,7 +39,7 @@ def complaints(workload, result, overrun, *, strict):
 
 
 def _nodes(workload, result):
-    """Take and give back units of nodes, ends before starts; whoever takes what is not there is told of."""
+    """Take and give back units of nodes, ends before starts. Whoever takes what is not there is told of."""
     names, jobs = workload.machine.resources, {job.id: job for job in workload.jobs}
     free = [dict(zip(names, map(int, row), strict=True)) for row in workload.machine.capacity]
     events = []

@@ -107,7 +107,7 @@ def main(answer: str, scheduler: str, swf: str, system: str, results: str) -> No
         Simulator,
     )
 
-    with contextlib.suppress(ValueError):  # AccaSim's writers rely on fork; elsewhere take what there is.
+    with contextlib.suppress(ValueError):  # AccaSim's writers rely on fork. Elsewhere take what there is.
         multiprocessing.set_start_method("fork")
     wall, cpu = perf_counter(), _cpu_time()
     dispatcher = FirstInFirstOut(FirstFit()) if scheduler == "fifo" else EASYBackfilling(FirstFit())
@@ -134,7 +134,7 @@ def on_one_core_nodes(workload: Workload) -> Workload:
 def write_inputs(workload: Workload, folder: Path) -> tuple[Path, Path]:
     """Write the jobs as SWF and the machine as an AccaSim system file; return the two paths.
 
-    AccaSim takes each processor of an SWF job for a node slot; the system file says how many cores that is. So every
+    AccaSim takes each processor of an SWF job for a node slot. The system file says how many cores that is. So every
     slot of the workload must ask for the same number of cores and nothing else, and the nodes must be alike.
 
     Raises

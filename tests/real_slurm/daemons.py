@@ -149,7 +149,7 @@ class Daemons:
 
 
 def configuration(conf: Path) -> str:
-    """Return the text of a slurm.conf; the nodes are those of `conf` where it has any."""
+    """Return the text of a slurm.conf. The nodes are those of `conf` where it has any."""
     common, own = (HERE / "slurm.conf").read_text(), conf.read_text()
     if "NodeName=" in own:
         common = "".join(line for line in common.splitlines(True) if not line.startswith("NodeName="))

@@ -18,12 +18,12 @@ from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.models.moldable import DowneyLaw
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold, read
 
 #: The recorded digests, by case.
 DIGESTS = Path(__file__).with_name("digests.json")
 OVERRUNS = ("run", "kill", "resubmit")
-#: Decision columns that the engine itself writes; what a dispatcher reports has a digest of its own.
+#: Decision columns that the engine itself writes. What a dispatcher reports has a digest of its own.
 DECISIONS = ("time", "queued", "running", "started", "stopped", "rejected")
 #: Dispatchers that need seconds per decision on long queues of unequal jobs.
 SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp-fast", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 def burst(nodes: int, cores: int, count: int, seed: int) -> Workload:
-    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes; one in five overruns its walltime."""
+    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes. One in five overruns its walltime."""
     rng = np.random.default_rng(seed)
     machine = Machine(("core",), np.full((nodes, 1), cores))
     submits = np.sort(rng.integers(0, 1800, count))
@@ -91,7 +91,7 @@ WORKLOADS = {
     "equal": lambda: generate("accre", jobs=120, wide=12, nodes=16, interarrival=900.0, seed=3),
     "equal-burst": lambda: burst(48, 4, 500, 9),
     "mixed": lambda: drawn_workload(12, "nodes"),
-    "mixed-shared": lambda: part(generate("eurora", jobs=1000, seed=4), 100, 220),
+    "mixed-shared": lambda: read(DIGESTS.with_name("mixed_shared.jsonl")),
     "moldable": lambda: mold(generate("lublin", jobs=60, processors=64, load=0.9, seed=6), DowneyLaw()),
     "stochastic": lambda: generate("stochastic", large=40, small_share=0.5, seed=2),
     "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),
@@ -170,7 +170,7 @@ def timed(case):
 
 
 def _digest(table) -> str:
-    """Return the digest of a table's values; the names of its columns do not count."""
+    """Return the digest of a table's values. The names of its columns do not count."""
     sha = hashlib.sha256()
     for position in range(table.shape[1]):
         for value in table.iloc[:, position].tolist():

@@ -73,7 +73,7 @@ class TestTimers:
         assert result.decisions["time"].tolist() == [0, 30]
 
     def test_with_an_empty_queue(self, run, scripted):
-        # While the job runs, and while nothing does; the one after the last job is not served.
+        # While the job runs, and while nothing does. The one after the last job is not served.
         dispatcher = scripted({0: [Start("1", [0]), Wake(5), Wake(50), Wake(5), Wake(500)]})
         run([(0, 10, 10, 1), (100, 10, 10, 1)], dispatcher)
         assert dispatcher.seen == [(0, ["1"], []), (5, [], ["1"]), (50, [], []), (100, ["2"], [])]
@@ -155,7 +155,7 @@ class TestCorrections:
                 shown.extend((state.now, r.predicted_end) for r in state.running)
                 return super().dispatch(state)
 
-        # They are no reason to ask the dispatcher; it sees them when a job has come.
+        # They are no reason to ask the dispatcher. It sees them when a job has come.
         run([(0, 22, 30, 4), (1, 3, 9, 4), (10, 1, 9, 4), (17, 1, 9, 4), (21, 1, 9, 4)], Look(), predictor)
         assert predictor.asked == [("1", 10, 0), ("1", 15, 1), ("1", 20, 2)]
         assert shown == [(1, 10), (10, 15), (17, 20), (21, 25)]
@@ -179,7 +179,7 @@ class TestCorrections:
             scripted({6: [Stop("1", "checkpoint"), Start("2", ALL)]}),
             predictor,
         )
-        # 6 s are done; it resumes at 10, is predicted 4 s more, and ends at 34.
+        # 6 s are done. It resumes at 10, is predicted 4 s more, and ends at 34.
         assert predictor.asked == [("1", 10, 0), ("1", 15, 1), ("1", 20, 2), ("1", 25, 3)]
 
     def test_without_them_a_late_job_ends_the_next_second(self, run):

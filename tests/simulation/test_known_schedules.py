@@ -1,7 +1,7 @@
 """Schedules worked out by hand, of the kinds that other schedulers' tests have: each a row of jobs and their starts.
 
 The kinds are from the tests of flux-sched, OpenPBS, OAR, LSF's manual, Slurm's comments, Batsim and ScheduleFlow, and
-from the papers on backfilling; the jobs are our own.
+from the papers on backfilling. The jobs are our own.
 """
 
 from typing import NamedTuple

@@ -81,7 +81,7 @@ def test_easy_plans_the_first_blocked_job_beside_the_closed_nodes():
     [("", [60, 160]), (":strict=no", [200, 0]), (":depth=0", [60, 160]), (":depth=all", [60, 160])],
 )
 def test_easys_options_hold_beside_closed_amounts(options, expected):
-    # 1 needs all from 60 on; 2 would delay it, which it may where nothing is reserved.
+    # 1 needs all from 60 on. Job 2 would delay it, which it may where nothing is reserved.
     jobs = [Job("1", 0, 100, 100, 4), Job("2", 0, 200, 200, 2)]
     machine = replace(POOL, reservations=[Reservation(50, 60, amounts={"core": 2})])
     assert starts(jobs, machine, f"easy{options}") == expected
@@ -122,7 +122,7 @@ def test_jobs_in_a_reservation_share_its_amounts():
 
 @pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "lookahead"])
 def test_amounts_that_are_free_before_a_reservation_begins_count(dispatcher):
-    # 1 ends before six of eight cores are reserved; 2 runs on the two that are left.
+    # 1 ends before six of eight cores are reserved. Job 2 runs on the two that are left.
     jobs = [Job("1", 0, 50, 50, 4), Job("2", 0, 200, 200, 2), Job("3", 0, 200, 200, 1)]
     machine = replace(Machine.pool(8), reservations=[Reservation(100, 150, amounts={"core": 6})])
     assert starts(jobs, machine, dispatcher) == [0, 0, 150]
@@ -228,7 +228,7 @@ def test_backfilling_under_a_power_cap_waits_for_the_first_job():
 
 
 def test_a_licence_is_kept_for_the_first_that_waits_for_it():
-    # 2 needs both licences at 50; 3 would hold one until 90, 4 ends before 50.
+    # 2 needs both licences at 50. Job 3 would hold one until 90, 4 ends before 50.
     jobs = [Job(str(i), i, length, length, 1, licences={"x": n})
             for i, length, n in ((1, 49, 1), (2, 10, 2), (3, 87, 1), (4, 40, 1))]  # fmt: skip
     assert starts(jobs, replace(NODES, licences={"x": 2})) == [1, 50, 60, 4]

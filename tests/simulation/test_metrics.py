@@ -62,7 +62,7 @@ def test_backfill_rate_is_its_definition(workload, dispatcher, overrun):
 
 
 def test_fairness_by_users():
-    # Bounded slowdowns: ann 1 and 3, ben 1.5; the job of an unknown user does not count.
+    # Bounded slowdowns: ann 1 and 3, ben 1.5. The job of an unknown user does not count.
     jobs = [job("1", 0, 100, 4, user="ann"), job("2", 50, 100, 4, user="ben"), job("3", 100, 50, 4, user="ann"),
             job("4", 200, 10, 4)]  # fmt: skip
     found = summary(*jobs, dispatcher="fcfs")

@@ -62,7 +62,8 @@ class TestTheField:
 
 class TestMetrics:
     def test_by_hand(self, run, scripted):
-        # 1 is killed at 30 with 20 s of work kept and written within 5 s at 60 with 20 s more; 2 is in time, 4 is late.
+        # 1 is killed at 30 with 20 s of work kept and written within 5 s at 60 with 20 s more. Job 2 is in time, 4 is
+        # late.
         plan = {
             30: [Stop("1"), Start("2", ALL)],
             40: [Start("1", ALL), Wake(60)],

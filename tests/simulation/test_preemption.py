@@ -176,7 +176,7 @@ class TestShapes:
 
     @pytest.mark.parametrize(("shape", "nodes", "rest"), [(None, 2, 50), (0, 4, 30), (1, 1, 90)])
     def test_it_resumes_on_another_one(self, run, scripted, stays, shape, nodes, rest):
-        # Half the work is done on the request; the rest takes half the time of the other shape.
+        # Half the work is done on the request. The rest takes half the time of the other shape.
         actions = [Stop("1", "checkpoint"), Start("1", [0] * nodes, shape=shape)]
         result = run([MOLDABLE, (50, 5, 5, 4)], scripted({50: actions}))
         assert stays(result) == [(0, 50, "checkpointed", 50), (50, 50 + rest, "completed", rest)]

@@ -1,4 +1,4 @@
-"""Nodes that no job can use change nothing; fields without effect are said once."""
+"""Nodes that no job can use change nothing. Fields without effect are said once."""
 
 import numpy as np
 import pytest

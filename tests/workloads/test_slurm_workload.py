@@ -62,7 +62,7 @@ PartitionName=p Nodes=ALL
         # Memory by node: the whole megabytes that it was, and all of it where tasks run on one node.
         ("3|mem=3500M|-N 1 --ntasks-per-node=3 --mem=3500", 1, {"core": 3, "mem": 3500, "node": 1}),
         ("3|mem=500M|-n 3 --mem=500", 1, {"core": 3, "mem": 500, "node": 1}),
-        # By core, said or by default; only memory by core limits the cores that can be had of a node.
+        # By core, said or by default. Only memory by core limits the cores that can be had of a node.
         ("2|mem=2000M|-N 1 --ntasks-per-node=2 --mem-per-cpu=1000", 1,
          {"core": 2, "mem": 2000, "mem_per_cpu": 1, "node": 1}),
         ("3|mem=3000M|-n 3 --mem-per-cpu 1000", 3, {"core": 1, "mem": 1000, "mem_per_cpu": 1}),

@@ -26,7 +26,7 @@ class Crash(BaseException):
 
 @dataclass
 class FakeSlurm:
-    """Jobs of one script that needs so many minutes; each command may be the last before a crash."""
+    """Jobs of one script with so many minutes. Each command may be the last before a crash."""
 
     needs: int
     requeues: bool = True
@@ -193,7 +193,7 @@ def test_no_script_and_no_slurm(tmp_path, monkeypatch):
 
 
 def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkeypatch):
-    # A kill between the note of the end and the end of the command looks just so.
+    # A kill after the note of the end, but before the command ends, looks the same.
     (tmp_path / "runs.csv").write_text("50\n100\n")
     monkeypatch.chdir(tmp_path)
     script(tmp_path)
@@ -236,7 +236,7 @@ case "$0" in *sbatch) echo 7;; *squeue) exit 1;; esac
 
 
 def test_no_name_and_no_file_makes_an_option_of_slurm(tmp_path, monkeypatch):
-    """A script whose name is an option is a path, and a job of a file that is none stops before any command."""
+    """A script named like an option is a path. A job without a valid file stops before any command."""
     (tmp_path / "bin").mkdir()
     for name in ("sbatch", "scancel", "squeue", "sinfo", "sacct", "scontrol"):
         (tmp_path / "bin" / name).write_text(RECORD)

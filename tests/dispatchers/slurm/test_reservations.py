@@ -1,4 +1,4 @@
-"""Advance reservations: who may use the nodes when."""
+"""Advance reservations: which jobs may use the nodes, and when."""
 
 import json
 
@@ -31,7 +31,7 @@ def site(tmp_path):
 
 
 def starts(options, *jobs, **more):
-    """Return the starts of jobs (submit, run time, request, whole nodes, reservation), -1 of those that are refused."""
+    """Return the starts of jobs, -1 if refused. Jobs are (submit, run time, walltime, whole nodes, reservation)."""
     made = [
         Job(
             str(place),
@@ -62,7 +62,7 @@ def test_the_other_nodes_are_used_meanwhile(site):
 
 
 def test_backfill_plans_around_it(site):
-    # The first has the nodes until 200; what needs both for four minutes is planned after the reservation.
+    # The first has the nodes until 200. A job of both for four minutes is planned after the reservation.
     jobs = (0, 200, 240, 2, ""), (1, 10, 240, 2, ""), (2, 10, 180, 1, "")
     assert starts(site(KEPT), *jobs) == [0, 600, 200]
 

@@ -30,7 +30,7 @@ def test_there_is_a_conditional_interval_per_job_and_node_it_fits_on():
     assert sorted(allocation.on) == [(0, 0), (1, 0), (1, 1)]
     assert allocation.size == 3
     cumulatives = sum(each.has_cumulative() for each in model.variables.model.proto.constraints)
-    # The cores of both nodes and of the pool can be short; the GPU cannot, as one job asks for it.
+    # The cores of both nodes and of the pool can be short. The GPU cannot, as one job asks for it.
     assert cumulatives == 3
 
 

@@ -288,7 +288,7 @@ def test_every_schedule_of_the_instant_has_places_for_what_starts_now(problem):
 
 
 def test_schedules_of_the_instant_are_judged_alike():
-    # The pool would start all three; one node holds one of them. Whatever makes the schedule, two have to wait for 5.
+    # The pool would start all three. One node holds one of them. Whatever makes the schedule, two have to wait for 5.
     problem = Problem(
         np.array([5, 5, 5]), np.array([1, 1, 1]), np.array([[3], [3], [2]]), np.array([1, 1, 1]), np.array([[8]]),
         free_now=np.array([[4], [2], [2]]),

@@ -30,7 +30,7 @@ def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSIO
 
 
 def test_successors_wait_for_all_their_predecessors():
-    # Job 2 waits for 0 and 1, job 3 for 2; job 4 for none.
+    # Job 2 waits for 0 and 1, job 3 for 2. Job 4 for none.
     links = np.array([0, 1, 2, 3, 3, 3]), np.array([2, 2, 3])
     events = opened([(0, 10, 1), (0, 25, 1), (0, 5, 1), (0, 5, 1), (1, 2, 1)], 8, successors=links)
     starts, order = run(events)

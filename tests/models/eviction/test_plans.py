@@ -43,7 +43,7 @@ def choices_with_ends(jobs):
 
 
 def enumerated(jobs, needed, deadlines):
-    """Return least loss and then least time for each deadline, of all combinations; losses are whole numbers."""
+    """Return least loss and then least time for each deadline, of all combinations. Losses are whole numbers."""
     own = any(job.ends is not None for job in jobs)
     chosen = (choices_with_ends if own else choices)(len(jobs))
     column = {name: np.array([getattr(job, name) for job in jobs], dtype=object) for name in RunningJob.__slots__}

@@ -6,7 +6,7 @@ import pytest
 from hpcdispatch.models.lookahead import NO_GUARANTEE, Queue, Running, Settings, Walltimes, plan
 
 SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
-#: Half of the machine is held until 100 s; the oldest job asks for all of it and is guaranteed that time.
+#: Half of the machine is held until 100 s. The oldest job asks for all of it and is guaranteed that time.
 BUSY = Running(np.array([100]), np.array([[2]]), np.array([2]), np.array([4]))
 
 

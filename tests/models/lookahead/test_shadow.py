@@ -123,7 +123,7 @@ class TestExpected:
         assert begun > 30
 
     def test_as_long_as_those_that_ended_ran_by_what_was_predicted_of_them(self):
-        """Amounts weigh: 2 of 32 units that ran a tenth, 6 of 32 that ran half; those of the request apart."""
+        """Amounts weigh: 2 of 32 units that ran a tenth, 6 of 32 that ran half. Those of the request apart."""
         jobs = open_shadow(np.array([32]), 0, 5)
         jobs.submit[:] = jobs.arrival[:] = [0, 0, 0, 0, 10**6]
         jobs.duration[:] = 10_000

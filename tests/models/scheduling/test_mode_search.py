@@ -26,7 +26,7 @@ def ints(values):
 
 @st.composite
 def inputs(draw):
-    """Draw jobs with one to three modes; some are promised a start in their first mode, which is held."""
+    """Draw jobs with one to three modes. Some are promised a start in their first mode, which is held."""
     number, size = st.integers(1, 12), st.integers(1, POOL)
     modes = draw(st.lists(st.lists(st.tuples(number, size), min_size=1, max_size=3), min_size=1, max_size=9))
     steps = make_steps(100, 1)

@@ -29,13 +29,13 @@ def test_a_job_starts_where_it_delays_none_before_it():
 
 
 def test_a_reservation_takes_whole_nodes_and_running_jobs_count_by_cores():
-    # One core of node 0 is free, and stays so; but the reservation for a single core closes all of it.
+    # One core of node 0 is free, and stays so. But the reservation for a single core closes all of it.
     jobs = [(1, 4, 300), (1, 1, 600)]
     assert cycle([1], [(1200, 0, 3)], jobs) == [(1200, [0]), (1500, [0])]
 
 
 def test_running_jobs_are_taken_off_in_windows_of_thirty_seconds():
-    # The next multiple of 30 s after the first end is 1050; all up to 30 s after it go together.
+    # The next multiple of 30 s after the first end is 1050. All up to 30 s after it go together.
     running = [(1021, 0, 4), (1080, 1, 4), (1081, 2, 4)]
     assert cycle([0, 0, 0], running, [(1, 4, 60)]) == [(1080, [0])]
 
@@ -67,7 +67,7 @@ def test_a_job_that_can_never_run_is_not_planned():
 
 
 def test_reservations_hold_on_more_nodes_than_a_word_has_bits():
-    # Only the nodes 63 to 66 are ever free before 5000; the wide job takes them from 1100, the short one fits before.
+    # Only the nodes 63 to 66 are ever free before 5000. The wide job takes them from 1100, the short one fits before.
     running = [(1100 if 63 <= node <= 65 else 5000, node, 4) for node in range(70) if node != 66]
     free = [4 if node == 66 else 0 for node in range(70)]
     jobs = [(4, 4, 60), (1, 4, 90), (1, 4, 300)]

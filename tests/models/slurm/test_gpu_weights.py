@@ -96,7 +96,7 @@ def test_a_planned_job_without_gpus_goes_where_one_with_gpus_was_tested():
 
 
 def test_a_job_that_backfill_starts_goes_by_the_weights_of_the_configuration():
-    # Node 2 is the tightest; the test of the first job makes nodes 0 and 1 lighter, and the second starts on node 2.
+    # Node 2 is the tightest. The test of the first job makes nodes 0 and 1 lighter, and the second starts on node 2.
     running, total = [(NOW + 60, 0, 1, 2), (NOW + 60, 1, 1, 2)], [(4, 9, 2), (4, 9, 2), (4, 9, 0), (4, 9, 0)]
     cluster = nodes_of([(3, 9, 0), (3, 9, 0), (2, 9, 0), (4, 9, 0)], total)
     assert cycle(cluster, running, asked((1, 1, 2, 60), (1, 1, 0, 30))) == [(60, [0]), (0, [2])]
@@ -104,7 +104,7 @@ def test_a_job_that_backfill_starts_goes_by_the_weights_of_the_configuration():
 
 
 def test_jobs_with_gpus_have_no_more_cores_of_a_node_than_they_ask_for():
-    # Capped at one a node the first set is the tightest; without GPUs it has 8 cores and the other 6.
+    # Capped at one a node the first set is the tightest. Without GPUs it has 8 cores and the other 6.
     free = [(4, 9, 1), (4, 9, 1), (0, 9, 1), (2, 9, 1), (2, 9, 1), (2, 9, 1)]
     for gpus, nodes in ((1, [0, 1]), (0, [3, 4])):
         ((_, found, _),) = main_pass(asked((2, 1, gpus, 60)), nodes_of(free))
@@ -123,7 +123,7 @@ def test_tasks_take_what_they_ask_for_by_node_once_of_each(by_node, left):
 
 def test_jobs_whose_limits_end_together_are_taken_in_the_order_of_their_submission():
     # The first two start, on nodes 0 and 1, and end together. The second was submitted before, so it is taken off
-    # first; the first, which is not on the nodes of the last, does not end the window, and what runs on node 2 is taken
+    # first. The first, which is not on the nodes of the last, does not end the window, and what runs on node 2 is taken
     # off with it.
     jobs = asked((1, 4, 0, 60), (1, 4, 0, 60), (1, 4, 0, 60))
     cluster = nodes_of([(4, 9, 0), (4, 9, 0), (0, 9, 0)])._replace(members=np.array([[1, 1, 1], [0, 1, 1]], bool))
