@@ -23,8 +23,10 @@ class WarmStart:
     ----------
     jobs
         Number of jobs that `first` dispatches, at least 0.
-    first, over
-        The two dispatchers, by name or as objects. In a name with options, ``/`` replaces the comma.
+    first
+        First dispatcher, by name or as an object. In a name with options, ``/`` replaces the comma.
+    over
+        Second dispatcher, given likewise.
 
     Raises
     ------

@@ -56,14 +56,8 @@ class SoftTOptimal(Configured[SoftOptions]):
     each quantile on all jobs so far, as far as run times are known. The quantile with the least mean wait of the last
     jobs is used.
 
-    The options are those of :class:`SoftOptions`.
-
-    Attributes
-    ----------
-    over
-        The inner dispatcher.
-    quantile
-        Current quantile.
+    The options are those of :class:`SoftOptions`. As attributes, `over` is the inner dispatcher itself, and `quantile`
+    the current quantile.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
