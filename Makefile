@@ -62,6 +62,22 @@ distributions: .venv/installed
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 
+# The lowest versions of all dependencies together, and a run of what uses them: files, the solver, statistics, pictures.
+LOWEST := .venv-lowest/bin
+lowest:
+	$(PYTHON) -m venv --clear .venv-lowest
+	$(LOWEST)/python -c 'import tomllib; print(*(line.replace(">=", "==") for line in \
+		tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > .venv-lowest/lowest.txt
+	$(LOWEST)/python -m pip install --quiet -r .venv-lowest/lowest.txt
+	$(LOWEST)/python -m pip install --quiet --no-deps .
+	$(LOWEST)/python -m pip check
+	cd examples && ../$(LOWEST)/hpcdispatch compare trace.swf.gz --dispatchers easy,conservative,hcp3 --seeds 2 --jitter 1m \
+		--out ../.venv-lowest/results
+	$(LOWEST)/hpcdispatch report .venv-lowest/results
+	$(LOWEST)/hpcdispatch workload convert examples/trace.swf.gz .venv-lowest/trace.parquet
+	$(LOWEST)/hpcdispatch workload describe .venv-lowest/trace.parquet
+	$(LOWEST)/hpcdispatch evict examples/scenario.json --nodes 512 --deadline 15m --plot .venv-lowest/loss.png
+
 check: lint types test
 
 hooks: .venv/installed
@@ -110,4 +126,4 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
-	rm -rf .venv .typecheck build dist docs/_build docs/evidence/studies demo-results *.egg-info
+	rm -rf .venv .venv-lowest .typecheck build dist docs/_build docs/evidence/studies demo-results *.egg-info

@@ -20,14 +20,16 @@ import pytest
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
-SITE = sorted(page for page in (ROOT / "docs").rglob("*.md") if not {"_build", "studies"} & set(page.parts[len(ROOT.parts):]))
+SITE = sorted(
+    page for page in (ROOT / "docs").rglob("*.md") if not {"_build", "studies"} & set(page.parts[len(ROOT.parts) :])
+)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 #: Pages whose commands take longer than a few seconds together.
 SLOW = {
-    "README.md", "dispatchers/eviction.md", "dispatchers/moldable.md", "dispatchers/slurm.md", "evidence/performance.md",
-    "evidence/results.md", "evidence/verification.md", "how-to/campaigns.md", "how-to/figures.md", "how-to/from-pyss.md",
-    "how-to/live-slurm.md", "how-to/reports.md", "how-to/traces.md", "how-to/walltimes.md", "how-to/what-if.md",
-    "index.md", "evidence/reproductions.md",
+    "README.md", "dispatchers/eviction.md", "dispatchers/moldable.md", "dispatchers/slurm.md",
+    "evidence/performance.md", "evidence/reproductions.md", "evidence/results.md", "evidence/verification.md",
+    "how-to/campaigns.md", "how-to/figures.md", "how-to/from-pyss.md", "how-to/live-slurm.md", "how-to/reports.md",
+    "how-to/traces.md", "how-to/walltimes.md", "how-to/what-if.md", "index.md", "start/first-comparison.md",
 }  # fmt: skip
 #: What needs a machine of its own.
 ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")

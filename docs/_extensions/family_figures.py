@@ -40,10 +40,8 @@ PAIRS = {
 def draw(name):
     """Draw the figure of a page."""
     spec, above, below = PAIRS[name]
-    generator, _, options = spec.partition(":")
-    given = dict(part.split("=") for part in options.split(","))
-    workload = hd.generate(f"{generator}:" + ",".join(f"{key}={value}" for key, value in given.items() if key != "seed"),
-                           seed=int(given["seed"]))  # fmt: skip
+    options, _, seed = spec.partition(",seed=")
+    workload = hd.generate(options, seed=int(seed))
     if name == "moldable":
         workload = mold(workload, DowneyLaw(), choices=5, seed=1)
     results = [hd.simulate(workload, dispatcher, overrun="kill") for dispatcher in (above, below)]

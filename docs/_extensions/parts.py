@@ -1,8 +1,8 @@
 """What pages write with the code's help: options of parts, and formulas that browsers show without a network."""
 
 from docutils import nodes
-from latex2mathml.converter import convert
 from docutils.statemachine import StringList
+from latex2mathml.converter import convert
 from sphinx.util.docutils import SphinxDirective
 
 from hpcdispatch.cli.commands.list_parts import KINDS, choices_and_default, meanings
@@ -31,10 +31,7 @@ def table(name):
     """Return the lines of a Markdown table with the options of `name`."""
     registry = found(name)
     said = meanings(registry, name)
-    rows = [
-        f"| `{option.name}` | {value(option)} | {said.get(option.name, '')} |"
-        for option in registry.options(name)
-    ]
+    rows = [f"| `{option.name}` | {value(option)} | {said.get(option.name, '')} |" for option in registry.options(name)]
     return ["| option | default | meaning |", "|---|---|---|", *rows] if rows else ["It has no options."]
 
 
