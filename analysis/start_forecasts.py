@@ -19,7 +19,7 @@ from ..workloads import Job, MachineState, Workload
 #: Probability that a job starts within its interval.
 SHARE = 0.8
 #: Factors on the ends of an interval, on the time until they come. They cover the error of the model itself.
-#: They were chosen on replays of other sites than the one that ``docs/slurm.md`` reports.
+#: They were chosen on replays of other sites than the one that ``docs/how-to/live-slurm.md`` reports.
 EARLIER, LATER = 0.65, 1.1
 #: The default predictor that learns run times.
 LEARNED = "empirical:by=user,least=5"

@@ -18,7 +18,7 @@ from ..bench.reports.number_formats import count, percent, ratio, seconds
 from ..bench.reports.tables import PlainConsole, terminal_table
 from .app import settings
 
-#: The version of the ``--json`` output; docs/commands.md describes it.
+#: The version of the ``--json`` output; docs/reference/commands.md describes it.
 SCHEMA = 1
 _STATISTICS = ("mean", "median", "p95", "max")
 _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))

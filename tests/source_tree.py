@@ -25,8 +25,8 @@ def files(*folders):
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-#: What makes the root a package.
-ROOT_MODULES = sorted(ROOT.glob("*.py"))
+#: What makes the root a package; setup.py builds it and is not installed.
+ROOT_MODULES = sorted(set(ROOT.glob("*.py")) - {ROOT / "setup.py"})
 SOURCES = [*ROOT_MODULES, *files(*PACKAGES)]
 TESTS = files("tests")
 #: Where the studies stand, which are not installed.

@@ -20,7 +20,7 @@ def test_a_family_has_the_same_word_on_every_floor():
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_a_family_has_a_page(family):
-    assert (ROOT / "docs" / f"{family}.md").is_file()
+    assert (ROOT / "docs" / "dispatchers" / f"{family}.md").is_file()
 
 
 def test_the_tests_mirror_the_folders():

@@ -1,10 +1,14 @@
 """Every printed command of README.md and the documentation runs on the samples in examples/.
 
+A block of output (``text``) right behind a block of commands is what these print. ``...`` stands for what differs from
+run to run.
+
 A block runs in bash, in a folder with the samples alone. Blocks of a page run one after the other. Slurm's commands
 print the samples. Commands that need a network or a cluster are checked in part. These are targets of make by ``make
 -n``, modules by their ``--help``, and clusters not at all.
 """
 
+import doctest
 import os
 import re
 import shutil
@@ -16,11 +20,16 @@ import pytest
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-#: Pages with slow commands: more than a few seconds together.
+SITE = sorted(
+    page for page in (ROOT / "docs").rglob("*.md") if not {"_build", "studies"} & set(page.parts[len(ROOT.parts) :])
+)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
+#: Pages whose commands take longer than a few seconds together.
 SLOW = {
-    "README.md", "campaigns.md", "eviction.md", "lookahead.md", "moldable.md", "performance.md", "reliability.md",
-    "reports.md", "reservations.md", "slurm.md", "traces.md",
+    "README.md", "dispatchers/eviction.md", "dispatchers/moldable.md", "dispatchers/slurm.md",
+    "evidence/performance.md", "evidence/reproductions.md", "evidence/results.md", "evidence/verification.md",
+    "how-to/campaigns.md", "how-to/figures.md", "how-to/from-pyss.md", "how-to/live-slurm.md", "how-to/reports.md",
+    "how-to/traces.md", "how-to/walltimes.md", "how-to/what-if.md", "index.md", "start/first-comparison.md",
 }  # fmt: skip
 #: What needs a machine of its own.
 ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")
@@ -52,10 +61,18 @@ esac""",
 }
 
 
+def short(page):
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
 def blocks(page):
-    """Return the shell commands of a page by block, without lines that need a special machine."""
-    found = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return ["".join(line for line in block.splitlines(True) if not ELSEWHERE.search(line)) for block in found]
+    """Return the blocks of commands of a page, without lines that need a machine of their own, and what each prints."""
+    pattern = r"^```sh\n(.*?)^```\n(?:\n*^```text\n(.*?)^```)?"
+    found = re.findall(pattern, page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [
+        ("".join(line for line in block.splitlines(True) if not ELSEWHERE.search(line)), output)
+        for block, output in found
+    ]
 
 
 @pytest.fixture
@@ -80,17 +97,19 @@ def desk(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.nightly] * (page.name in SLOW), id=page.name)
+        pytest.param(page, marks=[pytest.mark.nightly] * (short(page) in SLOW), id=short(page))
         for page in PAGES
         if blocks(page)
     ],
 )
 def test_commands_run_as_printed(page, desk):
-    for block in blocks(page):
+    same = doctest.OutputChecker().check_output
+    for block, output in blocks(page):
         command = ["bash", "-euo", "pipefail", "-c", block.replace("=tests ", f"={ROOT / 'tests'} ")]
         ran = subprocess.run(command, cwd=desk, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
         assert ran.returncode == 0, f"{page.name}:\n{block}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
         assert "hpcdispatch: error" not in ran.stderr
+        assert not output or same(output, ran.stdout, doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS), ran.stdout
 
 
 def test_every_block_of_commands_is_marked_as_one():

@@ -99,8 +99,9 @@ def command(
 ) -> None:
     """Simulate every combination of workloads, dispatchers, predictors, options and seeds in a file.
 
-    FILE is TOML; docs/campaigns.md describes it. Each combination is a cell. A finished cell stays in the store under a
-    hash of all its settings, and is never simulated twice. After an interrupt or a kill, the same command continues.
+    FILE is TOML; docs/how-to/campaigns.md describes it. Each combination is a cell. A finished cell stays in the store
+    under a hash of all its settings, and is never simulated twice. After an interrupt or a kill, the same command
+    continues.
 
     A failed cell is kept with its error, and the other cells continue. Only --retry simulates it again. Damaged cells
     are listed and simulated again.

@@ -159,7 +159,7 @@ def test_json_is_one_object_whose_keys_are_documented(invoke, tmp_path, monkeypa
     assert (shown["schema"], shown["command"]) == (1, " ".join(names))
     assert re.fullmatch(r"[^.].*\.", shown["answer"])
     assert "\n" not in shown["answer"]
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith(f"| `{' '.join(names)}` |"))
     keys = set(re.findall(r"`([\w]+)`", row.partition("|")[2].partition("|")[2]))
     if names != ("run",):  # its metrics are those of Result.summary
@@ -171,6 +171,6 @@ def test_json_is_one_object_whose_keys_are_documented(invoke, tmp_path, monkeypa
 
 
 def test_every_command_has_a_row_on_the_page():
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert [names for names in LEAVES if f"| `{' '.join(names)}` |" not in page] == []
     assert {names[0] for names in LEAVES} == set(COMMANDS)
