@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 from source_tree import ROOT
 
 TUTORIALS = ROOT / "docs" / "tutorials"
-#: Seconds that a cell may take on a machine that is busy with other work. A tutorial takes less than 120 on an idle one.
+#: Seconds that a cell may take on a busy machine. On an idle one a tutorial takes less than 120.
 MOST_SECONDS = 600
 
 
