@@ -126,4 +126,4 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
-	rm -rf .venv .venv-lowest .typecheck build dist docs/_build docs/evidence/studies demo-results *.egg-info
+	rm -rf .venv .venv-lowest .typecheck build dist docs/_build demo-results *.egg-info

@@ -20,9 +20,7 @@ import pytest
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
-SITE = sorted(
-    page for page in (ROOT / "docs").rglob("*.md") if not {"_build", "studies"} & set(page.parts[len(ROOT.parts) :])
-)
+SITE = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 #: Pages with slow commands: more than a few seconds together.
 SLOW = {
