@@ -349,6 +349,11 @@ class Rules:
         """Return the reservation of a name, ``None`` if there is none."""
         return next((each for each in self.reservations if each.name == name), None)
 
+    def is_on(self, name: str, now: int) -> bool:
+        """Return whether there is a reservation of a name, and the time is in it; not without a name."""
+        found = self.reservation(name) if name else None
+        return found is not None and any(found.windows(now, now + 1))
+
     def fields(self) -> dict[str, Any]:
         """Return those that are given as JSON knows them; :meth:`read` gives them back."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}

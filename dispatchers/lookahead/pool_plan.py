@@ -30,7 +30,7 @@ def plan_by_walltimes(seen: Instant, settings: Settings, history: History) -> De
     """Do the same with guarantees by the walltimes, which stand from one decision to the next."""
     found, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
     decision = replace(_decision(seen, found), guaranteed=guaranteed)
-    if decision.starts or seen.state.running:
+    if decision.starts or seen.state.running or seen.closures:
         return decision
     # Nothing else will happen, and nothing is in the way of who was guaranteed the first start.
     first = np.where(guaranteed < 0, NO_GUARANTEE, guaranteed)
