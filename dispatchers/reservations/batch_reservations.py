@@ -10,6 +10,7 @@ from typing import Any
 
 from ...base import IntArray
 from ...models import AmountProfile, NodeProfile, pool_placement
+from ..backfilling.closed_times import ClosedTimes
 from ..backfilling.reservations import Booking, Compress
 from ..ordered_jobs import ChangesSeen, by_place
 from ..protocol import Placement, Running, State, Waiting
@@ -149,7 +150,9 @@ class BatchReservations(RoundReservations):
             return super()._empty(state)
         if len(capacity) > 1:
             self._space = space_of(state, self.rule)
-        return AmountProfile(int(capacity.sum()), state.now)
+        self._closed, profile = ClosedTimes(state.machine), AmountProfile(int(capacity.sum()), state.now)
+        self._close(profile, state.now)
+        return profile
 
     def memory(self) -> dict[str, Any]:
         """Return what runs, what is reserved, and who else waited at the last decision."""
@@ -173,6 +176,7 @@ class BatchReservations(RoundReservations):
         """Bring the profile up to date; return whether the reservations had to be made anew."""
         now = state.now
         self.profile.advance(now)
+        self._close(self.profile, now)
         running, ran = self._runs.look(state.running)
         ran, self._started = dict.fromkeys([*ran, *self._started]), []
         waiting, waited = self._waits.look(state.queue)

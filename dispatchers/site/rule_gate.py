@@ -148,7 +148,7 @@ class RuleGate:
             return rest.state
         if not (self._closures or self._reads_free):
             return State(state.now, queue, state.running, state.free, state.machine)
-        if rest.closures:  # Planned with all that they may run, or they could reach a closure.
+        if rest.closures and self._closures:  # Planned with all that they may run, or they could reach a closure.
             queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
         running: Sequence[Running] = state.running
         inside = [run for run in running if self._machine.rules.is_on(run.job.reservation, state.now)]
@@ -157,7 +157,7 @@ class RuleGate:
             running = [run for run in running if id(run) not in hidden]
             for run in inside:
                 shift(free, run.placement, run.demand, 1)
-        if self._reads_free and rest.closures:
+        if rest.closures and not self._closures:
             free = np.maximum(free - closed_amounts(rest.closures, state.now, self._machine), 0)
         return State(state.now, queue, running, free, state.machine)
 
