@@ -63,7 +63,7 @@ class CompiledReplays:
         if this is for the engine: for other dispatchers, machines and jobs, those that were stopped or started on
         another shape, starts that cannot have been, and predictors that fail.
         """
-        run = None if past.machine.nodes > 1 else _run_of(dispatcher)
+        run = None if past.machine.nodes > 1 or past.machine.rules else _run_of(dispatcher)
         jobs = None if run is None else self._jobs(past, correct)
         if run is None or jobs is None:
             return None

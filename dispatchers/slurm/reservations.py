@@ -80,7 +80,9 @@ class Reservations:
         """
         now = state.now + self._epoch
         open_ = [place for place, each in enumerate(self._known) if each.end > now]
-        closures = [closure for closure in closures_ahead(state) if closure.amounts is None]
+        # Slurm takes whole minutes: a job that ends before a closure by its walltime in seconds may start, too.
+        late = int((-state.queue.walltime % 60).max(initial=0))
+        closures = [each._replace(begin=each.begin + late) for each in closures_ahead(state) if each.amounts is None]
         if not (open_ or self._of or closures):
             yield rows, members, None
             return

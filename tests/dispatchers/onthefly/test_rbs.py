@@ -1,10 +1,12 @@
 """RBS: reservations by priority, gaps that only small jobs fill, kills at the request, and larger requests after."""
 
+from dataclasses import replace
+
 import pytest
 
 from hpcdispatch.dispatchers import RBS
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
+from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Workload, generate
 
 ONE, TWO = (Machine.homogeneous(nodes, core=1) for nodes in (1, 2))
 
@@ -169,3 +171,10 @@ def test_promises_are_kept_whatever_the_estimates(move, wide, same_instant):
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=option):
         RBS(**{option: value})
+
+
+def test_a_job_that_a_rule_keeps_from_starting_keeps_its_walltime():
+    machine = replace(Machine.pool(4), limits=[Limit(1, by="all")])
+    jobs = [Job("1", 0, 50, 100, 1), Job("2", 0, 90, 100, 1), Job("3", 0, 140, 100, 1)]
+    result = simulate(Workload(jobs, machine), "rbs:move=always")
+    assert result.attempts.groupby("id")["limit"].apply(list).to_dict() == {"1": [100], "2": [100], "3": [100, 150]}
