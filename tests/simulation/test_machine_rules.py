@@ -329,7 +329,21 @@ MISTAKES = [
     ({"reservations": [Reservation(5, 9, [4])]}, r"reservation: nodes must lie in 0\.\.3, got 4"),
     ({"reservations": [Reservation(5, 9, name="a", amounts={"core": 2})]}, "asks for 2 of core on node 0, which has 1"),
     ({"reservations": [Reservation(5, 9, amounts={"gpu": 1})]}, "reservation: unknown resource 'gpu'; .* has: core"),
-    ({"reservations": [Reservation(0, 9, every=9)]}, "reservation: leaves no node to other jobs at any time"),
+    ({"reservations": [Reservation(0, 9, every=9)]}, "reservation of 0..9: leaves no node to other jobs at any time"),
+    (
+        {"reservations": [Reservation(0, 9, "0-1", every=9), Reservation(4, 9, "2-3", every=5)]},
+        "0..9 and of 4..9: leaves no",
+    ),
+    ({"reservations": [Reservation(0, 9, amounts={"core": 1}, every=9)]}, "leaves no node to other jobs at any time"),
+    (
+        {
+            "reservations": [
+                Reservation(0, 9, name="a", amounts={"core": 1}),
+                Reservation(5, 12, "1", amounts={"core": 1}),
+            ]
+        },
+        "reservations a and of 5..12 overlap on node 1",
+    ),
     ({"reservations": [Reservation(5, 9, name="a"), Reservation(8, 12, "3", name="b")]}, "a and b overlap on node 3"),
     ({"reservations": [Reservation(0, 9, name="a", every=20), Reservation(48, 50, name="b", every=50)]}, "overlap on"),
     ({"reservations": [Reservation(5, 9, name="a"), Reservation(9, 12, name="a")]}, "must have names that differ"),
