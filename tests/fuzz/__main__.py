@@ -48,4 +48,5 @@ def main():
     raise SystemExit(bool(findings) or memory > MOST_MEMORY)
 
 
-main()
+if __name__ == "__main__":
+    main()
