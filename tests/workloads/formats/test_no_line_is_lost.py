@@ -11,8 +11,8 @@ CSV = "id,submit,runtime,walltime,cores,name\n"
 ROW = "{},0,60,120,4,{}\n"
 SWF = "{} 0 3 100 4 -1 -1 4 200 -1 1 7 2 9 1 -1 -1 -1\n"
 PBS = (
-    "01/01/2024 00:00:00;{};{}.head;user=a ctime=1704067200 qtime=1704067200 start=1704067200 end=1704067260 exec_host=n1/0*4 "
-    "Resource_List.walltime=02:00:00\n"
+    "01/01/2024 00:00:00;{};{}.head;user=a ctime=1704067200 qtime=1704067200 start=1704067200 end=1704067260 "
+    "exec_host=n1/0*4 Resource_List.walltime=02:00:00\n"
 )
 QUOTED = SACCT.replace("|", '","').join(('"', "")).replace("\n", '"\n')
 IN_QUOTES = JOB.replace("|", '","').join(('"', "")).replace("\n", '"\n')
