@@ -20,7 +20,7 @@ import psutil
 
 #: Seconds that an end may take, and how much more on a machine where other programs run as well.
 MOST, WAITING = 2.0, 1.0
-#: Of a command, how long after its start signals come, seconds.
+#: After how many seconds of a processor that a command has had signals come.
 LONGEST = 12.0
 CROWD = "crowd.swf"
 COMMANDS = {
@@ -56,15 +56,7 @@ def make_inputs(folder):
     scenario = {"machine": {"nodes": sum(job["nodes"] for job in jobs)}, "jobs": jobs}
     (folder / "scenario.json").write_text(json.dumps(scenario))
     (folder / "runs.csv").write_text("\n".join(f"{rng.lognormvariate(8, 1):.3f}" for _ in range(30_000)) + "\n")
-    words = [
-        sys.executable,
-        "-m",
-        "hpcdispatch.cli",
-        "workload",
-        "generate",
-        "eurora:jobs=5000",
-        "nodes.jsonl",
-    ]
+    words = [sys.executable, "-m", "hpcdispatch.cli", "workload", "generate", "eurora:jobs=5000", "nodes.jsonl"]
     subprocess.run(words, cwd=folder, check=True, capture_output=True)
 
 
@@ -72,7 +64,8 @@ def signalled(words, folder, number, after):
     """Start a command, signal it; return what it said, its code, seconds, and the processes left. None if it ended."""
     process = subprocess.Popen([sys.executable, "-m", "hpcdispatch.cli", *words], cwd=folder, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
-    sleep(after)
+    while process.poll() is None and used(process.pid) < after:
+        sleep(0.05)
     if process.poll() is not None:
         return process.communicate()[1], process.returncode, None, 0
     begin = monotonic()
@@ -82,6 +75,15 @@ def signalled(words, folder, number, after):
     sleep(0.5)
     left = sum(os.getsid(one.pid) == process.pid for one in psutil.process_iter() if one.pid and exists(one.pid))
     return err, process.returncode, seconds, left
+
+
+def used(pid):
+    """Return the seconds of a processor that a process and those that it has started have had."""
+    try:
+        process = psutil.Process(pid)
+        return sum(sum(one.cpu_times()[:2]) for one in (process, *process.children(recursive=True)))
+    except psutil.Error:
+        return 0.0
 
 
 def exists(pid):
@@ -96,6 +98,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--signals", type=int, default=26, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--slack", type=float, default=WAITING, metavar="SECONDS", help="for other programs")
+    parser.add_argument("--least", type=float, default=0.3, metavar="SECONDS", help="of a processor before a signal")
     parser.add_argument("--only", choices=COMMANDS, nargs="*", default=list(COMMANDS))
     given = parser.parse_args()
     rng, findings, slowest, early = random.Random(given.first), 0, 0.0, 0
@@ -103,12 +107,12 @@ def main():
         make_inputs(Path(name))
         for count in range(given.signals):
             what = given.only[count % len(given.only)]
-            number, after = rng.choice((signal.SIGINT, signal.SIGTERM)), rng.uniform(0.3, LONGEST)
+            number, after = rng.choice((signal.SIGINT, signal.SIGTERM)), rng.uniform(given.least, LONGEST)
             err, code, seconds, left = signalled(COMMANDS[what].split(), name, number, after)
             lines = [line for line in err.splitlines() if line.strip() and not line.startswith("hpcdispatch: compil")]
             early += seconds is None
             slowest = max(slowest, seconds or 0.0)
-            good = seconds is None or (code == 1 and len(lines) == 1 and seconds < MOST + WAITING and not left)
+            good = seconds is None or (code == 1 and len(lines) == 1 and seconds < MOST + given.slack and not left)
             if not good or (seconds is None and code):
                 findings += 1
                 print(f"{what}, {number.name} after {after:.1f} s: code {code}, {seconds} s, {left} left, "
