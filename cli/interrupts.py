@@ -23,6 +23,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LINE = b"hpcdispatch: interrupted\n"
 #: Seconds until Python must have seen a signal, and from then on until the program must have ended.
 _SEEN, _ENDED = 1.5, 30.0
+#: Seconds until an interrupt that was dropped is raised anew.
+_AGAIN = 0.05
 #: What the handler in Python writes to the pipe: no number of a signal.
 _ACKNOWLEDGED = b"\xff"
 
@@ -107,9 +109,11 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt anew that came within a destructor or a callback, where it is dropped."""
+    """Raise an interrupt anew that came within a destructor or a callback, where it is dropped, and here as well."""
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        _thread.interrupt_main()
+        again = threading.Timer(_AGAIN, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -7,7 +7,6 @@ code 1, and leave no process.
 # ruff: noqa: T201
 import argparse
 import json
-import os
 import random
 import signal
 import subprocess
@@ -17,6 +16,8 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import psutil
+
+from faults.hostile import processes_of
 
 #: Seconds that an end may take, and how much more on a machine where other programs run as well.
 MOST, WAITING = 2.0, 1.0
@@ -34,7 +35,7 @@ COMMANDS = {
     "portfolio": "run queue.swf --dispatcher portfolio",
     "CP model": "run nodes.jsonl --dispatcher hcp3",
     "eviction": "evict scenario.json --nodes 9000 --deadline 10m",
-    "sequences": "sequence runs.csv --objective expected",
+    "sequences": "sequence runs.csv",
     "generator": "workload generate lublin:jobs=3000000 out.swf",
     "reading": f"workload describe {CROWD}",
 }
@@ -72,8 +73,7 @@ def signalled(words, folder, number, after):
     process.send_signal(number)
     err = process.communicate()[1]
     seconds = monotonic() - begin
-    sleep(0.5)
-    left = sum(os.getsid(one.pid) == process.pid for one in psutil.process_iter() if one.pid and exists(one.pid))
+    left = len(processes_of(process.pid))
     return err, process.returncode, seconds, left
 
 
@@ -84,14 +84,6 @@ def used(pid):
         return sum(sum(one.cpu_times()[:2]) for one in (process, *process.children(recursive=True)))
     except psutil.Error:
         return 0.0
-
-
-def exists(pid):
-    try:
-        os.getsid(pid)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def main():
