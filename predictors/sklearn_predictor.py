@@ -143,6 +143,9 @@ class SklearnPredictor:
         if quantile is not None:
             self.distribution = self._distribution
         self._settings = self._set_up()
+        self._shares: list[float | None] = [None]
+        if self._settings and quantile is not None:
+            self._shares = [*sorted({*QUANTILES, quantile})]
         self.reset()
 
     def reset(self) -> None:
@@ -286,7 +289,7 @@ class SklearnPredictor:
                 raise InputError(f"{expected}, got none in {len(self._ended):,}; leave it out of features")
         rows = list(self._ended)[-self._new if learns and self._models else 0 :]
         given, logs = self._table([row for row, _, _ in rows]), np.array([log for _, log, _ in rows])
-        for share in sorted({*QUANTILES, self.quantile}) if self._settings else [None]:
+        for share in self._shares:
             model = self._models.get(share) if learns else None
             if model is None:
                 model = import_module("sklearn.base").clone(self.estimator)
