@@ -27,6 +27,7 @@ COMMANDS = {
     "campaign": ("campaign", "Run every combination that a file lists; finished ones are kept."),
     "evict": ("evict", "Decide which running jobs give way for an on-demand job."),
     "partition": ("partition_size", "Say how many processors to ask for, and for how long."),
+    "predict": ("predict", "Judge predictors of run times, and what they do to waits."),
     "report": ("report", "Write a page about saved results: tables, figures and their data."),
     "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
     "sequence": ("sequence", "Say which times to request for jobs whose run times are a lottery."),

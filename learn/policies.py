@@ -112,7 +112,7 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
     if file.stat().st_size > _MOST_BYTES:
         raise InputError(f"{where}: expected a policy of at most {_MOST_BYTES:,} bytes, got {file.stat().st_size:,}")
     try:
-        with np.load(file, allow_pickle=False) as kept:
+        with open(file, "rb") as raw, np.load(raw, allow_pickle=False) as kept:
             count = sum(name.startswith("weight") for name in kept.files)
             layers = [(kept[f"weight{place}"], kept[f"bias{place}"]) for place in range(count)]
             rules = json.loads(str(kept["rules"]))

@@ -19,8 +19,8 @@ from ....base import InputError
 from ....dispatchers import Dispatcher
 from ....learn import Network, Rules, load_policy, save_policy
 from ....simulation import simulate
-from ....workloads import Workload, generate, read
-from ....workloads.fetching import trace_file
+from ....workloads import Workload
+from ....workloads.sources import workload_of
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
@@ -145,32 +145,35 @@ def table(found: pd.DataFrame, title: str) -> Table:
     return shown
 
 
-def trace(name: str) -> Workload:
-    """Return a generated workload, or a published trace that is at hand."""
-    if ":" in name:
-        return generate(name)
-    return read(trace_file(name), default_walltime="runtime")
-
-
 @click.command()
 @click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Policies that are trained.")
-@click.option("--steps", type=click.IntRange(min=0), default=200_000, show_default=True, help="Decisions of each; 0: judge stored ones.")
-@click.option("--traces", default=f"{TRAINED_ON} kth-sp2", show_default=True, help="What is judged on, with blanks between.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    default=200_000,
+    show_default=True,
+    help="Decisions of each; 0: judge stored ones.",
+)
+@click.option(
+    "--traces", default=f"{TRAINED_ON} kth-sp2", show_default=True, help="What is judged on, with blanks between."
+)
 @click.option("--jobs", type=click.IntRange(min=10), default=1000, show_default=True, help="Jobs per stretch.")
 @click.option("--stretches", type=click.IntRange(min=1), default=8, show_default=True)
 @click.option("--rivals", default=" ".join(RIVALS), help="Dispatchers, with blanks between.")
 @click.option("--folder", type=click.Path(path_type=Path), default=FOLDER, help="Where policies are.")
 @click.option("--markdown", is_flag=True)
-@in_one_line
-def main(seeds: int, steps: int, traces: str, jobs: int, stretches: int, rivals: str, folder: Path, markdown: bool) -> None:
+@in_one_line()
+def main(
+    seeds: int, steps: int, traces: str, jobs: int, stretches: int, rivals: str, folder: Path, markdown: bool
+) -> None:
     """Train policies on a generated trace, then judge them."""
     paths = [folder / f"policy{seed}.npz" for seed in range(seeds)]
     for seed, path in enumerate(paths if steps else []):
-        save_policy(path, train(trace(TRAINED_ON), seed, steps), Rules.of(ENVIRONMENT))
+        save_policy(path, train(workload_of(TRAINED_ON), seed, steps), Rules.of(ENVIRONMENT))
         click.echo(f"trained {path.name}", err=True)
     tables = []
     for name in traces.split():
-        found = judge(trace(name), paths, rivals.split(), jobs, stretches, PART)
+        found = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
         tables.append(table(found, f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}"))
     show(tables, markdown)
 
