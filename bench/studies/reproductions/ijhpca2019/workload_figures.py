@@ -28,8 +28,8 @@ _FITS = 0.01
 def fig3(means: Means) -> Outcome:
     """Return how well quicksort and matrix multiplication follow their complexities, counted in operations."""
     sorts, products = [], []
-    for seed in range(_SEEDS[means.scale]):
-        runs = quicksort_runs(seed)
+    for seed in means.draws(_SEEDS):
+        runs = quicksort_runs(seed, means.broken("sizes"))
         fit = fit_complexity(runs["size"], runs["time"]).of("n log n")
         sorts.append(fit.mse / float(np.mean(runs["time"])) ** 2)
         size = np.random.default_rng(seed).integers(10, 1000, 200).astype(float) ** 2
@@ -51,11 +51,11 @@ def fig3(means: Means) -> Outcome:
         ),
     )  # fmt: skip
     note = (
-        f"{_SEEDS[means.scale]} times 200 sortings of random arrays, and products of square matrices. The paper "
+        f"{len(means.draws(_SEEDS))} times 200 sortings of random arrays, and products of square matrices. The paper "
         "measured seconds on its machine; here comparisons and multiplications are counted, of which a product of "
         "matrices always has n^1.5. The paper does not print the unit of its errors: here they are relative."
     )
-    return Outcome((note,), rows, claims, Drawing("points", points, "elements", "comparisons"))
+    return Outcome((note,), rows, claims, Drawing("points", points, "elements", "comparisons"), runs=_runs(means))
 
 
 def products_of(size: FloatArray) -> FloatArray:
@@ -82,10 +82,10 @@ def fig6(means: Means) -> Outcome:
     ]  # fmt: skip
     curves = {name: np.concatenate([jobs.runtime for jobs in each]) for name, each in drawn.items()}
     note = (
-        f"{_SEEDS[means.scale]} draws of 800 jobs of each pattern, as the words of section 4.1 have them: the axes of "
-        "the drawings are not printed. So the figure shows what is simulated and tests nothing."
+        f"{len(means.draws(_SEEDS))} draws of 800 jobs of each pattern, as the words of section 4.1 have them: the "
+        "axes of the drawings are not printed. So the figure shows what is simulated and tests nothing."
     )
-    return Outcome((note,), tuple(rows), tuple(claims), _histogram(curves))
+    return Outcome((note,), tuple(rows), tuple(claims), _histogram(curves), runs=_runs(means))
 
 
 def fig7(means: Means) -> Outcome:
@@ -110,14 +110,18 @@ def fig7(means: Means) -> Outcome:
                               f"at least {low:.1f}% and at most {high:.1f}%; the paper: mostly")),
     )  # fmt: skip
     note = (
-        f"{_SEEDS[means.scale]} draws of 800 jobs of pattern (b), and estimates with a deviation of the ratio of 0.2, "
-        "never below 0.1. All of it follows from the printed law."
+        f"{len(means.draws(_SEEDS))} draws of 800 jobs of pattern (b), and estimates with a deviation of the ratio of "
+        "0.2, never below 0.1. All of it follows from the printed law."
     )
-    return Outcome((note,), tuple(rows), claims, _histogram(curves))
+    return Outcome((note,), tuple(rows), claims, _histogram(curves), runs=_runs(means))
+
+
+def _runs(means: Means) -> str:
+    return str(len(means.draws(_SEEDS)))
 
 
 def _columns(spec: str, means: Means) -> list[JobColumns]:
-    return [generate(spec, seed=seed).columns for seed in range(_SEEDS[means.scale])]
+    return [generate(spec, seed=seed).columns for seed in means.draws(_SEEDS)]
 
 
 def _decided(samples: Sequence[object], holds: bool) -> bool | None:
