@@ -73,9 +73,7 @@ class Conditions:
         return tuple(needed)
 
 
-def conditions_of(
-    guessed: Sequence[Part], requested: Sequence[Part], nodes: int, named: bool = True
-) -> Conditions:
+def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int, named: bool = True) -> Conditions:
     """Return what is so.
 
     Parameters
@@ -95,7 +93,7 @@ def conditions_of(
     return Conditions(
         Precondition("more than one node", nodes > 1, f"{nodes} nodes"),
         Precondition("at least two queues in every sample", min(queues) > 1, f"{min(queues)} to {max(queues)}"),
-        Precondition("the jobs have names, by which the heuristic goes", named, "they do" if named else "they have none"),
+        Precondition("the jobs have names, by which the heuristic goes", named, "yes" if named else "none"),
         Precondition(
             f"the heuristic errs at most {ERROR:g} times as much as the requests", share <= ERROR, f"{share:.2f} times",
             of_system=True,

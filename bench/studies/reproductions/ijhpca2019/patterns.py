@@ -147,7 +147,7 @@ def notes(means: Means) -> tuple[str, ...]:
         "drawings (figure 6).",
         'RBS is run both ways in which section 4 may be read. Section 4.2: "A new schedule is triggered whenever there '
         'are available resources in the system or when a new job is submitted." So does RBS anew (`move=always`), '
-        "which makes all reservations again then. RBS (`move=never`) keeps them, so that a job that ends early leaves a "
-        "gap, as section 4.4 has it. Claims about RBS are judged for each. Requests grow by 50% at each failure, of the 30 "
-        "to 50% of the paper.",
+        "which makes all reservations again then. RBS (`move=never`) keeps them, so that a job that ends early leaves "
+        "a gap, as section 4.4 has it. Claims about RBS are judged for each. Requests grow by 50% at each failure, of "
+        "the 30 to 50% of the paper.",
     )
