@@ -90,6 +90,7 @@ _TITLES = {
         "fig10": "NAS results by benchmark",
         "fig11": "NAS results by load",
         "fig12": "NAS results by accuracy of the requests",
+        "several": "SA on several machines (ours, not in the paper)",
         "bushel": "Many jobs that choose their sizes (ours, not in the paper)",
     },
     "dsrt2020": {

@@ -12,11 +12,15 @@ ENOUGH = 0.9
 #: How many draws are made at the smallest scale where controls are judged.
 DRAWS = 5
 _MODEL = "(?:pcp|hcp)[a-z0-9-]*"
+_VERSION = "(?:pcp|hcp)(?:[1-3]|-[a-z]+)"
 _PLAIN = "solver=none,iterations=0"
 
 _CP = (
     Control("every model is FCFS", ((f"{_MODEL}.*|lookahead.*", "fcfs"),)),
-    Control("every model is its list", ((f"({_MODEL}):(.+)", rf"\1:{_PLAIN},\2"), (f"({_MODEL})$", rf"\1:{_PLAIN}"))),
+    Control(
+        "every model of versions 1 to 3 is its list",
+        ((f"({_VERSION}):(.+)", rf"\1:{_PLAIN},\2"), (f"({_VERSION})$", rf"\1:{_PLAIN}")),
+    ),
     Control("every prediction is the walltime", (("heuristic.*|oracle.*", "walltime"),)),
 )
 _SEQUENCE = Control(
@@ -61,6 +65,7 @@ CONTROLS: Mapping[str, tuple[Control, ...]] = {
         (f"jsspp2000/fig{number}" for number in (3, 4, 5, 6, 7, 8, 9, 11, 12)), (_CHOICE, _TURNAROUNDS, _FACTS)
     ),
     "jsspp2000/bushel": (_BUSHEL,),
+    "jsspp2000/several": (Control("SA takes the user's machine", part="machines"),),
     **dict.fromkeys((f"dsrt2020/fig{number}" for number in (1, 2, 3, 4)), (_SIZES,)),
     **dict.fromkeys(
         (f"dsrt2020/fig{number}" for number in (5, 6, 7)), (*_PLAN, Control("the plan is the search", part="search"))

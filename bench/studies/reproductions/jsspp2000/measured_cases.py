@@ -18,6 +18,7 @@ from ....campaigns.samples import Loaders
 from ....campaigns.store import Store
 from ...arrival_starts import ArrivalStarts, arrival_starts
 from ...branching import Branch, branches
+from ..claims import LEAST
 from ..outcome import Means, Scale
 from ..simulations import finished
 from .drawn_cases import BEST, CHOICES, NAS, USER, Candidate, Case, Kind, drawn
@@ -26,18 +27,18 @@ from .recorded_logs import PUBLIC, recorded
 #: Raised with every change of what is drawn or kept.
 _FORMAT = 2
 #: So many cases of a log are simulated together, and kept before the next.
-_TOGETHER = 100
+TOGETHER = 100
 #: The file of a table.
 _TABLE = "cases.parquet"
 _SEED = 2000
 #: Cases of a log. In the paper 14,000, and of NAS benchmarks 10,000 of all four logs.
 _CASES: dict[Kind, dict[Scale, int]] = {
-    "literal": {"smoke": 12, "small": 500, "full": 14_000},
-    "least-7-for-serial": {"smoke": 8, "small": 500, "full": 3500},
-    "nas": {"smoke": 5, "small": 250, "full": 3335},
+    "literal": {"smoke": 40, "small": 500, "full": 14_000},
+    "least-7-for-serial": {"smoke": 30, "small": 500, "full": 3500},
+    "nas": {"smoke": 30, "small": 250, "full": 3335},
 }
 #: At the smallest scale so many jobs of one log.
-_SMOKE = ("KTH", 150)
+_SMOKE = ("KTH", 1500)
 #: So many cases of a log also go through the dispatcher ``sa``, which chooses for itself.
 CHECKED = 20
 _MONTH = 30 * 86400
@@ -94,7 +95,17 @@ def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
     loaders: Loaders = {}
     batches = [batch for kind in kinds for batch in _batches(kind, means, loaders)]
     store = finished(batches, loaders, means)
-    return _replaced(pd.concat([_kept(batch, store) for batch in batches], ignore_index=True), means)
+    found = [batch.kept(store).assign(log=batch.workload, kind=batch.kind, seed=batch.seed) for batch in batches]
+    return _replaced(with_months(pd.concat(found, ignore_index=True)), means)
+
+
+def with_months(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return the cases with the month of each, by which they are drawn for intervals.
+
+    Where there are fewer than three months, as at the smallest scale, the sets of draws stand for them.
+    """
+    months = cases["log"] + " " + (cases["time"] // _MONTH).astype(str)
+    return cases.assign(month=months if months.nunique() >= LEAST else months + ", seed " + cases["seed"].astype(str))
 
 
 def _replaced(cases: pd.DataFrame, means: Means) -> pd.DataFrame:
@@ -133,9 +144,9 @@ def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:
         load = partial(_jobs, log, head)
         jobs = load()
         loaders[jobs.digest()] = load
-        for seed, begin in product(means.draws(_DRAWS), range(0, count, _TOGETHER)):
+        for seed, begin in product(means.draws(_DRAWS), range(0, count, TOGETHER)):
             sample = log, len(jobs), jobs.digest(), None, _SEED + seed
-            some = min(_TOGETHER, count - begin)
+            some = min(TOGETHER, count - begin)
             found.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=some, begin=begin))
     return found
 
@@ -143,12 +154,6 @@ def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:
 def _jobs(log: str, head: int | None) -> Workload:
     """Return the jobs of a log, all or the first."""
     return recorded(log) if head is None else recorded(log).head(head)
-
-
-def _kept(batch: Batch, store: Store) -> pd.DataFrame:
-    found = batch.kept(store)
-    found["month"] = [f"{batch.workload} {month}" for month in found["time"] // _MONTH]
-    return found.assign(log=batch.workload, kind=batch.kind)
 
 
 def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -> pd.DataFrame:
@@ -168,24 +173,32 @@ def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -
         later than promised;
         ``same``, whether the dispatcher ``sa`` did just as well, 1 or 0, and -1 where it was not asked.
     """
-    asked: dict[int, set[Key]] = {}
-    for case in cases:
-        asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
-    told = arrival_starts(workload, {place: sorted(requests) for place, requests in asked.items()})
-    submits, processors = workload.columns.submit, int(workload.machine.capacity[0, 0])
-    plans = [_Plan(case, told[case.place], int(submits[case.place])) for case in cases]
-    for turn in (_Plan.chosen_ones, _Plan.better_ones):
-        _simulate(workload, plans, turn)
+    plans, submits, processors = (
+        with_arrivals(workload, cases),
+        workload.columns.submit,
+        workload.machine.capacity[0, 0],
+    )
+    for turn in (CasePlan.chosen_ones, CasePlan.better_ones):
+        simulate_cases(workload, plans, turn)
     rows = []
     for plan, agrees in zip(plans, _by_dispatcher(workload, plans, checked), strict=True):
         facts = {"place": plan.case.place, "time": plan.now - int(submits[0]), **plan.case.facts}
         late = sum(plan.took[key] - plan.runtimes[key] > plan.waits[key] for key in plan.took)
-        facts |= {"N": plan.told.present / processors, "simulated": plan.simulated, "late": late, "same": agrees}
+        facts |= {"N": plan.told.present / int(processors), "simulated": plan.simulated, "late": late, "same": agrees}
         rows.append(facts | plan.found())
     return pd.DataFrame(rows)
 
 
-class _Plan:
+def with_arrivals(workload: Workload, cases: Sequence[Case]) -> list[CasePlan]:
+    """Return the plans of cases, each with what its job is told when it comes."""
+    asked: dict[int, set[Key]] = {}
+    for case in cases:
+        asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
+    told = arrival_starts(workload, {place: sorted(requests) for place, requests in asked.items()})
+    return [CasePlan(case, told[case.place], int(workload.columns.submit[case.place])) for case in cases]
+
+
+class CasePlan:
     """What is to be simulated of a case, and what is known of it.
 
     Attributes
@@ -240,7 +253,9 @@ class _Plan:
         return took | {f"{name} size": key[0] for name, key in each.items()}
 
 
-def _simulate(workload: Workload, plans: Sequence[_Plan], turn: Callable[[_Plan], dict[Key, int | None]]) -> None:
+def simulate_cases(
+    workload: Workload, plans: Sequence[CasePlan], turn: Callable[[CasePlan], dict[Key, int | None]]
+) -> None:
     """Simulate requests of all cases in one go; those that are given up stay unknown."""
     asked = [(plan, key, before) for plan in plans for key, before in turn(plan).items()]
     changed = [
@@ -253,7 +268,7 @@ def _simulate(workload: Workload, plans: Sequence[_Plan], turn: Callable[[_Plan]
             plan.simulated += 1
 
 
-def _by_dispatcher(workload: Workload, plans: Sequence[_Plan], checked: int) -> list[int]:
+def _by_dispatcher(workload: Workload, plans: Sequence[CasePlan], checked: int) -> list[int]:
     """Return of the first cases whether ``sa`` itself takes the job where the longest list does."""
     asked, wanted = [], []
     for plan in plans[:checked]:

@@ -13,11 +13,11 @@ from hpcdispatch.bench.studies.reproductions.outcome_tables import tally, verdic
 from hpcdispatch.dispatchers.registered import create_dispatcher
 
 SPECS = {
-    "every model is FCFS": {"pcp-fast": "fcfs", "hcp1:ewt=a:b;c,rest=out": "fcfs", "pbs": "pbs"},
-    "every model is its list": {
+    "every model is FCFS": {"pcp-fast": "fcfs", "hcp1:ewt=a:b;c,m=9": "fcfs", "pbs": "pbs"},
+    "every model of versions 1 to 3 is its list": {
         "hcp3": "hcp3:solver=none,iterations=0",
-        "warm-start:jobs=9,over=hcp:ewt=3600/rest=out":
-            "warm-start:jobs=9,over=hcp:solver=none/iterations=0/ewt=3600/rest=out",
+        "warm-start:jobs=9,over=hcp1:ewt=3600/m=9": "warm-start:jobs=9,over=hcp1:solver=none/iterations=0/ewt=3600/m=9",
+        "hcp:ewt=3600,rest=out": "hcp:ewt=3600,rest=out",
         "easy": "easy",
     },
     "every prediction is the walltime": {"heuristic:correction=none": "walltime", "walltime": "walltime"},
