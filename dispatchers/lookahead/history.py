@@ -87,7 +87,7 @@ class History:
         self._last, self._still = seen, len(waits)
 
     def _close(self, now: int) -> None:
-        """Let both schedules know when the whole machine is closed; where a part is, they do not."""
+        """Store in both schedules when the whole machine is closed. Closures of some nodes are ignored."""
         nodes, since, closed = self.machine.nodes, int(self.jobs.state[CLOCK]), []
         for rule in self.machine.rules.closing:
             for each in () if getattr(rule, "floating", False) else rule.closures(nodes, since, now + AHEAD):
