@@ -67,12 +67,12 @@ class QuantileLaw:
 
 
 class SklearnPredictor:
-    """A regressor with `fit` and `predict`, fitted to ended jobs. Its input is described in :mod:`.features`.
+    """A regressor with `fit` and `predict`, fitted to ended jobs.
 
-    A row holds the features at the submission of a job, and nothing of its future. A prediction is at least 1 s and at
-    most the walltime. It is the walltime until `least` jobs have ended, and if the regressor gives no finite number.
-    :meth:`counts` says how often that was. After an overrun, a job gets the corrections of :func:`.tsafrir_correction`.
-    With a `quantile`, it gets that of the longer run times.
+    Its input is described in :mod:`.features`. A row holds the features at the submission of a job, and nothing of its
+    future. A prediction is at least 1 s and at most the walltime. It is the walltime until `least` jobs have ended, and
+    if the regressor gives no finite number. :meth:`counts` says how often that was. After an overrun, a job gets the
+    corrections of :func:`.tsafrir_correction`. With a `quantile`, it gets that of the longer run times.
 
     Parameters
     ----------

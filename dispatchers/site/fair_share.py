@@ -101,7 +101,9 @@ class FairShare(Goal):
 
 
 class FairShareOrder:
-    """Jobs of the users with the least usage first, by the factor of :class:`FairShare`. Ties by submission.
+    """Jobs of the users with the least usage first, ties by submission.
+
+    The order is by the factor of :class:`FairShare`.
 
     Parameters
     ----------
