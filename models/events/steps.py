@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..backfilling.easy import SUBMISSION, backfill_behind, reserve
@@ -25,6 +26,7 @@ from ..backfilling.job_queue import (
 from ..compiled import borrowing
 from .events import RUNNING, WAKE, Events, advance, next_instant, put_on_machine, room_of, start
 
+Observation = NDArray[np.float32]
 #: What is decided: which job is next, which job is backfilled, whether the next job starts now.
 PICK, BACKFILL, INSPECT = range(3)
 #: What happens behind a job that does not fit: nothing; jobs are backfilled in order of the queue; the shortest first.
@@ -90,7 +92,7 @@ class Steps(NamedTuple):
 
 
 @borrowing
-def step(steps: Steps, actions: IntArray, rules: IntArray, observation: FloatArray, masks: BoolArray) -> None:
+def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observation, masks: BoolArray) -> None:
     """Act, and go on to the next decision of each simulation.
 
     Parameters
@@ -140,7 +142,7 @@ def side_by_side(events: Events, count: int, shown: int) -> Steps:
         return np.repeat(array[None], count, axis=0)
 
     queue = JobQueue(*map(repeated, events.queue))
-    repeats = Events(*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:]))
+    repeats = Events._make([*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:])])
     jobs = len(events.amount)
     steps = Steps(
         events=repeats,
@@ -182,7 +184,7 @@ def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: 
 
 
 @borrowing
-def decide(steps: Steps, action: int, rules: IntArray, observation: FloatArray, masks: BoolArray) -> bool:
+def decide(steps: Steps, action: int, rules: IntArray, observation: Observation, masks: BoolArray) -> bool:
     """Act, unless the action is :data:`BEGIN`; return whether the first simulation asks again at this instant."""
     one = simulation(steps, 0)
     if action != BEGIN:
@@ -208,7 +210,8 @@ def events_of(steps: Steps, place: int) -> Events:
     """Return the events of one of the simulations, for calls from Python."""
     events = steps.events
     queue = JobQueue(*(each[place] for each in events.queue))
-    return Events(*(each[place] for each in events[:3]), events.closed, queue, *(each[place] for each in events[5:]))
+    arrays: list[Any] = [each if each is events.closed else each[place] for each in (*events[:4], *events[5:])]
+    return Events._make([*arrays[:4], queue, *arrays[4:]])
 
 
 @borrowing
@@ -381,7 +384,7 @@ def _show_waiting(queue: JobQueue, rows: IntArray, numbers: IntArray) -> None:
 
 
 @borrowing
-def view(one: One, rules: IntArray, observation: FloatArray, mask: BoolArray) -> None:
+def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -> None:
     """Fill the observation of a decision, and which actions are allowed."""
     events, numbers = one.events, one.numbers
     shown, mode = numbers[SHOWN], rules[MODE]
@@ -396,7 +399,7 @@ def view(one: One, rules: IntArray, observation: FloatArray, mask: BoolArray) ->
 
 
 @borrowing
-def show(events: Events, rows: IntArray, shown: int, now: int, observation: FloatArray) -> None:
+def show(events: Events, rows: IntArray, shown: int, now: int, observation: Observation) -> None:
     """Fill an observation, a row per job that is shown and zeros behind them.
 
     A row: 1 (whether the job may be chosen, which :func:`view` takes from some); wait w / (w + 1 h); ln(1 + predicted
