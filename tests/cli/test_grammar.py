@@ -140,6 +140,7 @@ CALLS = {
     ("compare",): ("compare", SPEC, "--seeds", "2", "--workers", "1"),
     ("evict",): ("evict", str(ROOT / "examples" / "scenario.json"), "--nodes", "512", "--deadline", "5m"),
     ("sequence",): ("sequence", "runs.csv"),
+    ("predict",): ("predict", SPEC, "--predictors", "last2"),
     ("workload", "describe"): ("workload", "describe", SPEC),
     ("workload", "generate"): ("workload", "generate", SPEC, "out.swf"),
     ("workload", "convert"): ("workload", "convert", SPEC, "out.swf"),
