@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -13,10 +13,10 @@ from .....base import parse_spec
 from .....simulation import Result
 from .....workloads import Machine, Workload, read
 from .....workloads.fetching import fetch
-from .....workloads.generators.eurora import EXPECTED_WAITS, eurora_machine
-from ....campaigns.samples import Generated, Samples
+from ....campaigns.samples import Samples
 from ..outcome import Means, Scale
 from ..simulations import simulate_all
+from .eurora import EXPECTED_WAITS, Draws, eurora_machine
 from .months import Part, months_of
 
 #: The paper's -D counts a job that outran its prediction as one of one more second.
@@ -60,7 +60,7 @@ HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
 }
 
 #: Stretches of a trace, or draws.
-Drawn = Samples[Workload] | Samples[Generated]
+Drawn = Samples[Workload] | Samples[Draws]
 #: Labels to the independent parts that were simulated.
 Runs = dict[str, list[Part]]
 
@@ -152,14 +152,14 @@ def _shortened(samples: Drawn, head: int) -> Drawn:
     if isinstance(jobs, Workload):
         return Samples(jobs.head(head), samples.seeds, label=label)
     shorter = head if jobs.head is None else min(head, jobs.head)
-    return Samples(Generated(jobs.spec, shorter), samples.seeds, label=label)
+    return Samples(replace(jobs, head=shorter), samples.seeds, label=label)
 
 
 def eurora(means: Means) -> Contest:
-    """Return the draws of the workload ``eurora``."""
+    """Return the draws of :func:`.eurora`."""
     scale = means.scale
-    jobs = Generated(f"eurora:jobs={JOBS[scale]}", _HEAD[scale])
-    draws = Samples(jobs, len(means.draws(DRAWS)), label=jobs.spec)
+    jobs = Draws(JOBS[scale], _HEAD[scale])
+    draws = Samples(jobs, len(means.draws(DRAWS)), label=f"eurora:jobs={JOBS[scale]}")
     return Contest((draws,), EXPECTED_WAITS, QUEUES, PAST[scale], scale == "full")
 
 

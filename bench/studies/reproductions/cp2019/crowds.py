@@ -11,10 +11,11 @@ from functools import partial
 import numpy as np
 
 from .....workloads import Workload
-from ....campaigns.samples import Generated, Samples
+from ....campaigns.samples import Samples
 from ..outcome import Means, Scale
 from ..simulations import simulate_all
 from .contenders import PREDICTORS, Contest, Runs, after_past
+from .eurora import Draws
 from .months import Part
 
 #: Who is compared with version 0.
@@ -59,7 +60,7 @@ def stretches(contest: Contest, means: Means) -> list[Stretch]:
     """
     found: dict[bool, list[Stretch]] = {True: [], False: []}
     [drawn] = contest.samples
-    assert isinstance(drawn.workload, Generated)
+    assert isinstance(drawn.workload, Draws)
     whole: dict[int, Workload] = {}
     for number, part in enumerate(contest.results(("EASY-W",), means)["EASY-W"]):
         seed = 0 if contest.monthly else number
