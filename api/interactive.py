@@ -23,19 +23,19 @@ Show = Callable[[int, int | None], None]
 
 
 def fetch(name: str) -> Workload:
-    """Return a published trace, downloaded if it is not in the cache; see :func:`hpcdispatch.workloads.fetch`."""
+    """Return a published trace. It is downloaded if it is not in the cache. See :func:`hpcdispatch.workloads.fetch`."""
     return read(fetching.fetch(name))
 
 
 def interactive() -> bool:
-    """Return whether Python is interactive: a notebook, IPython, or its own prompt."""
+    """Return whether Python is interactive. It is in notebooks, IPython and its own prompt."""
     return hasattr(sys, "ps1") or "IPython" in sys.modules
 
 
 def with_bar(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that shows a progress bar on interactive use, unless it is called with `progress`.
 
-    The bar disappears at the end. A line above it announces the compilation of functions, which takes time on a first
+    The bar disappears at the end. A line above it announces the compilation of functions. It takes time on a first
     call.
     """
 

@@ -14,7 +14,7 @@ from .registered import create_inner, reported, reset_part
 
 
 class WarmStart:
-    """One dispatcher until so many jobs have been submitted, another one from then on.
+    """Runs one dispatcher until so many jobs have been submitted, and another one from then on.
 
     Compared dispatchers then begin with the same machine, queue and predictor state (warm-up of a simulation: Law,
     Simulation Modeling and Analysis, section 9.5.1). Measurements should leave out the first `jobs` jobs.
@@ -23,8 +23,10 @@ class WarmStart:
     ----------
     jobs
         Number of jobs that `first` dispatches, at least 0.
-    first, over
-        The two dispatchers, by name or as objects. In a name with options, ``/`` replaces the comma.
+    first
+        First dispatcher, by name or as an object. In a name with options, ``/`` replaces the comma.
+    over
+        Second dispatcher, given likewise.
 
     Raises
     ------

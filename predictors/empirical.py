@@ -76,8 +76,8 @@ class Empirical:
     least
         Number of run times needed before they are used, at least 1.
     quantile
-        Quantile to predict, above 0 and up to 1. ``None`` for the mean. A job that overruns it gets the same of the
-        longer run times.
+        Quantile to predict, above 0 and up to 1. ``None`` for the mean. After an overrun only the longer run times
+        count.
 
     Raises
     ------
@@ -118,7 +118,7 @@ class Empirical:
         return laws[job.walltime]
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the same of the run times above `elapsed`, seconds. The walltime if there are none."""
+        """Return the mean or quantile of the run times above `elapsed`, seconds. The walltime if there are none."""
         longer = [time for time in self._past.get(self._key(job), ()) if time > elapsed]
         return self._one_number(longer, job) if longer else float(max(elapsed, job.walltime))
 

@@ -117,7 +117,7 @@ class WatchedPredictor:
         return predicted
 
     def observe(self, job: Job) -> None:
-        """Pass it on."""
+        """Pass an ended job to the predictor."""
         self._inner.observe(job)
 
     def _correct(self, job: Job, elapsed: int, misses: int) -> float:

@@ -17,7 +17,7 @@ MOST_SECONDS = 600
 
 
 def executed(path):
-    """Return the notebook at `path` as it is after a run from the top, without what was written to stderr."""
+    """Return the notebook at `path` after a run from the top, without the text on stderr."""
     notebook = nbformat.read(path, as_version=4)
     os.environ.update(PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}", COLUMNS="80")
     NotebookClient(notebook, timeout=MOST_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
@@ -33,7 +33,7 @@ def executed(path):
 
 
 def printed(notebook):
-    """Return what the cells of a notebook printed, without what no second run repeats: pictures and addresses."""
+    """Return the printed text of a notebook's cells. Pictures and addresses are left out: they differ in every run."""
     texts = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

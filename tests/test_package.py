@@ -1,4 +1,4 @@
-"""The package as a script finds it: from any folder, in a moment, with nothing else in its way."""
+"""The package in scripts: importable from any folder, fast, without conflicts."""
 
 import os
 import shutil

@@ -39,7 +39,7 @@ class Link(NamedTuple):
 
 
 def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
-    """Return the workflow of each job, shape (jobs,), numbered from 0; -1 for none. Dependencies connect a workflow."""
+    """Return the workflow number of each job, shape (jobs,), -1 for none. Dependencies connect a workflow."""
     pairs = np.array([(link.parent, child) for child, listed in links.items() for link in listed], dtype=np.int64)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(jobs, jobs))
     _, labels = connected_components(graph, directed=False)

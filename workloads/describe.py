@@ -192,7 +192,7 @@ def expected_waits(workload: Workload) -> dict[str, float]:
     Raises
     ------
     InputError
-        If the trace has no waits: it was generated, or they are missing.
+        If the trace has no waits. Generated traces have none.
     """
     records = workload.records
     found: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Get published traces and run times by name: from a folder, the cache, or their publisher."""
+"""Get published traces and run times by name."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Checkpoint:
     application_size
         Size of a checkpoint that the application writes itself per node slot, gigabytes.
     interval
-        Seconds of work between two application checkpoints; ``None`` if the application writes none. A killed job
+        Seconds of work between two application checkpoints. ``None`` if the application writes none. A killed job
         resumes from the last one.
     write
         Seconds to write an application checkpoint when it is due, below `interval`. The run time includes them. A job

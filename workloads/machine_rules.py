@@ -145,7 +145,7 @@ class Outage(_Timed):
     announced
         Whether it is known in advance. Then a job starts there only if it ends before the outage by its walltime.
     requeue
-        Whether the jobs return to the queue, with the work that their last checkpoint keeps. Otherwise they end as
+        Whether the jobs return to the queue. They keep the work of their last checkpoint. Otherwise they end as
         ``"killed"``, with the failed node as the reason.
 
     Raises
@@ -187,7 +187,7 @@ class NamedJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit on running jobs or used resources, per user, group or queue, or in all.
+    """A limit on running jobs or used resources. It is per user, group or queue, or for all.
 
     Attributes
     ----------
@@ -440,7 +440,7 @@ def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:
 
 
 def refuse_reservation(job: Any, rules: Rules) -> str:
-    """Return why a job can never run in its reservation; empty if it can."""
+    """Return why a job can never run in its reservation. The text is empty if it can."""
     reservation = rules.reservation(job.reservation)
     if reservation is None:
         known = ", ".join(each.name for each in rules.reservations if each.name) or "none"

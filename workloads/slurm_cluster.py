@@ -42,7 +42,7 @@ _GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/][^\W\d][^:=,]*)?(?:[:=](\d+))?(?=,
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """A node: its name, its cores, and whether a job could start on it."""
+    """A node: its name and cores, and whether a job could start on it."""
 
     name: str
     cores: int
@@ -80,7 +80,7 @@ class ClusterJob:
     priority
         Of a waiting job; 0: unknown, or held.
     had
-        Number of nodes of its tasks, current or expected by Slurm; 0 if not given.
+        Number of nodes of its tasks, current or expected by Slurm. 0 if not given.
     ids
         Those of its tasks; its own id without tasks.
     qos, constraint, reservation, reason
@@ -94,7 +94,7 @@ class ClusterJob:
     depends
         Its dependencies, as in :attr:`.Job.depends`.
     begin
-        Time at which it becomes eligible, seconds since 1970; 0: it is, or unknown.
+        Time at which it becomes eligible, seconds since 1970. 0 if it is eligible, or unknown.
     """
 
     id: str

@@ -139,9 +139,9 @@ class SlurmSite:
 
         A partition is a resource with one unit per core on each of its nodes. Every slot of a job in it uses one unit.
         Thus every dispatcher and the checks keep jobs on the nodes of their partition. With ``MaxCPUsPerNode`` there
-        are so many units, and a slot uses one per core. A constraint (``-C``) and a type of GPUs are such resources,
-        too. If the slots of a job must lie on different nodes, each uses one of :data:`APART`. If a job requests memory
-        per core, each slot uses one of :data:`BY_CORE`.
+        are so many units. A slot uses one per core. A constraint (``-C``) and a type of GPUs are such resources, too.
+        If the slots of a job must lie on different nodes, each uses one of :data:`APART`. If a job requests memory per
+        core, each slot uses one of :data:`BY_CORE`.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ JOBS, MINUTES, WALL = "jobs", "minutes of ", "wall"
 _MOST_BYTES = 1 << 24
 #: The first column of each table.
 _ASSOCIATIONS, _QUALITIES = "Account", "Name"
-#: Columns of limits: of all jobs together, of each user's, of each account's, of each job.
+#: Columns of limits: on all jobs together, per user, per account, per job.
 _ALL = {"GrpJobs": JOBS, "GrpTRES": "", "GrpTRESRunMins": MINUTES}
 _OF_USERS = {"MaxJobsPU": JOBS, "MaxTRESPU": "", "MaxTRESRunMinsPU": MINUTES}
 _OF_ACCOUNTS = {"MaxJobsPA": JOBS, "MaxTRESPA": "", "MaxTRESRunMinsPA": MINUTES}
@@ -244,7 +244,7 @@ class SiteLimits:
             before = quality
 
     def over(self, job: LimitedJob) -> set[str]:
-        """Return the limits that a job exceeds by itself, so that it waits for ever."""
+        """Return the limits that a job exceeds by itself. Such a job waits for ever."""
         minutes, plain = -(-job.walltime // 60), self.amounts(job)
         amounts = plain | {f"{MINUTES}{name}": amount * minutes for name, amount in plain.items()}
         amounts |= {WALL: 60 * minutes, JOBS: 1}

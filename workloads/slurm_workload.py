@@ -338,7 +338,7 @@ def _names(text: str, site: SlurmSite) -> list[str]:
 
 
 def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
-    """Return the nodes of the slots of each job, places with blanks between; empty if unknown.
+    """Return the nodes of each job's slots: indices with blanks between. Empty if unknown.
 
     The spread of tasks over several nodes is not recorded, unless they fill them.
     """

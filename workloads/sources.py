@@ -1,4 +1,4 @@
-"""Convert a name to a workload: a trace's file, a generator, or a published trace."""
+"""Convert a name to a workload. It names a trace's file, a generator, or a published trace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Source:
 
     @property
     def sampled(self) -> bool:
-        """Whether a seed gives another sample: a generator without a fixed seed in the text."""
+        """Whether a seed gives another sample. It does for a generator without a fixed seed."""
         return self.spec is not None and "seed" not in parse_spec(self.spec)[1]
 
     def file(self) -> Path:

@@ -1,4 +1,4 @@
-"""A workload: jobs in the order of their submission, their machine, and their origin."""
+"""A workload: jobs in order of submission, their machine and their origin."""
 
 from __future__ import annotations
 

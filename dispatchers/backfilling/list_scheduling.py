@@ -22,7 +22,9 @@ COMPILED = {"submission": SUBMISSION, "sjf": SHORTEST, "ljf": LONGEST, "lxf": EX
 
 @dataclass(frozen=True)
 class ListScheduler(OrderOption):
-    """First come, first served: a job that does not fit holds back all behind it. Or another order.
+    """First come, first served: a job that does not fit blocks all jobs behind it.
+
+    Other orders are possible, and so is skipping jobs that do not fit.
 
     Attributes
     ----------
@@ -32,7 +34,7 @@ class ListScheduler(OrderOption):
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
         registered one, with its options as in ``fairshare:half_life=3600``.
     blocked
-        What happens if a job does not fit: ``"wait"`` holds back all jobs behind it, ``"skip"`` tries them.
+        What happens if a job does not fit: ``"wait"`` blocks all jobs behind it, ``"skip"`` tries them.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)

@@ -127,9 +127,9 @@ class DecisionRecord:
 
 
 class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
-    """Constraint programming plans the jobs that fit now. Those it starts now are dispatched.
+    """Plans the jobs that fit now by constraint programming, and starts those planned for now.
 
-    The options are those of :class:`ConstraintProgrammingOptions`.
+    The options are those of :class:`ConstraintProgrammingOptions`. As an attribute, `constraints` is a tuple of them.
 
     Attributes
     ----------
@@ -139,8 +139,6 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         Expected waits of the queues.
     goal
         Objective and priority.
-    constraints
-        Further constraints on every schedule.
     """
 
     Options = ConstraintProgrammingOptions

@@ -63,10 +63,11 @@ class ConstraintProgrammingOptions:
         ``queue:seconds;queue:seconds``, or the path of a trace with recorded waits.
     limit
         ``"deterministic"``, equal on any machine, or ``"wall"``, as in the paper. Then `d` is 1 s and `d_max` 16 s.
-    d, d_max
-        First limit of the solver in seconds, and the largest. The limit doubles while nothing is proved, without
-        `reduced` while there is no schedule. Default of `d`: 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.01).
-        Default of `d_max`: 16 times `d`.
+    d
+        First limit of the solver, seconds. It doubles while nothing is proved, without `reduced` while there is no
+        schedule. Default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.01).
+    d_max
+        Largest limit of the solver, seconds. Default 16 times `d`.
     k
         Restarts in a row that may change nothing.
     budget

@@ -22,7 +22,7 @@ _COUNTED = ("kill", "system", "application")
 
 
 class Evict(Configured[EvictOptions]):
-    """Start on-demand jobs by their deadlines: batch jobs give way, at the least loss (Maurya et al., DS-RT 2020).
+    """Evicts batch jobs at the least loss, to start on-demand jobs by their deadlines (Maurya et al., DS-RT 2020).
 
     Another dispatcher schedules the batch jobs. It sees neither waiting on-demand jobs nor the nodes reserved for them.
     Without on-demand jobs its schedule is unchanged.

@@ -34,8 +34,10 @@ class EvictOptions:
         How often a job may be evicted. ``None`` for no limit.
     step
         Seconds to which plans round up the times of checkpoints.
-    aggregate, node
-        Bandwidth of the file system and of a node, GB/s.
+    aggregate
+        Bandwidth of the file system, GB/s.
+    node
+        Bandwidth of a node, GB/s.
     ends
         Let jobs predicted to end by the deadline end, if the expected loss is less. If one does not end, other jobs are
         chosen.

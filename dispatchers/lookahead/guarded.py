@@ -65,12 +65,8 @@ class Guarded(Configured[GuardedOptions]):
     still could, and EASY's own starts are added. Decisions have a column ``held``: whether this happened. The check
     uses sums of resources. So `over` is unrestricted with different or shared nodes, and with moldable jobs.
 
-    The options are those of :class:`GuardedOptions`, which lists the errors.
-
-    Attributes
-    ----------
-    over
-        The inner dispatcher.
+    The options are those of :class:`GuardedOptions`, which lists the errors. As an attribute, `over` is the inner
+    dispatcher itself.
     """
 
     Options = GuardedOptions

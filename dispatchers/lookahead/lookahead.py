@@ -94,7 +94,7 @@ class LookaheadOptions:
 
 
 class Lookahead(Configured[LookaheadOptions]):
-    """Plan jobs that fit now with the most urgent others, between guarantees to the oldest jobs.
+    """Plans the jobs that fit now and the most urgent others, around guaranteed starts of the oldest jobs.
 
     Each decision plans the jobs that fit now and the `blocked` most urgent others. The plan minimises the sum of weight
     times start. A job's weight is its bounded slowdown over its duration, and grows with its age. Jobs planned to start

@@ -77,12 +77,10 @@ class SA(Configured[SAOptions]):
     predictions as run times and no further arrivals. A job keeps its choice, even when it returns, unless it may choose
     `again`. Then decisions have a column ``changed``: the number of jobs that chose again.
 
-    Its options are those of :class:`SAOptions`.
+    Its options are those of :class:`SAOptions`. As an attribute, `over` is the inner dispatcher itself.
 
     Attributes
     ----------
-    over
-        The inner dispatcher.
     predicted_ends, changes
         By a job's position in the trace. Its predicted end, seconds, at its first choice by ``"turnaround"``. And how
         often it has chosen again.

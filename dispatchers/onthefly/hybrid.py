@@ -27,8 +27,10 @@ class HybridOptions:
     ----------
     first
         ``"shortest"`` or ``"longest"`` estimate first, on the fly.
-    drain, placement
-        As in :class:`~.onthefly.OnTheFlyOptions`.
+    drain
+        Seconds after which all jobs wait for a large one, on the fly. ``None`` lets it wait for ever.
+    placement
+        ``"first-fit"`` or ``"best-fit"``.
     alike
         Share of the waiting jobs with equal requests that allows on-the-fly dispatching, above 0 and up to 1.
     reservations
@@ -41,9 +43,12 @@ class HybridOptions:
         checkpoints is killed instead, if its work since the last one is less.
     growth
         Growth of a job's total reservations per overrun, a factor above 1.
-    threshold, ageing, gain
-        Seconds in the queue before a job gains priority, and seconds between gains. A gain is worth so many seconds of
-        its estimate.
+    threshold
+        Seconds in the queue before a job gains priority.
+    ageing
+        Seconds between two gains.
+    gain
+        Value of a gain, in seconds of its estimate.
     """
 
     first: First = field(default="shortest", metadata={"was": "order"})

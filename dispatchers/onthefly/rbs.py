@@ -37,9 +37,12 @@ class RBSOptions:
         Factor from a too short walltime to the next, above 1. The paper: 1.3 to 1.5.
     max_walltime
         Longest walltime of the machine, seconds. A job killed at it is rejected. ``None`` for none.
-    threshold, ageing, gain
-        Seconds in the queue before a job gains priority, and seconds between gains. A gain is worth so many seconds of
-        walltime.
+    threshold
+        Seconds in the queue before a job gains priority.
+    ageing
+        Seconds between two gains.
+    gain
+        Value of a gain, in seconds of walltime.
     placement
         Choice among equally good nodes: ``"first-fit"`` or ``"best-fit"``.
     """

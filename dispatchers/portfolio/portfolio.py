@@ -26,7 +26,7 @@ from .tuning import Tuner, Tuning
 
 
 class Portfolio(Configured[PortfolioOptions]):
-    """Every day, the dispatcher that would have done best in the last two weeks.
+    """Changes every day to the dispatcher that would have done best in the last two weeks.
 
     At intervals (`every`) the recent past (`window`) is replayed under each candidate (`of`). The replay starts from
     the state at the begin of the window, with run times as known by now. The best candidate by a `goal` continues. A

@@ -126,7 +126,7 @@ class UpperBound:
 class LastRuns(UpperBound):
     """Request the longest of the last run times, and more after each failure ("Neuroscience"; ICPP 2019, section 5.1).
 
-    A learned law contains the last run times. For a given law they are drawn at random, once per application.
+    A learned law contains the last run times. For a given law they are sampled at random, once per application.
 
     Parameters
     ----------

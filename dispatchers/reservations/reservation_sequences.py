@@ -121,17 +121,12 @@ class ReservationSequences(Configured[SequenceOptions]):
     ends at the reservations of the inner dispatcher, if it reports them (``conservative``, ``rounds``). Otherwise it
     ends when the first job of the queue can start.
 
-    The options are those of :class:`SequenceOptions`.
+    The options are those of :class:`SequenceOptions`. As an attribute, `over` is the inner dispatcher itself.
 
     Parameters
     ----------
     strategy
         Strategy of the requests.
-
-    Attributes
-    ----------
-    over
-        The inner dispatcher.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

@@ -9,7 +9,7 @@ from .round_reservations import RoundReservations, RoundsOptions
 
 
 class Rounds(Conservative):
-    """Rounds: a batch of jobs gets reservations, largest area first. Those that come later wait for the next round.
+    """Reserves for the queue in rounds, largest area first. Later jobs wait for the next round.
 
     The greedy heuristic of Gainaru et al. (ICPP 2019, section 4.3) for sets of jobs. A round takes the queue in falling
     order of processors times predicted run time. Each job gets its earliest fit. The next round begins when the last of

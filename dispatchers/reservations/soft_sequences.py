@@ -49,21 +49,15 @@ class SoftOptions:
 
 
 class SoftTOptimal(Configured[SoftOptions]):
-    """Stochastic jobs are planned with a quantile of their run time, learned from waits. No request changes.
+    """Plans stochastic jobs with a quantile of their run time, learned from waits. Walltimes stay.
 
     The prediction shown to `over` is a quantile of the job's law, known or learned. After that has passed, it is the
     same quantile of the remaining law. No job is killed for it. The quantile is learned online. EASY is replayed with
     each quantile on all jobs so far, as far as run times are known. The quantile with the least mean wait of the last
     jobs is used.
 
-    The options are those of :class:`SoftOptions`.
-
-    Attributes
-    ----------
-    over
-        The inner dispatcher.
-    quantile
-        Current quantile.
+    The options are those of :class:`SoftOptions`. As attributes, `over` is the inner dispatcher itself, and `quantile`
+    the current quantile.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

@@ -24,7 +24,7 @@ class JobPattern:
 
 
 class Deadline(SiteConstraint):
-    """Jobs must have ended by a time: so many seconds after their submission, or the same for all.
+    """Requires that jobs end by a time: some seconds after their submission, or one time for all.
 
     Hard: a job does not start if it could end later, by its walltime. Once this is so, it is rejected. With
     ``overrun=kill`` no job ends late. Plans start no such job after its latest start. If no plan can meet all

@@ -101,7 +101,7 @@ class FairShare(Goal):
 
 
 class FairShareOrder:
-    """Jobs of the users that have used least first, by the factor of :class:`FairShare`. Ties by submission.
+    """Jobs of the users with the least usage first, by the factor of :class:`FairShare`. Ties by submission.
 
     Parameters
     ----------

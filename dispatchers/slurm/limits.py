@@ -143,7 +143,7 @@ class Limits:
 
 
 class Tests:
-    """How many waiting jobs of a user, a partition and an association a backfill cycle considers.
+    """Number of waiting jobs that a backfill cycle considers, per user, partition and association.
 
     Parameters
     ----------

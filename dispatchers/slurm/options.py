@@ -19,7 +19,7 @@ _WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
 
 @dataclass(frozen=True)
 class SlurmOptions:
-    """What ``slurm.conf`` says of its scheduler. Defaults are those of Slurm 22.05.
+    """Options of the scheduler in ``slurm.conf``. Defaults are those of Slurm 22.05.
 
     Attributes
     ----------

@@ -140,8 +140,8 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
     """Advance the shadow as :func:`replay` does, with guessed run times instead of stops.
 
     `guessed` holds run times of jobs that have not ended in reality, seconds. Shape (jobs,). 0 stands for the
-    prediction. A job that overruns its guess is taken to run twice as long so far, up to its prediction while that
-    lasts. Without guesses, shape (0,), the shadow stops.
+    prediction. A job that overruns its guess is assumed to run twice its time so far. Before its prediction has
+    passed, that is at most the prediction. Without guesses, shape (0,), the shadow stops.
 
     Returns
     -------

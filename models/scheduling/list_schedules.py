@@ -182,7 +182,7 @@ def _improve_on_nodes(
 
 
 def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2) -> IntArray:
-    """Draw random changes of an order, see :func:`.search`. None if no change is possible."""
+    """Generate random changes of an order, see :func:`.search`. None if no change is possible."""
     if not iterations or (jobs < 2 and kinds == 2):
         return np.zeros((0, 3), dtype=np.int64)
     places = rng.integers(0, jobs, size=(iterations, 2))

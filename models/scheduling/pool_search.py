@@ -3,7 +3,7 @@
 Each job is a row. A job with several modes has a row per mode, and an order has one row per job.
 
 Each job starts at its earliest fit. A decoding starts at the first position that differs from the best order. It ends
-where the profile equals the best order's profile again. Jobs of one shape (amounts, duration, promise, bounds of the
+where the profile equals the best order's profile again. Jobs of one shape (amounts, duration, guarantee, bounds of the
 start) have equal effects on the profile. Swapping them changes only the cost. Steps with room for all jobs together are
 left out. If jobs that start now need nodes, groups of nodes are stored with the profile.
 
@@ -52,7 +52,7 @@ class PoolSearch(NamedTuple):
         * First row of the same job, and its number of rows.
         * Latest and earliest start.
         * Duration.
-        * Start promised to the first row until the job's turn. -1 for none.
+        * Guaranteed start of the first row until the job's turn. -1 for none.
         * Amounts.
         * Slots and kind of the demand.
     order
@@ -60,7 +60,7 @@ class PoolSearch(NamedTuple):
     starts
         Start of the job at each position, -1 if it never fits, shape (2, jobs).
     cost
-        Cost of the best order, shape (1,); infinite before the first.
+        Cost of the best order, shape (1,). Infinite before the first.
     kept, kept_groups
         Profile and node groups before each `_EVERY`-th position. Shapes (2, places, 1 + resources, most) and (2,
         places, 2 + resources, most).
@@ -120,7 +120,7 @@ def open_search(
         shape = 0
         while shape < shapes:
             other = heads[shape]
-            # A promise holds the amounts of the first row.
+            # A guarantee occupies the amounts of the first row.
             same = jobs[row, PROMISED] < 0 or jobs[row, MODES] + jobs[other, MODES] == 2
             for column in range(LATEST, jobs.shape[1]):
                 same = same and jobs[row, column] == jobs[other, column]
@@ -173,7 +173,7 @@ def _cut(profile: IntArray, count: int, time: int) -> int:
 
 @compiled
 def limit_promised(search: PoolSearch) -> None:
-    """Limit the end of each job with a promised start to the end of its first mode."""
+    """Limit the end of each job with a guaranteed start to the end of its first mode."""
     jobs = search.jobs
     for row in range(len(jobs)):
         if jobs[row, PROMISED] >= 0:
@@ -414,7 +414,7 @@ def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begi
 
 @borrowing
 def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
-    """Free the amounts of a job's promise.
+    """Free the amounts of a job's guaranteed start.
 
     Where no step starts at its begin or end, all jobs fit anyway.
     """

@@ -125,7 +125,7 @@ def plain_numbers(axis: Axis) -> None:
 
 
 def logarithmic_numbers(axis: Axis, low: float, high: float) -> None:
-    """Write numbers in full at powers of ten. The smaller the range of values, the more numbers stand between them."""
+    """Write numbers above 0 in full at powers of ten. A smaller range of values has more numbers between them."""
     from matplotlib.ticker import LogLocator  # noqa: PLC0415
 
     between = next(subs for most, subs in _BETWEEN.items() if high < most * low or most == math.inf)

@@ -171,7 +171,7 @@ class _GoingOn:
 
 
 def _is_possible(action: Start | Stop, state: State, free: Any) -> bool:
-    """Return whether an action is possible, and take the room of a start. Predicted run times may prevent it."""
+    """Return whether an action is possible, and take the amounts of a start. Predicted run times may prevent it."""
     jobs = state.queue if isinstance(action, Start) else state.running
     entry = next((entry for entry in jobs if entry.id == action.job), None)
     if entry is None or isinstance(action, Stop):

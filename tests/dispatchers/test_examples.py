@@ -87,7 +87,7 @@ class TestEASY:
         assert run([*self.head, (1, 500, 500, 1), (1, 500, 500, 1)], "easy", machine) == [0, 100, 1, 150]
 
     def test_two_short_ones_share_what_is_free(self, machine):
-        # The third takes the spare core at 61, and ends after the shadow.
+        # The third takes the extra core at 61, and ends after the shadow.
         assert run([*self.head, (1, 60, 60, 1), (1, 60, 60, 1), (1, 60, 60, 1)], "easy", machine) == [0, 100, 1, 1, 61]
 
     def test_the_reservation_counts_the_jobs_started_just_now(self, machine):

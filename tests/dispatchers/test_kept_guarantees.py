@@ -34,7 +34,7 @@ class Wrong:
 
 
 class Watched(Lookahead):
-    """Remembers the first start that each job was promised."""
+    """Remembers the first guaranteed start of each job."""
 
     def forget(self):
         super().forget()

@@ -106,7 +106,7 @@ def test_conservative_keeps_its_reservations(compress, given, seeds):
         # A reservation moves back only if a job has overrun its own, or its time has passed.
         assert found.unexplained == [], seed
         late, moved = late + len(found.late), moved + found.moved
-    if given in (("kill", "walltime"), ("resubmit", "walltime")):  # No job outruns what is predicted.
+    if given in (("kill", "walltime"), ("resubmit", "walltime")):  # No job overruns its prediction.
         assert late == moved == 0
     else:
         assert moved > len(seeds)

@@ -1,4 +1,4 @@
-"""The last steps of every reader: drop unusable records, fill in walltimes, build the jobs."""
+"""The last steps of every reader. They drop unusable records, fill in walltimes and build the jobs."""
 
 from __future__ import annotations
 
@@ -298,14 +298,14 @@ def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
 
 
 def peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
-    """Return the largest amount in use at once, at least the largest single one. An amount is free at its end."""
+    """Return the largest amount in use at once. It is at least the largest single one. An amount is free at its end."""
     when, change = np.concatenate([end, begin]), np.concatenate([-amounts, amounts])
     in_use = np.cumsum(change[np.lexsort((change, when))])
     return max(int(in_use.max(initial=0)), int(amounts.max(initial=0)))
 
 
 def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which of the `kept` records repeat the id of an earlier one; shape (records,)."""
+    """Return which of the `kept` records repeat the id of an earlier one, shape (records,)."""
     twice = np.zeros(len(ids), dtype=np.bool_)
     chosen = np.flatnonzero(kept)
     twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True

@@ -218,7 +218,7 @@ def _has_series(series: pd.Series[Any]) -> bool:
 
 
 def _kept(series: pd.Series[Any], texts: TextArray) -> Any:
-    """Return a column for analysis: numbers, the mean of each list of numbers, or texts."""
+    """Return a column for analysis: numbers or texts. A list of numbers becomes its mean."""
     if _has_series(series):
         return np.array([np.mean(value) if isinstance(value, np.ndarray | list) and len(value) else np.nan
                          for value in series], dtype=np.float64)  # fmt: skip

@@ -70,7 +70,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
 
 
 def half_the_memory() -> int | None:
-    """Return the memory for a reading before a simulation, which needs as much again."""
+    """Return the memory for a reading before a simulation. The simulation needs as much again."""
     memory = available_memory()
     return None if memory is None else memory // 2
 

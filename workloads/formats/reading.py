@@ -71,13 +71,13 @@ def read(
         `equivalence`. If the machine has a resource ``mem``, it also uses the memory requested per processor (kilobytes
         in SWF). The processors of a job are grouped into node slots as large as the nodes allow. Without it, the
         machine is one pool of as many cores as the header says (MaxProcs). JSON lines have their own machine and node
-        slots; another machine may replace theirs.
+        slots. Another machine may replace theirs.
     lenient
         Count, list and drop malformed records instead of refusing the file. These have a wrong number of fields, an
         invalid number, a negative or falling submission time, or a duplicate id.
     strict
-        Refuse the file for an unusable record instead of dropping it. This has a run time <= 0, no processor count, or
-        does not fit the machine. The same holds for a shape that does not fit the machine.
+        Refuse the file for an unusable record instead of dropping it. This has a run time <= 0 or no processor count.
+        Or it does not fit the machine. The same holds for a shape that does not fit the machine.
     default_walltime
         Replaces a missing walltime: whole seconds, or ``"runtime"`` for the job's own run time. The default is the
         largest of the job's queue. It is that of the trace if the queue has none.

@@ -183,8 +183,8 @@ def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
 def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
     """Return the earliest possible start of each job: its submission or eligible time.
 
-    Tasks that their array held back (``%n``) are eligible later than others, which does not count. All tasks of an
-    array arrive together. That is when the first started task was eligible, if that was before its start.
+    Tasks that their array held back (``%n``) are eligible later than others. This does not count. All tasks of an array
+    arrive together. That is when the first started task was eligible, if that was before its start.
     """
     submit, start = number(jobs, "submit"), number(jobs, "start", np.nan)
     arrival = submit
@@ -228,7 +228,7 @@ def workload_of(
     machine
         The machine in the file, if any.
     relative
-        Whether times already have a zero; otherwise they count from the first arrival.
+        Whether times already have a zero. Otherwise they count from the first arrival.
     """
     arrival = arrivals(jobs, log)
     order = np.argsort(arrival, kind="stable")

@@ -24,7 +24,7 @@ Unit = Literal["s", "min", "h"]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _SEPARATORS = "\t|;,"
-#: States of sacct for completed and cut runs; runs with other states are left out.
+#: States of sacct for completed and cut runs. Runs with other states are left out.
 _ENDED, _CUT = "COMPLETED", "TIMEOUT"
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 #: Slurm ends a job up to so many seconds after its limit. Users write limits as multiples of the second number.

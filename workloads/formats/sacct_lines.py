@@ -1,4 +1,4 @@
-"""Split the text of ``sacct`` into rows with one field per column, whatever characters names contain."""
+"""Split the text of ``sacct`` into rows with one field per column. Names may contain any characters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TYPES = {
 }
 #: Usual begin of the text of a column.
 _USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
-#: Most lines before the header, lines of one record, and delimiters in its texts.
+#: Bounds: lines before the header, lines of one record, and delimiters in its texts.
 _BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
 #: A line with more fields and an id begins a record, even if its last field is cut.
 _CUT = 3

@@ -228,7 +228,7 @@ def _beyond(read: _Lines, header: Sequence[str], log: Log) -> pd.DataFrame:
 
 
 def _with_dependencies(workload: Workload) -> Workload:
-    """Let jobs depend on the end of their preceding job, with the think time after it.
+    """Let jobs depend on the end of their preceding job. The think time follows it.
 
     A preceding job that is missing, or comes later, is ignored.
     """

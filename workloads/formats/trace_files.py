@@ -24,7 +24,7 @@ _SMALL = 1 << 25
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of reading, so that a file cannot fill the memory or take hours.
+    """Bounds of reading. A file can then not fill the memory or take hours.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class TraceFile:
     whole: bool = True
 
     def read(self) -> bytes:
-        """Return the text as bytes, unpacked if it is gzip, whatever its suffix.
+        """Return the text as bytes, unpacked if it is gzip, for any suffix.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Stochastic applications: laws of their run times and processors, and jobs sampled from them.
+"""Stochastic applications with laws of their run times and processors. Jobs are sampled from them.
 
 Laws of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduling for stochastic HPC applications",
 ICPP 2019, section 5.2.

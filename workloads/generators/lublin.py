@@ -1,4 +1,4 @@
-"""Generate workloads by the model of Lublin and Feitelson, with walltimes and users added.
+"""Generate workloads by the model of Lublin and Feitelson. Walltimes and users are added.
 
 U. Lublin, D. G. Feitelson: "The workload on parallel supercomputers: modeling the characteristics of rigid jobs",
 Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the whole sample, batch and interactive jobs

@@ -109,7 +109,7 @@ def stochastic(
         is 1.5 times the time that the expected work of the stochastic jobs takes on P processors. Thus the stream
         outlasts them.
     stream_processors
-        Processors of a job of the stream; 1 as in the paper's small jobs. The stream then has about 150 x `large` x
+        Processors of a job of the stream. The paper's small jobs have 1. The stream then has about 150 x `large` x
         `work_rate` x (mean processors of a large job) jobs. With k processors each there are k times fewer.
     scaled_down
         Run time of large jobs over that of the stream, at least 1; by default 100, as in the paper.

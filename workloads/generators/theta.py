@@ -61,7 +61,7 @@ def theta(
     nodes
         Of the machine, at least 128. No job has more.
     load
-        Offered load, of batch and on-demand jobs together: node-seconds over `nodes` times the days.
+        Offered load of batch and on-demand jobs together. It is their node-seconds over `nodes` times the days.
     rate
         On-demand jobs per day on average, at least 0; 0 for none.
     deadline

@@ -197,7 +197,7 @@ def test_tls_files_are_passed_on(tmp_path):
         assert getattr(security, f"tls_{role}_key") == str(tmp_path / "key.pem")
 
 
-#: What every script that asks a queue begins with.
+#: The first lines of every script for a queue.
 PREPARED = """
 import dask, psutil, signal, sys
 from pathlib import Path

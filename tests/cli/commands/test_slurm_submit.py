@@ -209,7 +209,7 @@ def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkey
     assert done.exit_code == 3
     assert "job 7 has ended with code 3; --anew submits it again" in done.stderr
     assert read_journal(path, Submission, UNDER_WAY).job == "7"
-    assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It goes on to submit.
+    assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It then submits.
     assert "sinfo: there is no such command" in str(invoke("subject-2").exception)  # Another job.
     write_journal(path, Submission("token", ("job.sh",), (1, 2), 1, "7"))
     assert "--anew: expected no job under way, got 7" in str(invoke("--anew").exception)

@@ -86,7 +86,7 @@ def crowds(draw):
     return Workload(jobs, Machine.pool(cores))
 
 
-#: The head outruns its walltime, and three more wait.
+#: The head overruns its walltime, and three more jobs wait.
 LATE = Workload(
     [Job(str(place), submit, runtime, walltime, nodes) for place, (submit, runtime, walltime, nodes) in enumerate(
         [(0, 9, 3, 2), (0, 5, 5, 3), (1, 2, 2, 2), (1, 4, 4, 1), (2, 8, 8, 1)])],

@@ -66,7 +66,7 @@ def test_without_a_bound_everything_passes(off):
 
 
 def test_in_a_crowd_nobody_is_held(monkeypatch):
-    """Guards against an EASY by far too long walltimes. It would take over for as long as thousands of jobs wait."""
+    """Guards against EASY with far too long walltimes. It would take over for as long as thousands of jobs wait."""
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.guard.MOST_WAITING", 20)
     workload = generate("lublin:jobs=300,processors=32,load=1.2", seed=3)
     decisions = simulate(workload, "guarded:over=ljf,least=1").decisions
@@ -163,7 +163,7 @@ def test_what_cannot_be_done_is_said_as_ever(wrong):
 
 
 class Misplaced:
-    """Starts the longest waiting job on given nodes. Also where the first job is held."""
+    """Starts job 1, then job 3 on given nodes."""
 
     def __init__(self, nodes):
         self.nodes, self.held = nodes, False

@@ -228,7 +228,7 @@ def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, sta
 
 
 class Told:
-    """Predicts what it is told, in hours, and of others the request."""
+    """Predicts given hours, and the walltime for other jobs."""
 
     def __init__(self, **hours):
         self.hours = hours
@@ -245,7 +245,7 @@ class Told:
     [(math.inf, {"z": 2, "wide": 122, "x": 123, "y": 123}), (0.1, {"x": 2, "y": 3, "wide": 100, "z": 101})],
 )
 def test_those_that_delay_nobody_by_requests_still_go_by_predictions(trust, starts):
-    """One core is free until 100 h. Three jobs fit. One of them has a longer walltime."""
+    """One core is free until 100 h. Three jobs fit. One of them would end later by its walltime."""
     runs, wide = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3}), Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
     beside = [
         Job("x", 2 * HOUR, HOUR, 50 * HOUR), Job("y", 2 * HOUR, 30 * HOUR, 40 * HOUR),
@@ -275,7 +275,7 @@ def test_the_report():
 
 
 def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
-    # A third of the jobs outrun their request. Ends while nothing waits are not seen: they come as a surprise later.
+    # A third of the jobs overrun their walltime. Ends while nothing waits are not seen: they come as a surprise later.
     drawn = generate("lublin:jobs=400,processors=32,load=0.9", seed=4)
     workload = drawn.with_jobs(
         replace(job, runtime=2 * job.runtime) if index % 3 == 0 else job for index, job in enumerate(drawn.jobs)

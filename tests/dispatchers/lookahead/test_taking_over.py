@@ -26,7 +26,7 @@ class Begun(EASY):
 
 
 class Asking(EASY):
-    """EASY, but that it asks the models at the first decision."""
+    """EASY that uses the models at the first decision."""
 
     def __init__(self, ask):
         super().__init__()

@@ -156,7 +156,7 @@ def test_a_forecast_knows_what_is_reserved():
             seen.extend(forecast_start(self.over, state, 2) for waiting in state.queue if waiting.id == "d")
             return self.over.dispatch(state)
 
-    # b ends early, but the promise to c is not moved up.
+    # b ends early, but the guaranteed start of c stays.
     jobs = [rigid("a", 0, 100, 100, 4), rigid("b", 0, 10, 50, 4), rigid("c", 1, 30, 30, 4), rigid("d", 12, 9, 9, 5)]
     assert simulate(pool(jobs), Looks()).jobs["start"].iloc[2] == 50
     assert seen[0] == 50

@@ -119,7 +119,7 @@ def test_without_laws_it_is_the_dispatcher_underneath(name, over, backfill):
 
 
 def test_a_job_is_tried_in_a_gap_that_its_request_does_not_fit():
-    # Job 2 waits for 4 cores until 50. Job 3 requests 100, too long for then. It gets the 49 s from 1 on.
+    # Job 2 waits for 4 cores until 50. Job 3 requests 100 and would not end by then. It gets the 49 s from 1 on.
     workload = jobs((0, 50, 2, 50), (1, 10, 4), (1, 30, 2))
     assert attempts(workload, "classic-hpc:backfill=speculative") == [
         ("1", 0, 50, "completed"),
@@ -326,7 +326,8 @@ def test_requests_are_learned_from_the_past():
     result = simulate(workload, "toptimal", predictor=Empirical(least=10))
     limits = result.attempts[result.attempts["outcome"] == "limit"]
     assert result.summary()["completed"] == 40
-    # The long ones are killed at the first request. It covers the short ones. No kill comes before 10 ends.
+    # The long ones are killed at the first request. It covers the short ones. No job is killed before 10 jobs have
+    # ended.
     assert limits["id"].tolist() == [str(i) for i in range(10, 40) if times[i] == 1000]
     assert ((limits["end"] - limits["start"]) < 1000).all()
 

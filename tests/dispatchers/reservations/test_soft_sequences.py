@@ -65,7 +65,7 @@ def jobs(*rows):
 
 
 def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
-    # The first is planned to end at 50. The third would end later and waits. By the request of 100 it would not.
+    # The first is planned to end at 50. At 0 the third can end by then, and starts. At 20 it cannot, and waits.
     workload = jobs((0, 90, 2), (0, 30, 4), (0, 20, 2))
     found = simulate(workload, "soft-toptimal:quantile=0.5", overrun="kill")
     check(workload, found)
@@ -78,7 +78,7 @@ def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
 
 
 def test_what_outlives_its_plan_is_planned_anew():
-    # At 60 the first has outrun 50. It is planned to end at 80. Plans of 20 fit, plans of 30 do not.
+    # At 60 the first is past 50. It is planned to end at 80. Plans of 20 fit, plans of 30 do not.
     ends = RunTimes([20], bound=20)
     workload = jobs((0, 95, 2), (0, 30, 4), (60, 18, 2))
     short = replace(workload.jobs[2], law=stats.uniform(0, 20), walltime=20)

@@ -18,7 +18,7 @@ from hpcdispatch.workloads import Job, Machine, MachineState, RunningSince, Work
 
 
 def array_jobs(*arrays):
-    """Return jobs of one core and one minute. There is one per array (or none: ``""``) that is given."""
+    """Return one job of one core and one minute per given array. The text ``""`` is no array."""
     return [Job(str(place), 0, 60, 60, per_node={"core": 1}, array=array) for place, array in enumerate(arrays)]
 
 

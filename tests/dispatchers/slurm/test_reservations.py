@@ -69,7 +69,7 @@ def test_backfill_plans_around_it(site):
 
 def test_its_own_jobs_run_on_its_nodes_while_it_lasts(site):
     found = starts(site(KEPT), (0, 60, 60, 1, "kept"), (0, 60, 60, 1, "kept"), (310, 60, 300, 1, "kept"))
-    assert found == [300, 360, -1]  # The last one would outlive it, and is refused at its end.
+    assert found == [300, 360, -1]  # The last one would end after it, and is refused at its end.
 
 
 def test_a_job_in_one_that_is_not_there_is_refused(site):
