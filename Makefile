@@ -12,7 +12,7 @@ PYTHON ?= python3
 SEED ?= $(shell date +%j)000
 REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
-PACKAGES := analysis api base bench cli dispatchers models predictors simulation testing workloads
+PACKAGES := analysis api base bench cli dispatchers learn models predictors simulation testing workloads
 
 .PHONY: demo docs notebooks distributions lowest test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
 	nightly-studies bench clean

@@ -16,7 +16,9 @@ from ..workloads import Job
 class Predictor(Protocol):
     """Predicts how long a job will run.
 
-    The optional methods are separate protocols: `Correcting`, `Distributional`, `Resettable`.
+    The optional parts are protocols of their own: `Correcting`, `Distributional`, `Resettable`, `Watching`. Two more
+    methods are used where a predictor has them: ``predict_many(jobs, now)`` returns the predictions of jobs that are
+    submitted at the same time, and ``counts()`` numbers by name for ``Result.manifest["predictions"]``.
     """
 
     def predict(self, job: Job, now: int) -> float:
@@ -88,6 +90,19 @@ class Resettable(Protocol):
 
     def reset(self) -> None:
         """Drop everything observed. Called at the start of each simulation."""
+        ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A predictor that learns which jobs run."""
+
+    def started(self, job: Job, now: int) -> None:
+        """Note that a job starts; its `runtime` must not be read."""
+        ...
+
+    def stopped(self, job: Job, now: int) -> None:
+        """Note that a job has left the machine, to come back or not; before :meth:`Predictor.observe`."""
         ...
 
 

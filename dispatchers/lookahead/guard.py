@@ -10,6 +10,7 @@ import numpy as np
 
 from ...base.checks import LONGEST
 from ...models.lookahead import all_safe, safe_starts
+from ..backfilling.closed_times import closures_ahead
 from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
 from ..space import space_of
@@ -70,6 +71,8 @@ class Guard:
         starts = {id_of(action.job): action for action in named}
         plain = len(starts) == len(named) and all(isinstance(action, Start | Wake) for action in actions)
         if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
+            return actions
+        if not (starts or state.running) and closures_ahead(state):  # It waits for nodes to open.
             return actions
         wanted = history.places(starts)
         if (wanted < 0).any() or (amounts_of(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():

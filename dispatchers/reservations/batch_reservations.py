@@ -10,6 +10,7 @@ from typing import Any
 
 from ...base import IntArray
 from ...models import AmountProfile, NodeProfile, pool_placement
+from ..backfilling.closed_times import ClosedTimes
 from ..backfilling.reservations import Booking, Compress
 from ..ordered_jobs import ChangesSeen, by_place
 from ..protocol import Placement, Running, State, Waiting
@@ -148,7 +149,9 @@ class BatchReservations(RoundReservations):
             return super()._empty(state)
         if len(capacity) > 1:
             self._space = space_of(state, self.rule)
-        return AmountProfile(int(capacity.sum()), state.now)
+        self._closed, profile = ClosedTimes(state.machine), AmountProfile(int(capacity.sum()), state.now)
+        self._close(profile, state.now)
+        return profile
 
     def memory(self) -> dict[str, Any]:
         """Return running jobs, reservations, and other waiting jobs of the last decision."""
@@ -170,6 +173,7 @@ class BatchReservations(RoundReservations):
         """Update the profile. Return whether the reservations were made anew."""
         now = state.now
         self.profile.advance(now)
+        self._close(self.profile, now)
         running, ran = self._runs.look(state.running)
         ran, self._started = dict.fromkeys([*ran, *self._started]), []
         waiting, waited = self._waits.look(state.queue)

@@ -53,7 +53,7 @@ def test_a_claim_needs_what_it_speaks_of():
     conditions = conditions_of(*([each] for each in GOOD), 64)
     assert conditions.of("HCP3-R", "PBS") == (conditions.nodes,)
     assert conditions.of("HCP1-R", "HCP3-R") == (conditions.nodes, conditions.queues)
-    assert conditions.of("PCP3-D", "PBS") == (conditions.nodes, conditions.heuristic)
+    assert conditions.of("PCP3-D", "PBS") == (conditions.nodes, conditions.names, conditions.heuristic)
     assert conditions.of("HCP3-W", "HCP1-W") == (conditions.nodes, conditions.queues, conditions.requests)
     assert conditions.crowd in conditions.of("HCP", "HCP1-W")
 
@@ -125,7 +125,8 @@ class TestCrowds:
         assert crowds.crowd_begins(self.waiting([0, 1, 2], [9, 9, 9], [700, 701, 702]), 1) == 701
 
     def test_of_each_draw_one_stretch_after_its_past(self, tmp_path):
-        contest, means = contenders.eurora("smoke"), Means("smoke", tmp_path)
+        means = Means("smoke", tmp_path)
+        contest = contenders.eurora(means)
         [stretch] = crowds.stretches(contest, means)
         [part] = stretch.simulated([("fcfs", "walltime")], means)
         assert 1 <= stretch.past <= crowds.PAST["smoke"]
