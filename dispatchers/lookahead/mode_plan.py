@@ -1,4 +1,4 @@
-"""The look-ahead plan of moldable jobs: who starts now, and on which of its sizes."""
+"""Look-ahead plan of moldable jobs: which jobs start now, and on which size."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.lookahead import Modes, Settings, plan_modes
+from ..backfilling.closed_times import fitting_beside
 from ..fitting import amounts_of
 from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..protocol import Placement, State
@@ -17,17 +18,19 @@ from .pool_plan import put
 
 
 def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decision:
-    """Start everybody in its fastest mode if there is room, else who is planned to start now; nobody if nobody fits.
+    """Start all jobs in their fastest modes if they fit, else those planned to start now. None if none fits.
 
-    The plan is in sums of resources; who is to start does so where there is room for it on the nodes.
+    The plan uses sums of resources. A planned job starts if it fits on the nodes.
     """
     state, each = seen.state, modes.of_queue(seen.state)
     rows = [mode for job in each for mode in job]
     fits = modes_that_fit(state, seen.space, [mode.waiting for mode in rows], pooled=False)
+    if seen.closures:
+        fits &= fitting_beside(state, "first-fit", [mode.waiting for mode in rows])
     if not fits.any():
         return Decision()
     fastest = [min(job, key=lambda mode: mode.waiting.predicted) for job in each]
-    placed = _together(seen, fastest)
+    placed = None if seen.closures else _together(seen, fastest)
     if placed is not None:
         requested = sum(mode.waiting.nodes * sum(mode.waiting.demand) for mode in fastest)
         return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
@@ -40,7 +43,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     overdue = found.overdue if found.overdue not in {job_of[row] for row in chosen} else -1
     by_row = replace(seen, state=ahead)
     starts = put(by_row, chosen, int(first[overdue]) if overdue >= 0 else -1)
-    if not starts and not state.running:
+    if not (starts or state.running or seen.closures):
         starts = put(by_row, [int(fits.argmax())])  # Nothing else will happen: the first that fits may not wait.
     return Decision(
         [(job_of[row], placement) for row, placement in starts],
@@ -55,7 +58,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
 
 
 def _together(seen: Instant, fastest: Sequence[Mode]) -> list[Placement] | None:
-    """Return places for all jobs in their fastest modes, or ``None`` if not all find one."""
+    """Return a placement of all jobs in their fastest modes, or ``None`` if not all fit."""
     entries = [mode.waiting for mode in fastest]
     for resource, free in enumerate(seen.available):
         if sum(entry.nodes * entry.demand[resource] for entry in entries) > free:

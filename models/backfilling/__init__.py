@@ -1,4 +1,4 @@
-"""The queue, and EASY backfilling, list scheduling and reservations on it, compiled."""
+"""Compiled queue, with EASY backfilling and list scheduling on it."""
 
 from .easy import SUBMISSION, Room, chosen_by_easy, chosen_in_order
 from .job_queue import (
@@ -10,6 +10,7 @@ from .job_queue import (
     SHORTEST,
     SINCE,
     WAITS,
+    WALLTIME,
     JobQueue,
     enlarged,
     follow,
@@ -26,6 +27,7 @@ __all__ = [
     "SINCE",
     "SUBMISSION",
     "WAITS",
+    "WALLTIME",
     "JobQueue",
     "Room",
     "chosen_by_easy",

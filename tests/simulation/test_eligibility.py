@@ -28,7 +28,7 @@ def job(id_, submit=0, runtime=10, walltime=None, depends=(), **fields):
 @pytest.mark.parametrize(
     ("condition", "runtime", "starts"),
     [
-        # The other job starts at 0; with a run time of 50 s it is killed at its walltime of 20 s.
+        # The other job starts at 0. It runs 50 s and is killed at its walltime of 20 s.
         ("after", 10, 0), ("after", 50, 0),
         ("afterok", 10, 10), ("afterok", 50, None),
         ("afternotok", 10, None), ("afternotok", 50, 20),
@@ -86,6 +86,12 @@ def test_no_job_starts_before_its_begin_time(dispatcher):
     found = run([job("a", begin=600), job("b", 5)], dispatcher)
     assert found["a"].start >= 600 == found["a"].eligible
     assert found["b"].start < 600
+
+
+@pytest.mark.parametrize("array", ["7%0", "7%", "%2", "7%x", "7%1%2", "7%-1"])
+def test_a_limit_of_an_array_that_is_none_is_refused(array):
+    with pytest.raises(ValueError, match="job a: array: expected a name, or name%N with N >= 1 tasks"):
+        Job("a", 0, 1, 1, 1, {"core": 1}, array=array)
 
 
 @pytest.mark.parametrize("dispatcher", EACH)

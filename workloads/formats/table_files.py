@@ -31,14 +31,14 @@ _END = ["\0"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows of a table: a column each, and the line or row at which each stands, from 1."""
+    """Some rows of a table: their columns, and the line or row of each, from 1."""
 
     frame: pd.DataFrame
     lines: IntArray
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell whether the suffix of a file promises Parquet."""
+    """Return whether a file has the suffix of Parquet."""
     return path.suffix.lower() == PARQUET
 
 
@@ -59,13 +59,13 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
     malformed
         Gets the lines of rows with a wrong number of fields, and those that a quote without an end has swallowed.
     wanted
-        The columns that are read of Parquet; those that are there.
+        The columns to read from Parquet, as far as they exist.
     separator
-        Between fields; without it the one that the first line has most of. A blank stands for any number of them.
+        Between fields. The default is the one most frequent in the first line. A blank means any number of blanks.
     header
-        The names of the first columns of a file without a header; fields beyond them are not read.
+        The names of the first columns of a file without a header. Further fields are not read.
     comment
-        What lines that are no rows begin with.
+        Begin of lines that are no rows.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
 
 
 def separator_of(line: str) -> str:
-    """Return what stands between the fields of a header."""
+    """Return the separator of the fields of a header."""
     return max(SEPARATORS, key=line.count)
 
 
@@ -192,7 +192,7 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
 
 
 def bounded_table(file: BinaryIO) -> pd.DataFrame:
-    """Return a table in Parquet that is read as a whole.
+    """Return a table in Parquet, read completely.
 
     Raises
     ------

@@ -98,7 +98,7 @@ def test_a_failed_simulation_is_told(invoke, monkeypatch):
     def fails(*args, **options):
         raise SimulationFailedError("hcp3, seed 0: KeyError: 'boom'", "Traceback of the worker")
 
-    monkeypatch.setattr("hpcdispatch.bench.studies.reproductions.cp2019.contenders.finished", fails)
+    monkeypatch.setattr("hpcdispatch.bench.studies.reproductions.cp2019.contenders.simulate_all", fails)
     found = invoke("reproduce", "cp2019/fig1", "--debug")
     assert (found.exit_code, found.stdout) == (1, "")
     assert "Traceback of the worker" in found.stderr
