@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..backfilling.easy import SUBMISSION, backfill_behind, reserve
@@ -25,7 +26,8 @@ from ..backfilling.job_queue import (
 from ..compiled import borrowing
 from .events import RUNNING, WAKE, Events, advance, next_instant, put_on_machine, room_of, start
 
-#: What a policy decides: the next job, the job to backfill, or whether the next job starts now.
+Observation = NDArray[np.float32]
+#: What is decided: which job is next, which job is backfilled, whether the next job starts now.
 PICK, BACKFILL, INSPECT = range(3)
 #: What happens behind a job that does not fit: nothing, backfilling in queue order, or backfilling of the shortest job
 #: first.
@@ -97,8 +99,8 @@ class Steps(NamedTuple):
 
 
 @borrowing
-def step(steps: Steps, actions: IntArray, rules: IntArray, observation: FloatArray, masks: BoolArray) -> None:
-    """Take an action in each simulation, and advance to its next decision.
+def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observation, masks: BoolArray) -> None:
+    """Act, and go on to the next decision of each simulation.
 
     Parameters
     ----------
@@ -148,7 +150,7 @@ def side_by_side(events: Events, count: int, shown: int) -> Steps:
         return np.repeat(array[None], count, axis=0)
 
     queue = JobQueue(*map(repeated, events.queue))
-    repeats = Events(*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:]))
+    repeats = Events._make([*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:])])
     jobs = len(events.amount)
     steps = Steps(
         events=repeats,
@@ -190,11 +192,8 @@ def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: 
 
 
 @borrowing
-def decide(steps: Steps, action: int, rules: IntArray, observation: FloatArray, masks: BoolArray) -> bool:
-    """Take an action in the first simulation. Return whether a further decision is needed at this instant.
-
-    :data:`BEGIN` takes no action.
-    """
+def decide(steps: Steps, action: int, rules: IntArray, observation: Observation, masks: BoolArray) -> bool:
+    """Act, unless the action is :data:`BEGIN`; return whether the first simulation asks again at this instant."""
     one = simulation(steps, 0)
     if action != BEGIN:
         act(one, action, rules)
@@ -219,7 +218,8 @@ def events_of(steps: Steps, place: int) -> Events:
     """Return the events of one simulation, for calls from Python."""
     events = steps.events
     queue = JobQueue(*(each[place] for each in events.queue))
-    return Events(*(each[place] for each in events[:3]), events.closed, queue, *(each[place] for each in events[5:]))
+    arrays: list[Any] = [each if each is events.closed else each[place] for each in (*events[:4], *events[5:])]
+    return Events._make([*arrays[:4], queue, *arrays[4:]])
 
 
 @borrowing
@@ -392,8 +392,8 @@ def _show_waiting(queue: JobQueue, rows: IntArray, numbers: IntArray) -> None:
 
 
 @borrowing
-def view(one: One, rules: IntArray, observation: FloatArray, mask: BoolArray) -> None:
-    """Fill the observation of a decision, and the allowed actions."""
+def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -> None:
+    """Fill the observation of a decision, and which actions are allowed."""
     events, numbers = one.events, one.numbers
     shown, mode = numbers[SHOWN], rules[MODE]
     show(events, one.rows, shown, numbers[NOW], observation)
@@ -407,19 +407,12 @@ def view(one: One, rules: IntArray, observation: FloatArray, mask: BoolArray) ->
 
 
 @borrowing
-def show(events: Events, rows: IntArray, shown: int, now: int, observation: FloatArray) -> None:
-    """Fill an observation: a row per visible job, then zeros.
+def show(events: Events, rows: IntArray, shown: int, now: int, observation: Observation) -> None:
+    """Fill an observation, a row per job that is shown and zeros behind them.
 
-    The features of a row:
-
-    * 1. :func:`view` sets 0 for jobs that may not be chosen.
-    * Wait w / (w + 1 h).
-    * ln(1 + predicted run time p) / ln(10^8).
-    * Largest share of the machine that it needs, over the resources.
-    * Whether it fits now.
-    * w / (w + p).
-    * Least free share of the machine, over the resources.
-    * Waiting jobs n / (n + 128).
+    A row: 1 (whether the job may be chosen, which :func:`view` takes from some); wait w / (w + 1 h); ln(1 + predicted
+    run time p) / ln(10^8); largest share of the machine that it asks for; whether it fits now; w / (w + p); least share
+    of the machine that is free; waiting jobs n / (n + 128).
     """
     queue, free, whole = events.queue, events.amounts[0], events.amounts[2]
     columns, waiting, room = queue.columns, float(queue.numbers[WAITING]), 1.0
