@@ -27,7 +27,7 @@ from ..compiled import borrowing
 from .events import RUNNING, WAKE, Events, advance, next_instant, put_on_machine, room_of, start
 
 Observation = NDArray[np.float32]
-#: What is decided: which job is next, which job is backfilled, whether the next job starts now.
+#: What a policy decides: the next job, the job to backfill, or whether the next job starts now.
 PICK, BACKFILL, INSPECT = range(3)
 #: What happens behind a job that does not fit: nothing, backfilling in queue order, or backfilling of the shortest job
 #: first.
@@ -100,7 +100,7 @@ class Steps(NamedTuple):
 
 @borrowing
 def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observation, masks: BoolArray) -> None:
-    """Act, and go on to the next decision of each simulation.
+    """Take an action in each simulation, and advance to its next decision.
 
     Parameters
     ----------
@@ -193,7 +193,10 @@ def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: 
 
 @borrowing
 def decide(steps: Steps, action: int, rules: IntArray, observation: Observation, masks: BoolArray) -> bool:
-    """Act, unless the action is :data:`BEGIN`; return whether the first simulation asks again at this instant."""
+    """Take an action in the first simulation. Return whether a further decision is needed at this instant.
+
+    :data:`BEGIN` takes no action.
+    """
     one = simulation(steps, 0)
     if action != BEGIN:
         act(one, action, rules)
@@ -393,7 +396,7 @@ def _show_waiting(queue: JobQueue, rows: IntArray, numbers: IntArray) -> None:
 
 @borrowing
 def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -> None:
-    """Fill the observation of a decision, and which actions are allowed."""
+    """Fill the observation of a decision, and the allowed actions."""
     events, numbers = one.events, one.numbers
     shown, mode = numbers[SHOWN], rules[MODE]
     show(events, one.rows, shown, numbers[NOW], observation)
@@ -408,11 +411,18 @@ def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -
 
 @borrowing
 def show(events: Events, rows: IntArray, shown: int, now: int, observation: Observation) -> None:
-    """Fill an observation, a row per job that is shown and zeros behind them.
+    """Fill an observation: a row per visible job, then zeros.
 
-    A row: 1 (whether the job may be chosen, which :func:`view` takes from some); wait w / (w + 1 h); ln(1 + predicted
-    run time p) / ln(10^8); largest share of the machine that it asks for; whether it fits now; w / (w + p); least share
-    of the machine that is free; waiting jobs n / (n + 128).
+    The features of a row:
+
+    * 1. :func:`view` sets 0 for jobs that may not be chosen.
+    * Wait w / (w + 1 h).
+    * ln(1 + predicted run time p) / ln(10^8).
+    * Largest share of the machine that it needs, over the resources.
+    * Whether it fits now.
+    * w / (w + p).
+    * Least free share of the machine, over the resources.
+    * Waiting jobs n / (n + 128).
     """
     queue, free, whole = events.queue, events.amounts[0], events.amounts[2]
     columns, waiting, room = queue.columns, float(queue.numbers[WAITING]), 1.0
