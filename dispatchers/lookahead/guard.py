@@ -50,8 +50,8 @@ class Guard:
         """Return what is done of what a dispatcher wants to do.
 
         All of it passes where more than :data:`MOST_WAITING` wait, where jobs have several shapes, where nodes are of
-        several kinds or shared, where more is done than jobs started, and where that cannot be done, so that the
-        simulation says so.
+        several kinds or shared, where a part of the machine closes soon, where more is done than jobs started, and
+        where that cannot be done, so that the simulation says so.
 
         Parameters
         ----------
@@ -68,7 +68,8 @@ class Guard:
         plain = len(starts) == len(named) and all(isinstance(action, Start | Wake) for action in actions)
         if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
             return actions
-        if not (starts or state.running) and closures_ahead(state):  # It waits for nodes to open.
+        nodes = state.machine.nodes
+        if any(each.amounts is not None or len(each.nodes) < nodes for each in closures_ahead(state, 1)):
             return actions
         wanted = history.places(starts)
         if (wanted < 0).any() or (amounts_of(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
