@@ -33,12 +33,12 @@ def closures_ahead(state: State, walltimes: int = 4) -> list[Closure]:
     if not closes(state.machine):
         return []
     last, longest = state.running.predicted_end.max(initial=state.now), state.queue.walltime.max(initial=0)
-    ahead = _ahead(state.machine, int(last) - state.now + walltimes * int(longest))
+    ahead = bounded_ahead(state.machine, int(last) - state.now + walltimes * int(longest))
     return list(state.machine.rules.closures(state.machine.nodes, state.now, state.now + ahead))
 
 
-def _ahead(machine: Machine, ahead: int) -> int:
-    """Return `ahead`, at most :data:`WINDOWS` repetitions of a reservation, seconds."""
+def bounded_ahead(machine: Machine, ahead: int) -> int:
+    """Return so many seconds, at most :data:`WINDOWS` of a reservation that repeats."""
     periods = (each.every for each in machine.reservations if each.every is not None)
     return min(ahead, WINDOWS * min(periods, default=ahead))
 
@@ -93,7 +93,7 @@ class ClosedTimes:
     """
 
     def __init__(self, machine: Machine, ahead: int = AHEAD) -> None:
-        self._machine, self._ahead = machine, _ahead(machine, ahead)
+        self._machine, self._ahead = machine, bounded_ahead(machine, ahead)
         self._until: int | None = None
 
     def more(self, now: int) -> Iterator[tuple[int, int, IntArray, tuple[int, ...]]]:
