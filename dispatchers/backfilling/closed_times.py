@@ -38,7 +38,7 @@ def closures_ahead(state: State, walltimes: int = 4) -> list[Closure]:
 
 
 def bounded_ahead(machine: Machine, ahead: int) -> int:
-    """Return so many seconds, at most :data:`WINDOWS` of a reservation that repeats."""
+    """Return `ahead`, at most :data:`WINDOWS` repetitions of a reservation, seconds."""
     periods = (each.every for each in machine.reservations if each.every is not None)
     return min(ahead, WINDOWS * min(periods, default=ahead))
 

@@ -49,9 +49,14 @@ class Guard:
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
         """Return the allowed actions of a dispatcher.
 
-        All of it passes where more than :data:`MOST_WAITING` wait, where jobs have several shapes, where nodes are of
-        several kinds or shared, where a part of the machine closes soon, where more is done than jobs started, and
-        where that cannot be done, so that the simulation says so.
+        All actions pass unchanged in these cases:
+
+        * More than :data:`MOST_WAITING` jobs wait.
+        * Jobs have several shapes.
+        * Nodes differ or are shared.
+        * A part of the machine closes soon.
+        * There are other actions than starts.
+        * The actions are impossible, so that the simulation reports them.
 
         Parameters
         ----------
