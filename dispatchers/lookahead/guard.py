@@ -55,7 +55,7 @@ class Guard:
         * Jobs have several shapes.
         * Nodes differ or are shared.
         * A part of the machine closes soon.
-        * There are other actions than starts.
+        * There are other actions than starts and timers.
         * The actions are impossible, so that the simulation reports them.
 
         Parameters

@@ -63,7 +63,8 @@ class Guarded(Configured[GuardedOptions]):
     EASY's schedule of the same jobs, by walltimes, is kept beside the real one. Suppose EASY, deciding from now on,
     could not keep every wait within the longest one expected there. Then only those jobs of `over` start after which it
     still could, and EASY's own starts are added. Decisions have a column ``held``: whether this happened. The check
-    uses sums of resources. So `over` is unrestricted with different or shared nodes, and with moldable jobs.
+    uses sums of resources. So `over` is unrestricted with different or shared nodes, and with moldable jobs. It is also
+    unrestricted while a part of the machine closes soon.
 
     The options are those of :class:`GuardedOptions`, which lists the errors. As an attribute, `over` is the inner
     dispatcher itself.
