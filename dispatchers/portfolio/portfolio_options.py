@@ -64,8 +64,9 @@ class PortfolioOptions:
         use it. In seconds or as ``28d``, at least 1 s. ``inf`` for ever.
     guard
         Above 0. The chosen dispatcher's starts are limited: EASY, deciding from then on, could keep every wait within
-        this multiple of its longest, see :class:`.Guarded`. ``inf`` for no limit. With long queues and with
-        different or shared nodes there is no limit either. ``auto`` is :data:`GUARD` with the default candidates, and ``inf`` with others.
+        this multiple of its longest, see :class:`.Guarded`. ``inf`` for no limit. With long queues and with different
+        or shared nodes there is no limit either. ``auto`` is :data:`GUARD` with the default candidates, and ``inf``
+        with others.
     residual
         The longest wait told to candidates is at least the mean remaining time of running jobs, by walltimes. Any job
         that needs their amounts may have to wait that long. At most this value, in seconds or as ``6h``. ``0`` for only
