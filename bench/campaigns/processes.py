@@ -24,6 +24,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from ...base.unfinished_files import named, temporary_folder
 from ...models.compiled import log_compiling, notice
+from ...simulation.events.compiled_events import MAKERS
 from ...workloads import Workload
 from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
@@ -102,7 +103,7 @@ class _Pool:
         self._pool = ProcessPool(
             workers,
             initializer=_Worker.begin,
-            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling),
+            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS),
             context=context,
         )
 
@@ -261,13 +262,14 @@ class _Worker:
     last: LastSample = field(default_factory=LastSample)
 
     @classmethod
-    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any) -> None:
+    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any, makers: Any) -> None:
         """Make this process one that simulates and that a termination ends at once, also within a solver.
 
         It sets `begun`, and `compiles` to the seconds for which it is about to compile.
         """
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         tempfile.tempdir = str(folder)
+        MAKERS[:] = makers
         begun.value = True
         notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)

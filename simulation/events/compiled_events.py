@@ -1,4 +1,4 @@
-"""The event manager of simulations that compiled code can do whole: lists, EASY, and standing rounds.
+"""The event manager of simulations that compiled code can do whole: lists and EASY.
 
 Events, decisions and records are those of :class:`.DispatchEvents`, of which tests hold it to every byte.
 """
@@ -18,8 +18,6 @@ from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling import EASY
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.compiled_steps import CompiledSteps
-from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
-from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
@@ -31,7 +29,7 @@ from ..overrun import Overrun
 from ..placements import on_node_zero
 from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
-#: Jobs from which on loading the compiled code takes less time than it saves; in rounds, the engine loads as much.
+#: Jobs from which on loading the compiled code takes less time than it saves.
 WORTH = 10_000
 #: Closed times that are listed.
 _MOST_WINDOWS = 1_000_000
@@ -43,6 +41,8 @@ _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
 }
 #: Makes the steps of jobs that fit, of the predictor, the jobs, the machine, and whether requests bound run times.
 Maker = Callable[[Predictor, JobColumns, Machine, bool], CompiledSteps | None]
+#: Makers for further dispatchers: each function returns that for a dispatcher, or ``None``. Studies add to them.
+MAKERS: list[Callable[[Dispatcher], Maker | None]] = []
 
 
 class CompiledEvents(EventManager):  # type: ignore[misc]
@@ -140,8 +140,6 @@ def compiled_events(
 
     That is of rigid jobs, many of them. Under a list order or EASY on a pool, or on nodes of which all jobs ask for the
     same amounts per slot, with walltimes or the actual run times as predictions.
-    Or jobs on a pool in rounds whose reservations stand, by walltimes or those that a
-    strategy chooses for stochastic jobs.
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
@@ -224,9 +222,9 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
 
 def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
     """Return who makes the steps under a dispatcher, if there are any and they are worth their loading."""
-    rounds = standing_rounds(dispatcher)
-    if rounds is not None:
-        return partial(_rounds, rounds)
+    for maker in MAKERS:
+        if (made := maker(dispatcher)) is not None:
+            return made
     entry = entry_of(dispatcher) if jobs >= WORTH else None
     first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
     return partial(_plain, entry) if entry is not None and first_fit else None
@@ -254,24 +252,6 @@ def _plain(
         return None
     need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
     return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
-
-
-def _rounds(
-    found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
-) -> CompiledRounds | None:
-    """Return jobs that fit in rounds whose reservations stand, if none outlives its request or takes no time."""
-    if type(predictor) is not Walltime or machine.capacity.size > 1:
-        return None
-    work = np.minimum(jobs.runtime, jobs.walltime)
-    if not work.all() or not (bounded or (work == jobs.runtime).all()) or any(jobs.checkpoint.values):
-        return None
-    strategy, batch = found
-    try:
-        chosen = requested(strategy, jobs)
-    except Exception:  # noqa: BLE001 - the engine says what a strategy refuses, and when
-        return None
-    columns = np.stack((jobs.submit, work, jobs.amounts(machine.resources[0])))
-    return CompiledRounds(columns, jobs.walltime, chosen, int(machine.capacity[0, 0]), batch)
 
 
 def _amounts(machine: Machine, jobs: JobColumns) -> IntArray:

@@ -8,7 +8,6 @@ from scipy import stats
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import ReservationSequences, State, create_dispatcher
 from hpcdispatch.dispatchers.columns import WaitingJobs
-from hpcdispatch.dispatchers.reservations import compiled_rounds
 from hpcdispatch.simulation import Budget, check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
@@ -130,10 +129,7 @@ class Given:
 
 @pytest.mark.parametrize("batch", [1, 3, 10, 100])
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("by", ["engine", "compiled code"])
-def test_batches_as_by_trying_every_start(seed, batch, by, monkeypatch):
-    if by == "compiled code":
-        monkeypatch.setattr(compiled_rounds, "_ALONE", (Given,))
+def test_batches_as_by_trying_every_start(seed, batch):
     jobs = drawn(seed)
     rows = [
         Job(str(i), 0, ran, asked[-1], nodes=cores, name=str(i), law=stats.uniform(0, asked[-1]))
