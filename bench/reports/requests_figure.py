@@ -1,4 +1,4 @@
-"""The figure of run times, the requests for them, and how the ways of choosing these fare."""
+"""Draw run times, the requests for them, and the comparison of the ways to choose requests."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MOST_NUMBERED = 12
 
 
 def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> None:
-    """Draw the shares of run times and the requests above, the times to success below; into a .png or .svg file.
+    """Draw run times and requests above, and times to success below, into a .png or .svg file.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     with canvas(6.0) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(3, 2))

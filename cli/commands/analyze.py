@@ -1,4 +1,4 @@
-"""``hpcdispatch workload analyze``: how run times follow the sizes of inputs."""
+"""``hpcdispatch workload analyze``: fit run times to the sizes of inputs."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def command(
 ) -> None:
     """Fit run times to sizes of inputs: 1, log n, n, n log n, n^2, n^2 log n and n^3.
 
-    TABLE is a CSV, TSV (each also with .gz) or Parquet file with a row for each run. For each workflow: the range of
-    its times, each class with its least-squares curve, the correlation of the two and the mean squared error (MSE), and
-    the best class: the slowest growth among those whose error in runs left out of the fit is the least by more than
-    chance. Those that the runs do not tell apart from it are tied.
+    TABLE is a CSV, TSV (each also with .gz) or Parquet file with a row for each run. For each workflow, the output has
+    the range of its times and the classes. Each class has its least-squares curve, its correlation and its mean squared
+    error (MSE). Some classes have the least error in runs left out of the fit, up to chance. The best class is the one
+    of these with the slowest growth. The others are tied with it.
 
     Numbers are in the units of the table. The error is in percent of the mean time.
     """

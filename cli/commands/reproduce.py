@@ -1,4 +1,4 @@
-"""``hpcdispatch reproduce``: the tables and figures of the papers, made again."""
+"""``hpcdispatch reproduce``: reproduce tables and figures of papers."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def command(
     workers: int | None,
     docs: Path | None,
 ) -> None:
-    """Make tables and figures of papers again: measured beside published, and which claims hold.
+    """Reproduce tables and figures of papers: measured beside published values, and which claims hold.
 
-    A NAME is one of --list, such as cp2019/table2. Simulated are other jobs than a paper's where those are not to be
-    had, which is said; then the claims are what is tested, not the figures.
+    A NAME is one of --list, such as cp2019/table2. If the jobs of a paper are not available, other jobs are simulated,
+    and the output says so. Then the claims are tested, not the figures.
     """
     try:
         from ...bench.studies import reproductions as studies  # noqa: PLC0415

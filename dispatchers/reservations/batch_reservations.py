@@ -1,4 +1,4 @@
-"""The reservations of a batch, none of which moves."""
+"""Fixed reservations of a batch."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from .round_reservations import RoundReservations, RoundsOptions
 
 
 def _is_counted(capacity: IntArray) -> bool:
-    """Return whether all there is to know of a machine is a number: a pool of one resource, or nodes of one unit."""
+    """Return whether one number describes a machine: a pool of one resource, or nodes of one unit."""
     return capacity.size == 1 or (capacity.shape[1] == 1 and bool((capacity == 1).all()))
 
 
 class BatchReservations(RoundReservations):
-    """Reservations for the jobs of a round, none of which moves.
+    """Fixed reservations of a round.
 
-    On nodes of a single unit each, as on a pool, only numbers are reserved, and jobs get their nodes when they start:
-    any that are free will do then. With nodes of their own from the beginning, jobs would find enough of them free all
-    the time but none of them for long enough.
+    On a pool, or nodes of a single unit, only numbers are reserved. A starting job gets any free nodes. With fixed
+    nodes from the beginning, jobs would find enough nodes, but none of them free for long enough.
     """
 
     def __init__(self, state: State, options: RoundsOptions) -> None:
-        #: What is free beside all that was started in this decision, where jobs have no nodes before.
+        #: Free amounts beside all starts of this decision, if jobs have no nodes before.
         self._space: Space | None = None
         super().__init__(state, options)
         #: When the jobs of the queue after the last decision entered it, and the jobs that came since.
@@ -46,16 +45,14 @@ class BatchReservations(RoundReservations):
         return profile
 
     def memory(self) -> dict[str, Any]:
-        """Return what runs, what is reserved, and who else waited at the last decision."""
+        """Return running jobs, reservations, and other waiting jobs of the last decision."""
         return super().memory() | {"seen": list(self._seen)}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
-        """Go on with the round of then; who has come since then is known from who had not."""
+        """Restore the round. Later arrivals are the jobs that were not there."""
         super().recall(state, memory)
         seen = set(memory["seen"])
         self._seen = {entry.id: entry.since for entry in state.queue if entry.id in seen}
-
-    # What changed.
 
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew."""
@@ -66,10 +63,10 @@ class BatchReservations(RoundReservations):
     # Reservations.
 
     def compress(self, how: Compress, now: int) -> None:
-        """Keep every reservation, and in mind what was freed."""
+        """Keep every reservation. Freed intervals stay recorded."""
 
     def _is_over(self) -> bool:
-        """Return whether nothing is reserved and nothing runs."""
+        """Return whether there is no reservation and no running job."""
         return not self.reserved and not self.running
 
     def _begin(self, state: State) -> None:
@@ -84,9 +81,9 @@ class BatchReservations(RoundReservations):
         return self._largest([entry for entry in state.queue if entry.id not in taken])
 
     def _fill(self, state: State) -> None:
-        """Reserve for jobs that have no reservation what they fit, at any time of the round, as a whole.
+        """Reserve for jobs without a reservation that fit completely at any time of the round.
 
-        Where something was freed, for the next batch of those that wait already; then for each that has come.
+        If some amount was freed, the next batch of waiting jobs comes first, then each new arrival.
         """
         self._round_end = max((each.end for each in (*self.reserved.values(), *self.running.values())), default=0)
         if self.freed:
@@ -103,7 +100,7 @@ class BatchReservations(RoundReservations):
     # Starts.
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
-        """Return who starts and where, whether somebody is late, and the start of the next reservation."""
+        """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
         due, space = self.due(state.now), None
         if due or self._space is not None:
             space = space_of(state, self.rule)
@@ -113,7 +110,7 @@ class BatchReservations(RoundReservations):
         return iter(started), len(started) < len(due), min(later, default=None)
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
+        """Return for how many seconds the slots of a job without a reservation are free from now, and where."""
         return None if waiting.id in self.reserved else super().gap(waiting)
 
     def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
@@ -140,7 +137,7 @@ class BatchReservations(RoundReservations):
         return placement is not None
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most."""
+        """Record that a job starts in a gap, for at most `seconds`."""
         super().occupy(waiting, placement, seconds)
         if self._space is not None:
             self._space.put(placement, waiting.demand)

@@ -1,4 +1,4 @@
-"""The advance reservations, and which jobs are to run in which."""
+"""Advance reservations, and the jobs assigned to them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _INVALID = "Requested reservation is invalid"
 
 
 class Reservations:
-    """Reservations as masks of nodes.
+    """Reservations as node masks.
 
     Parameters
     ----------
     reservations
-        What is reserved.
+        The advance reservations.
     nodes
-        Of the machine.
+        Number of nodes of the machine.
     epoch
         Seconds since 1970 at time 0.
     """
@@ -38,13 +38,13 @@ class Reservations:
         self._bounds = sorted({time - epoch for each in reservations for time in (each.start, each.end)})
 
     def add(self, joined: Iterable[Waiting]) -> None:
-        """Add the jobs that have joined the queue."""
+        """Add jobs that joined the queue."""
         for waiting in joined:
             if waiting.job.reservation:
                 self._of[waiting.order] = self._names.get(waiting.job.reservation, -1)
 
     def refused(self, waiting: Iterable[Waiting], now: int) -> list[Action]:
-        """Return refusals of the jobs whose reservation has ended, or is none."""
+        """Return rejections of jobs with an ended or unknown reservation."""
         if not self._of:
             return []
         return [
@@ -54,24 +54,24 @@ class Reservations:
         ]  # fmt: skip
 
     def due(self, before: int, now: int) -> bool:
-        """Return whether a reservation begins or ends after a time, up to another."""
+        """Return whether a reservation begins or ends in (`before`, `now`]."""
         return any(before < bound <= now for bound in self._bounds)
 
     def following(self, now: int) -> list[int]:
-        """Return when the next reservation begins or ends, if any does."""
+        """Return when the next reservation begins or ends, if any."""
         return [bound for bound in self._bounds if bound > now][:1]
 
     def parts(
         self, state: State, rows: IntArray, members: BoolArray
     ) -> Iterator[tuple[IntArray, BoolArray, ClosedNodes | None]]:
-        """Yield the jobs outside of reservations, then those in each that is on, with their nodes and when these close.
+        """Yield the jobs outside of reservations, then those in each active one, with nodes and closing times.
 
         Parameters
         ----------
         state, rows
-            The queue, and the rows of it that are looked at.
+            State, and rows of its queue to consider.
         members
-            The nodes of the partitions, shape (partitions, nodes).
+            Nodes of the partitions, shape (partitions, nodes).
         """
         now = state.now + self._epoch
         open_ = [place for place, each in enumerate(self._known) if each.end > now]
@@ -87,7 +87,7 @@ class Reservations:
                 yield inside, members & self._masks[place], self._closed(others, self._known[place])
 
     def _closed(self, places: list[int], within: SlurmReservation | None = None) -> ClosedNodes:
-        """Return when the nodes of reservations are closed, and all nodes after the end of the one that a job is in."""
+        """Return when the nodes of reservations are closed. All nodes close at the end of the job's own one."""
         known = [self._known[place] for place in places]
         start, end, nodes = [each.start for each in known], [each.end for each in known], self._masks[places]
         if within is not None:

@@ -96,7 +96,7 @@ def test_no_arguments_show_the_help(invoke):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, workers):
-    # With two workers the second stuck run begins only when fcfs is finished, with one the first does.
+    # With two workers the second stuck run begins when fcfs is complete. With one, the first does.
     first, second = tmp_path / "first", tmp_path / "second"
     specs = f"fcfs,stuck:mark={first},stuck:mark={second},name=second"
     process = start("compare", LONG, "--dispatchers", specs, "--workers", workers)
@@ -148,7 +148,7 @@ def test_a_deaf_part_does_not_outlive_its_run(start, plugin):
     assert "Under" in out or "deaf" in out
 
 
-#: Holds the interpreter within one instruction, as a compiled loop does, once it has said so.
+#: Announces itself and then holds the interpreter in one instruction, as a compiled loop does.
 HELD = """
 import sys
 from hpcdispatch.cli import interrupts

@@ -1,8 +1,8 @@
-"""Each fault at every place it can happen, one after the other until all goes well, as SQLite tests its out-of-memory.
+"""Each fault at every possible place, one after the other, as SQLite tests its out-of-memory.
 
-What is written is there whole afterwards, or what was there before is; nothing unfinished is left, and the error
-names a file. A loss of power is simulated by a record of what was written and renamed since each was synced: whatever
-of it is lost, a cell of a store is whole, damaged by its checksums, or absent.
+Afterwards the new content is there whole, or the old one is. Nothing unfinished is left. The error names a file. A loss
+of power is simulated by a record of writes and renames since each sync. Any part of them may be lost. A cell of a store
+is then whole, damaged by its checksums, or absent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WORKLOAD = Workload([Job("1", 0, 100, 100)], Machine.pool(4))
 
 
 class Written:
-    """A file whose writes are counted; a full disk takes the first half of the one that fails."""
+    """A file with counted writes. A full disk takes the first half of the failing one."""
 
     def __init__(self, file, fail: Callable[[str], None]) -> None:
         self.file, self.fail = file, fail
@@ -57,7 +57,7 @@ class Written:
 
 @contextmanager
 def failing(monkeypatch, kind: str, number: int, error: int | type[BaseException]) -> Iterator[list[int]]:
-    """Let the call of one kind with this number fail, from 1 on; yields how many there were."""
+    """Let the call of one kind with this number fail, from 1 on. Yields the number of calls."""
     calls = [0]
 
     def fail(name: str) -> None:
@@ -147,7 +147,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_short_reads_are_read_on(tmp_path, monkeypatch):
-    """A read may return less than asked for: by a signal, or on a network file system."""
+    """A read may return less than requested: by a signal, or on a network file system."""
     write(WORKLOAD, tmp_path / "trace.swf.gz")
     whole = read(tmp_path / "trace.swf.gz")
     (tmp_path / "some.json").write_text(json.dumps({"a": list(range(5000))}))
@@ -169,7 +169,7 @@ def test_short_reads_are_read_on(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("lost", ["files", "names", "both", "halves"])
 def test_after_a_loss_of_power_a_cell_is_whole_or_seen_as_damaged(lost, tmp_path, monkeypatch):
-    """Everything that was not synced when the power went is lost, at each call that the store makes."""
+    """A loss of power at each call of the store. All unsynced data is lost."""
     for number in itertools.count(1):
         folder = tmp_path / str(number)
         disk = Disk(folder)
@@ -195,7 +195,7 @@ class PowerLossError(BaseException):
 
 
 class Disk:
-    """What of a folder is on the disk: contents of files that were synced, and names whose folder was."""
+    """The part of a folder on the disk: contents of synced files, and names in synced folders."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -234,7 +234,7 @@ class Disk:
             yield reached
 
     def lose(self, what: str) -> None:
-        """Forget what was not synced: contents of files, new names of folders, or both; or half of each content."""
+        """Forget unsynced data: contents of files, new names of folders, both, or half of each content."""
         if what in ("names", "both"):
             for source, target in reversed(self.renamed):
                 if target.exists():

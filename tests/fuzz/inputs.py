@@ -1,4 +1,4 @@
-"""Inputs as nobody should write them, drawn from a seed, and what reads them."""
+"""Malformed inputs, drawn from a seed, and their readers."""
 
 import gzip
 import json
@@ -271,7 +271,7 @@ def records(data, path):
 
 
 def outcome(function, path):
-    """Return what a reader makes of a file, ``None`` for an error of one short line; other errors are findings."""
+    """Return the result of a reader for a file, ``None`` for an error of one short line. Other errors are findings."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", TraceWarning)

@@ -1,4 +1,4 @@
-"""All that is drawn: what it is, the suffix of its file, and what reads it."""
+"""All drawn inputs: name, suffix of the file, and reader."""
 
 import gzip
 import random
@@ -31,7 +31,7 @@ TARGETS = {
 
 
 def draw(target, seed):
-    """Return the bytes of an input and the suffix of its file, the same for the same seed."""
+    """Return the bytes of an input and its suffix. Equal seeds give equal bytes."""
     rng = random.Random(f"{target} {seed}")
     make, suffix, _ = TARGETS[target]
     data = make(rng)

@@ -1,4 +1,4 @@
-"""What holds for every registered predictor: a new one is tested by being registered."""
+"""Rules for every registered predictor. New ones are tested without further work."""
 
 import math
 from typing import Any
@@ -50,7 +50,7 @@ def predictions(predictor: Predictor, jobs: list[Job]) -> list[float]:
 
 
 class Hidden(Job):
-    """A job whose run time must not be looked at."""
+    """A job with a forbidden run time."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Tables in files, some rows at a time: CSV, its relatives and Parquet, parsed by pandas and pyarrow."""
+"""Read tables from files in blocks of rows: CSV, its relatives and Parquet, parsed by pandas and pyarrow."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from .trace_files import TraceFile, opened
 
 PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
-#: Rows that are parsed at a time.
+#: Rows per block.
 _ROWS = 100_000
-#: Bytes of memory that a row takes at least, read as records.
+#: Least bytes of memory per row, read as records.
 _A_ROW = 200
 _SKIPPED = re.compile(r"Skipping line (\d+): expected (\d+) fields, saw (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows of a table: a column each, and the line or row at which each stands, from 1."""
+    """Some rows of a table: their columns, and the line or row of each, from 1."""
 
     frame: pd.DataFrame
     lines: IntArray
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell whether the suffix of a file promises Parquet."""
+    """Return whether a file has the suffix of Parquet."""
     return path.suffix.lower() == PARQUET
 
 
@@ -57,13 +57,13 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
     malformed
         Gets the rows with a wrong number of fields.
     wanted
-        The columns that are read of Parquet; those that are there.
+        The columns to read from Parquet, as far as they exist.
     separator
-        Between fields; without it the one that the first line has most of. A blank stands for any number of them.
+        Between fields. The default is the one most frequent in the first line. A blank means any number of blanks.
     header
-        The names of the first columns of a file without a header; fields beyond them are not read.
+        The names of the first columns of a file without a header. Further fields are not read.
     comment
-        What lines that are no rows begin with.
+        Begin of lines that are no rows.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
 
 
 def separator_of(line: str) -> str:
-    """Return what stands between the fields of a header."""
+    """Return the separator of the fields of a header."""
     return max(SEPARATORS, key=line.count)
 
 
@@ -130,7 +130,7 @@ def _csv_parts(
                 if (again := re.fullmatch(r"(.*)\.\d+", name)) and again[1] in frame and name not in first:
                     raise InputError(f"{file.path}: column {again[1]!r}: expected one, got 2")
             lines = frame.index.to_numpy(dtype=np.int64) + begin
-            if stream.quotes:  # cells in quotes may have ends of lines
+            if stream.quotes:  # quoted cells may contain line ends
                 ends = frame.apply(lambda column: column.str.count("\n")).sum(axis=1).to_numpy(dtype=np.int64)
                 begin += int(ends.sum())
                 lines += np.cumsum(ends)
@@ -178,7 +178,7 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
 
 
 def bounded_table(file: BinaryIO) -> pd.DataFrame:
-    """Return a table in Parquet that is read as a whole.
+    """Return a table in Parquet, read completely.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables of runs: what is read, and what is said of what cannot be."""
+"""Tables of runs: valid ones, and the errors of the others."""
 
 import gzip
 

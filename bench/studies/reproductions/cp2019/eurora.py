@@ -1,8 +1,8 @@
-"""A workload in the image of that of Eurora, CINECA's machine of 64 nodes with GPUs or MICs.
+"""Generate a workload like that of Eurora, CINECA's machine of 64 nodes with GPUs or MICs.
 
 C. Galleguillos, Z. Kiziltan, A. Sirbu, O. Babaoglu: "Constraint programming-based job dispatching for modern HPC
-applications", CP 2019, section 5. The trace is not public; what the paper prints of it are the targets that the habits
-of the users were fitted to.
+applications", CP 2019, section 5. The trace is not public. The habits of the users are fitted to what the paper prints
+of it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from .eurora_habits import (
     batches,
 )  # fmt: skip
 
-#: The paper's trace: jobs, and days from March 2014 to July 2015; the first of them is a Saturday.
+#: The paper's trace: jobs, and days from March 2014 to July 2015. The first day is a Saturday.
 JOBS, DAYS = 400_000, 518
-#: Fewer than this are no 0.75% of jobs above 5 h, which come in batches.
+#: Fewer jobs cannot have 0.75% above 5 h, since these come in batches.
 LEAST = 1000
 #: Submissions by hour of the day, and by day of the week.
 BY_HOUR = (2, 1.5, 1, 1, 1, 1, 1.5, 2.5, 5, 8, 9, 9, 7, 7.5, 9, 9, 9, 8, 6, 4, 3.5, 3, 3, 2.5)
@@ -48,37 +48,39 @@ BY_DAY = (0.4, 0.4, 1.2, 1.25, 1.25, 1.25, 1.15)
 RESOURCES = ("core", "mem", "gpu", "mic")
 #: Shortest and longest run times by kind, seconds.
 SHORTEST, LONGEST = (1, 30, HOUR, 5 * HOUR), (MINUTE - 1, HOUR - 1, 5 * HOUR - 1, DAY)
-#: A hundred years.
+#: One hundred years.
 MOST_DAYS = 36_525
-#: A job that is killed holds its nodes for some more seconds.
+#: Extra seconds for which a killed job keeps its nodes.
 CLEARING = (2, 45)
-#: The expected wait of each queue, as an option ``ewt`` of the dispatchers takes it.
+#: The expected wait of each queue, in the format of the option ``ewt`` of dispatchers.
 EXPECTED_WAITS = ";".join(f"{name}:{wait}" for name, wait, _ in QUEUES)
 
 
 @generator("eurora")
 def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Workload:
-    """Draw jobs of users with habits on 64 nodes of 16 cores and 16 GB, half with 2 GPUs each, half with 2 MICs.
+    """Draw jobs of users with habits on Eurora's 64 nodes, half with 2 GPUs each, half with 2 MICs.
 
-    A few users submit much and many little. Each has a few applications, which keep their queue, request, resources and
-    way of naming. They are used in campaigns: one batch of like jobs after the other, faster than the machine can run
-    them. The jobs of a batch stop at once, take minutes, hours or longer; their run time drifts from batch to batch as
-    the input changes; some fail in their first minute, some batches run into their request. So queues come from bursts
-    and from contention for accelerators while most of the machine is idle.
+    Each node has 16 cores and 16 GB.
 
-    The accuracy of predictions is not drawn; it follows from the habits. What was fitted to what is in
-    :class:`.Habits`.
+    A few users submit much, and many submit little. Each has a few applications with a fixed queue, walltime, request
+    and naming. Applications run in campaigns: one batch of similar jobs after another, faster than the machine can run
+    them. The jobs of a batch stop at once, take minutes, hours or longer. Their run time drifts from batch to batch as
+    the input changes. Some jobs fail in their first minute, and some batches reach their walltime. Queues therefore
+    come from bursts and from contention for accelerators, while most of the machine is idle.
 
-    Queues, their default requests and their expected waits are those by which the authors of Eurora's first CP
-    dispatcher weigh its jobs: debug 30 min, parallel 6 h, longpar 24 h (the wait expected is as long), and reservation,
-    expected to wait as long as debug; its default of 12 h is ours.
+    The accuracy of predictions is not an input: it follows from the habits.
+    :class:`.Habits` lists the target of each fit.
+
+    Queues, their default walltimes and their expected waits are those of the authors' first CP dispatcher. The defaults
+    are 30 min for debug, 6 h for parallel and 24 h for longpar. The expected waits are equal to them. Reservation has
+    the expected wait of debug, and a default of 12 h, which is ours.
 
     Parameters
     ----------
     jobs
-        How many, at least 1,000.
+        Number of jobs, at least 1,000.
     days
-        From the first to about the last submission; by default so many that 400,000 jobs take 17 months.
+        From the first to about the last submission. By default 400,000 jobs take 17 months.
     seed
         Of the random numbers.
     """
@@ -126,7 +128,7 @@ def eurora_machine() -> Machine:
 
 
 def eurora_jobs(jobs: int, seed: int, habits: Habits | None = None, span: float | None = None) -> JobColumns:
-    """Draw the jobs alone, by other habits than those that were fitted, over `span` days."""
+    """Draw the jobs alone, over `span` days, with optional other habits."""
     habits = habits or Habits()
     rng = np.random.default_rng(seed)
     users = int(np.clip(round(8 * (jobs / 1000) ** 0.5), 3, 200))
@@ -144,7 +146,7 @@ def eurora_jobs(jobs: int, seed: int, habits: Habits | None = None, span: float 
 def _runtimes(
     rng: np.random.Generator, typical: Applications, drawn: Batches, batch: IntArray, habits: Habits
 ) -> IntArray:
-    """Draw the run time of each job: its batch's, noise, a failure, or the end of its request."""
+    """Draw the run time of each job: that of its batch with noise, a failure, or its walltime."""
     application, kind = drawn.application[batch], drawn.kind[batch]
     walltime = typical.walltime[application]
     runtime = np.exp(drawn.log_runtime[batch] + typical.noise[application] * rng.standard_normal(len(batch)))
@@ -157,7 +159,7 @@ def _runtimes(
 
 
 def _submissions(rng: np.random.Generator, drawn: Batches, days: float, habits: Habits) -> IntArray:
-    """Return when each batch is submitted, seconds: campaigns begin by the cycles of the day and the week."""
+    """Return the submission of each batch, seconds. Campaigns begin by the cycles of the day and the week."""
     whole = int(days) + 1
     rate = np.repeat(np.array(BY_DAY)[np.arange(whole) % len(BY_DAY)], 24) * np.tile(BY_HOUR, whole)
     spent = np.concatenate([[0.0], np.cumsum(rate)])
@@ -190,7 +192,7 @@ def _build(
 
 
 def _amounts(asked: int) -> ResourceMap:
-    """Return what a node slot asks for, by its number."""
+    """Return the amounts of a node slot, by the number of its request."""
     request, rest = divmod(asked, 9)
     flavour, accelerators = divmod(rest, 3)
     cores, memory = REQUESTS[request]
@@ -200,7 +202,7 @@ def _amounts(asked: int) -> ResourceMap:
 
 
 def _names(typical: Applications, drawn: Batches, batch: IntArray, place: IntArray) -> list[str]:
-    """Name the jobs: ``md``, ``md_7`` after the place in the batch, or ``md042`` after the batch; a project before."""
+    """Name the jobs: ``md``, ``md_7`` with the place in the batch, or ``md042`` with the batch, after a project."""
     stems = [
         _project(project) + STEMS[stem]
         for project, stem in zip(drawn.project.tolist(), typical.stem[drawn.application].tolist(), strict=True)
@@ -214,7 +216,7 @@ def _names(typical: Applications, drawn: Batches, batch: IntArray, place: IntArr
 
 
 def _project(number: int) -> str:
-    """Return the letters of a project, nothing for none."""
+    """Return the letters of a project, empty for none."""
     if number < 0:
         return ""
     first, second = divmod(number, len(LETTERS))

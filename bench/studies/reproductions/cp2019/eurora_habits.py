@@ -1,4 +1,4 @@
-"""Who submits to Eurora and how: users, their applications, and the batches that they submit."""
+"""The users of Eurora, their applications, and the batches that they submit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .....base import FloatArray, IntArray
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-#: Kinds of run: it stops at once, takes minutes, takes 1 to 5 h, takes longer.
+#: Kinds of runs: they stop at once, take minutes, take 1 to 5 h, or take longer.
 KINDS = ("seconds", "minutes", "hours", "day")
 SECONDS, MINUTES, HOURS, LONG = range(4)
 #: Name, expected wait in seconds, and walltimes in seconds, the default of the queue first.
@@ -20,7 +20,7 @@ QUEUES: tuple[tuple[str, int, tuple[int, ...]], ...] = (
     ("longpar", DAY, (DAY, 8 * HOUR, 12 * HOUR, 20 * HOUR)),
     ("reservation", HOUR // 2, (12 * HOUR, 2 * HOUR, 8 * HOUR)),
 )
-#: Applications with runs above 5 h ask for this at least; if nobody does, the last one asks in this queue.
+#: Least walltime of applications with runs above 5 h. If there is none, the last application gets this queue.
 LEAST_FOR_LONG, QUEUE_FOR_LONG = 8 * HOUR, 2
 #: Stems of names.
 STEMS = (
@@ -28,63 +28,63 @@ STEMS = (
     "scf", "train", "wave",
 )  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#: How an application names its jobs: always alike, with the number in the batch, with the number of the batch.
+#: Ways to name the jobs of an application: all the same, by the number in the batch, by that of the batch.
 PLAIN, BY_JOB, BY_BATCH = range(3)
 NAMINGS = (0.45, 0.35, 0.2)
-#: Deviations of the logarithm of applications' typical run times, by kind; how much of `Habits.spread` a kind has.
+#: Deviations of the logarithm of applications' typical run times, by kind, and the share of `Habits.spread` by kind.
 TYPICAL_SPREAD, INPUT_SPREAD = (0.6, 0.8, 0.25, 0.3), (0.5, 1.0, 0.35, 0.35)
-#: A campaign has at most so many times the mean number of batches.
+#: Most batches of a campaign, as a multiple of the mean.
 LONGEST = 10
-#: Accelerators that an application uses, and the cores and GB that it asks for in each node slot.
+#: Accelerators of an application, and its cores and GB per node slot.
 CPU, GPU, MIC = range(3)
 REQUESTS = ((1, 1), (2, 2), (4, 4), (8, 7), (8, 14), (16, 14))
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The parameters of the workload, each with the target that it was fitted to.
+    """The parameters of the workload, each with the target of its fit.
 
     Attributes
     ----------
     shares
-        Of all jobs, by kind: duration classes.
+        Of all jobs, by kind. Target: duration classes.
     batch
-        Mean jobs of a batch, by kind: exact predictions of the heuristic, its over- against its underestimates.
+        Mean jobs of a batch, by kind. Target: exact predictions of the heuristic, its over- against its underestimates.
     campaign
-        Mean number of batches in a campaign, and the deviation of its logarithm: jobs waiting.
+        Mean number of batches in a campaign, and the deviation of its logarithm. Target: waiting jobs.
     gap
         Mean seconds between two batches of a campaign.
     pace
-        Jobs that a submission loop submits in a second: calls of the dispatcher.
+        Jobs per second of a submission loop. Target: calls of the dispatcher.
     median
         Of the applications' typical run times, by kind, seconds.
     fewer
-        How much smaller batches of longer runs are, as a power of the run time over the typical one: underestimates
-        of the heuristic.
+        How much smaller batches of longer runs are, as a power of the run time over the typical one. Target:
+        underestimates of the heuristic.
     renames
-        Chance that a campaign begins a project, whose letters go before the names of the application's jobs from then
-        on: error of the heuristic.
+        Probability that a campaign begins a project. Its letters then precede the names of the application's jobs.
+        Target: error of the heuristic.
     same_kind
-        Chance that a batch is of the kind of the batch before it in the campaign.
+        Probability that a batch has the kind of the previous one in the campaign.
     change, spread
-        Chance that a batch has a new size of input, and the deviation of the logarithm of the run time that it makes:
-        predictions within a quarter.
+        Probability of a new size of input for a batch. The second is the resulting deviation of the logarithm of the
+        run time. Target: predictions within a quarter.
     noise
-        Largest deviation of the logarithm of the run times in a batch; an application has its own below it.
+        Largest deviation of the logarithm of the run times in a batch. Each application has its own below it.
     fails
-        Chance that a run ends within its first minute.
+        Probability that a run ends within its first minute.
     overruns
-        Chance that a batch of an application with a request below an hour runs into it: overruns.
+        Probability that a batch with a walltime below an hour reaches it. Target: overruns.
     queues
         Share of the jobs, by queue.
     typed
-        Share of the jobs that ask for something else than the default of the queue: error of the requests.
+        Share of the jobs with another walltime than the default of the queue. Target: error of the walltimes.
     flavours
-        Share of the jobs that use no accelerator, GPUs, MICs.
+        Share of the jobs with no accelerator, GPUs, MICs.
     both
-        Share of the jobs that use both accelerators of a node, where they use any: jobs running.
+        Share of the jobs with both accelerators of a node, among those with any. Target: running jobs.
     wide
-        Share of the jobs of applications with several node slots: resource units of a job.
+        Share of the jobs of applications with several node slots. Target: resource units of a job.
     requests
         Shares of `REQUESTS`.
     """
@@ -113,18 +113,18 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class Applications:
-    """What is typical of each application: arrays of shape (applications,), by kind (applications, kinds).
+    """Typical values of each application: arrays of shape (applications,), by kind (applications, kinds).
 
     Attributes
     ----------
     user, weight
-        Whose it is, and its share of all jobs, not normalised.
+        Its user, and its share of all jobs, not normalised.
     stem, naming
-        Its place in `STEMS`, and how its jobs are named.
+        Its place in `STEMS`, and the naming of its jobs.
     queue, walltime
-        The place of its queue in `QUEUES`, and its request in seconds.
+        The place of its queue in `QUEUES`, and its walltime in seconds.
     flavour, accelerators, request, slots
-        Which accelerators, how many, the place of the rest in `REQUESTS`, and how many node slots.
+        Kind and number of accelerators, place of the other amounts in `REQUESTS`, number of node slots.
     typical, noise
         Logarithm of its run times in seconds, by kind, and the deviation in a batch.
     mixture
@@ -147,7 +147,7 @@ class Applications:
 
 
 def applications(rng: np.random.Generator, users: int, habits: Habits) -> Applications:
-    """Draw the applications of `users` users: few of them heavy, many light."""
+    """Draw the applications of `users` users: a few heavy users, many light ones."""
     user = np.repeat(np.arange(users), np.minimum(rng.geometric(0.35, users), 6))
     count = len(user)
     weight = rng.gamma(4, 0.25, count) / (2.0 + user)
@@ -182,7 +182,7 @@ def applications(rng: np.random.Generator, users: int, habits: Habits) -> Applic
 
 
 def _request_shares(habits: Habits) -> tuple[float, ...]:
-    """Return the share of each walltime of each queue: the default's, and the others' alike."""
+    """Return the share of each walltime of each queue: that of the default, and equal shares of the others."""
     shares: list[float] = []
     for share, (_, _, requests) in zip(habits.queues, QUEUES, strict=True):
         others = len(requests) - 1
@@ -191,7 +191,7 @@ def _request_shares(habits: Habits) -> tuple[float, ...]:
 
 
 def stratified(rng: np.random.Generator, weight: FloatArray, shares: tuple[float, ...]) -> IntArray:
-    """Give everything a class, the heaviest first, drawn among those that have room for it by how much they have."""
+    """Assign classes, the heaviest item first. The probability of a class is its remaining room, if large enough."""
     room = np.array(shares) / np.sum(shares) * weight.sum()
     classes = np.empty(len(weight), dtype=np.int64)
     for place in np.argsort(-weight, kind="stable").tolist():
@@ -204,18 +204,18 @@ def stratified(rng: np.random.Generator, weight: FloatArray, shares: tuple[float
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Jobs that a submission loop submits at a time: arrays of shape (batches,).
+    """Jobs submitted together: arrays of shape (batches,).
 
     Attributes
     ----------
     campaign
-        Numbers that rise.
+        Rising numbers.
     application, project, kind, size
-        Whose, which letters go before its names (-1: none), of which kind of run, how many jobs.
+        Its application, its project letters (-1: none), its kind of run, its number of jobs.
     log_runtime
         Logarithm of the typical run time, seconds.
     cut
-        Whether its jobs run into their request.
+        Whether its jobs reach their walltime.
     """
 
     campaign: IntArray
@@ -228,8 +228,8 @@ class Batches:
 
 
 def batches(rng: np.random.Generator, made: Applications, jobs: int, habits: Habits) -> Batches:
-    """Draw campaigns until there are so many jobs; the last batch is shortened."""
-    per_job = made.mixture / np.array(habits.batch)  # batches of each kind for each job
+    """Draw campaigns until there are enough jobs; the last batch is shortened."""
+    per_job = made.mixture / np.array(habits.batch)  # batches of each kind per job
     batches_per_job = float(made.weight @ per_job.sum(axis=1) / made.weight.sum())
     campaigns = int(jobs * batches_per_job / habits.campaign[0]) + 5
     size = np.zeros(0, dtype=np.int64)
@@ -250,7 +250,7 @@ def batches(rng: np.random.Generator, made: Applications, jobs: int, habits: Hab
 def _campaigns(
     rng: np.random.Generator, often: FloatArray, campaigns: int, habits: Habits
 ) -> tuple[IntArray, IntArray]:
-    """Draw campaigns of applications that are used so often; return the number and the application of each batch."""
+    """Draw campaigns of applications by their frequency. Return the number and the application of each batch."""
     mean, deviation = habits.campaign
     length = np.exp(rng.normal(np.log(mean) - deviation**2 / 2, deviation, campaigns))
     length = np.clip(np.rint(length), 1, LONGEST * mean)
@@ -260,7 +260,7 @@ def _campaigns(
 
 
 def _projects(rng: np.random.Generator, campaign: IntArray, application: IntArray, habits: Habits) -> IntArray:
-    """Return the project of each batch: the last that a campaign of its application began, -1 before the first."""
+    """Return the project of each batch: the latest one of its application, -1 before the first."""
     order = np.argsort(application, kind="stable")
     begins = (np.diff(campaign, prepend=-1) != 0) & (rng.random(len(campaign)) < habits.renames)
     first = np.diff(application[order], prepend=-1) != 0
@@ -272,7 +272,7 @@ def _projects(rng: np.random.Generator, campaign: IntArray, application: IntArra
 
 
 def _fitted(mixture: FloatArray, weight: FloatArray, habits: Habits) -> FloatArray:
-    """Fit the shares of the kinds among the jobs of each application, so that they are met among all jobs."""
+    """Fit the shares of the kinds for each application, so that the shares over all jobs are met."""
     for _ in range(100):
         mixture = mixture / mixture.sum(axis=1, keepdims=True)
         mixture = mixture * (np.array(habits.shares) / (weight @ mixture / weight.sum()))
@@ -280,7 +280,7 @@ def _fitted(mixture: FloatArray, weight: FloatArray, habits: Habits) -> FloatArr
 
 
 def _kinds(rng: np.random.Generator, campaign: IntArray, cumulative: FloatArray, habits: Habits) -> IntArray:
-    """Draw the kind of each batch: by its application's mixture, or that of the batch before in the campaign."""
+    """Draw the kind of each batch: from its application's mixture, or that of the previous batch in the campaign."""
     drawn = (rng.random(len(campaign))[:, None] > cumulative[:, :-1]).sum(axis=1)
     fresh = rng.random(len(campaign)) >= habits.same_kind
     fresh[np.flatnonzero(np.diff(campaign, prepend=-1))] = True
@@ -288,7 +288,7 @@ def _kinds(rng: np.random.Generator, campaign: IntArray, cumulative: FloatArray,
 
 
 def _deviations(rng: np.random.Generator, key: IntArray, kind: IntArray, habits: Habits) -> FloatArray:
-    """Return by how much the logarithm of a batch's run time is off the typical one; `key` tells what drifts alone."""
+    """Return the deviation of the logarithm of each batch's run time from the typical one. Each `key` drifts alone."""
     order = np.argsort(key, kind="stable")
     changes = rng.random(len(key)) < habits.change
     changes[np.diff(key[order], prepend=-1) != 0] = True
