@@ -31,6 +31,7 @@ BOTH = [
     for names, command in LEAVES.items()
     for parameter in command.params
     if parameter.opts[0].rstrip("s") in ("--dispatcher", "--predictor", "--seed")
+    and names != ("reproduce",)  # the first seed and the number of draws are two things
 ]
 
 
