@@ -80,7 +80,7 @@ SCRIPTED = [
 ]
 
 
-@pytest.mark.parametrize("kind", WORKLOADS)
+@pytest.mark.parametrize("kind", ["pool", pytest.param("nodes", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("name", "options", "policy", "dispatcher"), SCRIPTED)
 def test_a_scripted_policy_has_the_schedule_of_the_dispatcher(name, options, policy, dispatcher, kind):
     workload = WORKLOADS[kind]

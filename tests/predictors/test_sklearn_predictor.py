@@ -258,8 +258,11 @@ def test_a_feature_that_the_trace_lacks():
 
 @pytest.mark.parametrize(
     "estimator",
-    [QuantileRegressor(alpha=0.0), GradientBoostingRegressor(n_estimators=20), LinearRegression()],
-    ids=["option quantile", "loss and alpha", "by its errors"],
+    [
+        pytest.param(QuantileRegressor(alpha=0.0), marks=pytest.mark.nightly, id="option quantile"),
+        pytest.param(GradientBoostingRegressor(n_estimators=20), marks=pytest.mark.nightly, id="loss and alpha"),
+        pytest.param(LinearRegression(), id="by its errors"),
+    ],
 )
 def test_quantiles_are_met(estimator):
     jobs, shares = jobs_of(400), {}

@@ -31,6 +31,8 @@ SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp-fast", "pcp1", "pcp2", "pcp3", "
 SPECS = {"portfolio": "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000"}
 #: What `pcp` refuses, or simulates in minutes: an interval per job and node.
 LEFT_OUT = {("pcp", "equal"), ("pcp", "on-demand")}
+#: What other libraries or stored weights decide, which change with their versions.
+LEARNED = ("policy", "sklearn")
 #: Options under which a dispatcher takes another way through the code.
 VARIANTS = (
     "easy:placement=best-fit", "easy:reserve_by=walltimes", "easy-sjbf:placement=best-fit", "fcfs:blocked=wait",
@@ -129,8 +131,8 @@ def workload(name: str) -> Workload:
 
 def cases() -> list[Case]:
     """Return all cases: `walltime` and one other predictor for each dispatcher, workload and overrun policy."""
-    others = [name for name in predictors.names() if name != "walltime"]
-    named = [name for name in dispatchers.names() if name not in (*NEWER, *SLOW)]
+    others = [name for name in predictors.names() if name not in ("walltime", *LEARNED)]
+    named = [name for name in dispatchers.names() if name not in (*NEWER, *SLOW, *LEARNED)]
     found = []
     for (row, spec), (column, name), (turn, overrun) in product(
         enumerate([*named, *VARIANTS, *NEWER]), enumerate(WORKLOADS), enumerate(OVERRUNS)

@@ -35,6 +35,8 @@ TRAINED_ON = "lublin:jobs=20000,processors=256,load=1.0,seed=11"
 FOLDER = Path(__file__).parent
 #: The part of a trace that is trained on; stretches that judge are from the rest.
 PART = 0.6
+#: Of the policies that are stored; the first is the one that comes with hpcdispatch.
+FIRST_SEED = 10
 
 
 def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] = (0.0, PART)) -> Network:
@@ -170,8 +172,8 @@ def main(
     seeds: int, steps: int, traces: str, jobs: int, stretches: int, rivals: str, folder: Path, markdown: bool
 ) -> None:
     """Train policies on a generated trace, then judge them."""
-    paths = [folder / f"policy{seed}.npz" for seed in range(seeds)]
-    for seed, path in enumerate(paths if steps else []):
+    paths = [folder / f"policy{seed}.npz" for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
+    for seed, path in enumerate(paths if steps else [], FIRST_SEED):
         save_policy(path, train(workload_of(TRAINED_ON), seed, steps), Rules.of(ENVIRONMENT))
         click.echo(f"trained {path.name}", err=True)
     tables = []
