@@ -19,7 +19,11 @@ _CP = (
     Control("every model is FCFS", ((f"{_MODEL}.*|lookahead.*", "fcfs"),)),
     Control(
         "every model of versions 1 to 3 is its list",
-        ((f"({_VERSION}):(.+)", rf"\1:{_PLAIN},\2"), (f"({_VERSION})$", rf"\1:{_PLAIN}")),
+        (
+            (f"({_VERSION}):iterations=[^,]*$", r"\1"),
+            (f"({_VERSION}):(.+)", rf"\1:{_PLAIN},\2"),
+            (f"({_VERSION})$", rf"\1:{_PLAIN}"),
+        ),
     ),
     Control("every prediction is the walltime", (("heuristic.*|oracle.*", "walltime"),)),
 )

@@ -18,6 +18,7 @@ SPECS = {
         "hcp3": "hcp3:solver=none,iterations=0",
         "warm-start:jobs=9,over=hcp1:ewt=3600/m=9": "warm-start:jobs=9,over=hcp1:solver=none/iterations=0/ewt=3600/m=9",
         "hcp:ewt=3600,rest=out": "hcp:ewt=3600,rest=out",
+        "hcp3:iterations=0": "hcp3:solver=none,iterations=0",
         "easy": "easy",
     },
     "every prediction is the walltime": {"heuristic:correction=none": "walltime", "walltime": "walltime"},
