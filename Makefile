@@ -91,7 +91,9 @@ nightly: .venv/installed
 
 # All tests, those that only nights have among them, and how much of the code they run.
 nightly-tests: .venv/installed
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=term:skip-covered
+	mkdir -p results
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=json:results/coverage.json
+	$(BIN)/python tests/coverage_table.py results/coverage.json
 
 # The schedules of every registered dispatcher as they were recorded.
 nightly-recorded: .venv/installed
@@ -103,11 +105,12 @@ nightly-cross: .venv/installed
 
 # Malformed files, options and states.
 nightly-fuzz: .venv/installed
-	PYTHONPATH=tests $(BIN)/python -m fuzz --long 600 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --long 900 --count 100000 --first $(SEED)
 
-# Campaigns that are killed at random instants.
+# Campaigns that are killed at random instants, and commands that signals end.
 nightly-faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m faults.signals --signals 39 --first $(SEED)
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
 nightly-studies: .venv/installed
