@@ -16,6 +16,20 @@ COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 MOST_SECONDS = 600
 
 
+def joined(outputs):
+    """Return the outputs of a cell with pieces of one stream put together, without colours."""
+    whole = []
+    for output in outputs:
+        if whole and "text" in output and "text" in whole[-1]:
+            whole[-1].text += output.text
+        else:
+            whole.append(output)
+    for output in whole:
+        if "text" in output:
+            output.text = COLOURS.sub("", output.text)
+    return whole
+
+
 def executed(path):
     """Return the notebook at `path` after a run from the top, without the text on stderr."""
     notebook = nbformat.read(path, as_version=4)
@@ -25,9 +39,7 @@ def executed(path):
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-            for output in cell.outputs:
-                if "text" in output:
-                    output.text = COLOURS.sub("", output.text)
+            cell.outputs = joined(cell.outputs)
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     return notebook
 
