@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,6 @@ from ..simulation.plots.axes import axes_or_new, labelled
 from ..workloads import Job, Workload
 from ..workloads.sources import WorkloadLike, workload_of
 from .paired import by_parts
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: A prediction is close within this part of the run time.
 CLOSE = 0.25
@@ -69,10 +66,10 @@ class PredictorEvaluation:
         """Return the predictor of the least mean absolute error but for an oracle."""
         known = self.table[~self.table["predictor"].str.partition(":")[0].isin(("oracle", "ranges"))]
         known = known if len(known) else self.table
-        return str(known.loc[known["mae"].idxmin(), "predictor"])
+        return str(known["predictor"].iloc[int(known["mae"].to_numpy().argmin())])
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean absolute error over time, a line per predictor."""
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean absolute error over time, a line per predictor, on matplotlib Axes, new ones by default."""
         axes = axes_or_new(ax)
         for name, group in self.over_time.groupby("predictor", sort=False):
             axes.plot(group["submit"] / 86_400, group["mae"] / 3600, marker="o", markersize=3, label=str(name))
@@ -114,7 +111,8 @@ def evaluate_predictors(
         check_whole("parts", parts, 1)
     except ValueError as error:
         raise InputError(str(error)) from None
-    named = {_name(each): each for each in (predictors if isinstance(predictors, list | tuple) else [predictors])}
+    given: Any = predictors if isinstance(predictors, list | tuple) else [predictors]
+    named: dict[str, str | Predictor] = {_name(each): each for each in given}
     if not named:
         raise InputError("predictors: expected one or more, got none")
     baseline = simulate(trace, dispatcher, "walltime").jobs
@@ -188,7 +186,8 @@ def _errors(jobs: pd.DataFrame) -> dict[str, float]:
 
 def _pinball(runtime: Any, predicted: Any, share: Any) -> FloatArray:
     above: FloatArray = np.asarray(runtime - predicted, dtype=np.float64)
-    return np.maximum(share * above, (share - 1) * above)
+    loss: FloatArray = np.maximum(share * above, (share - 1) * above)
+    return loss
 
 
 def _replayed(

@@ -117,7 +117,7 @@ class Held(NamedTuple):
 
 
 def closed_amounts(closures: Sequence[Closure], time: int | None, machine: Machine) -> IntArray:
-    """Return what is closed at a time, or of all closures together if that is ``None``, shape (nodes, resources)."""
+    """Return the closed amounts at a time, or of all closures if it is ``None``. Shape (nodes, resources)."""
     closed: IntArray = np.zeros_like(machine.capacity)
     for closure in closures:
         if time is None or closure.begin <= time < closure.end:
@@ -130,9 +130,9 @@ def closed_amounts(closures: Sequence[Closure], time: int | None, machine: Machi
 
 
 def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
-    """Return what closures hold beside what is held already on the same nodes, a row for each time and node.
+    """Return closed amounts beside occupied ones of the same nodes, a row per time and node.
 
-    Jobs that run in reservations hold a part of these.
+    Jobs that run in a reservation occupy a part of its closed amounts.
     """
     machine, now, capacity = state.machine, state.now, state.machine.capacity
     inside = [run for run in state.running if machine.rules.is_on(run.job.reservation, now)]
@@ -153,14 +153,14 @@ def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
 
 
 def _used(busy: Held, time: int, capacity: IntArray) -> IntArray:
-    """Return what is held of each node at a time, shape (nodes, resources)."""
+    """Return the occupied amounts at a time, shape (nodes, resources)."""
     used, still = np.zeros_like(capacity), (busy.begin <= time) & (busy.end > time)
     np.add.at(used, busy.node[still], busy.amount[still])
     return used
 
 
 def summed(rows: Held) -> Held:
-    """Return what is held at each time on all nodes together."""
+    """Return the occupied amounts at each time, summed over nodes."""
     spans, which = np.unique(np.column_stack((rows.begin, rows.end)), axis=0, return_inverse=True)
     amount = np.zeros((len(spans), rows.amount.shape[1]), dtype=np.int64)
     np.add.at(amount, which.ravel(), rows.amount)

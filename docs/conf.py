@@ -28,7 +28,7 @@ extensions = [
     "sphinx_copybutton",
     "parts",
 ]
-exclude_patterns = ["_build/html", "_build/inventories", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_build/[hij]*", "**/.ipynb_checkpoints"]
 
 # Notebooks are executed by `make notebooks`; the site shows the outputs that are committed.
 nb_execution_mode = "off"

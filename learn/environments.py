@@ -11,7 +11,6 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
 
 from ..base import BoolArray, FloatArray, InputError
 from ..base.checks import is_number, shown
@@ -19,7 +18,7 @@ from ..dispatchers import create_dispatcher
 from ..dispatchers.backfilling.compiled_traces import Entry, entry_of
 from ..models.backfilling.job_queue import COUNT, NEVER, SUBMIT, WAITING, waiting_rows
 from ..models.events.events import next_instant
-from ..models.events.steps import BEGIN, FEATURES, OVER, PASS, Steps, events_of, show, step
+from ..models.events.steps import BEGIN, FEATURES, OVER, PASS, Observation, Steps, events_of, show, step
 from ..simulation import Result, simulate
 from ..workloads.sources import WorkloadLike
 from .episodes import Episodes, Outcome
@@ -28,7 +27,6 @@ from .rules import MODES, Rules
 #: Rewards that are paid as jobs start, and their places in the costs of a simulation.
 COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 Reward = str | Callable[[Result], float]
-Observation = NDArray[np.float32]
 WORKLOAD = "lublin:jobs=10000,processors=256"
 
 
@@ -62,7 +60,7 @@ class _Paid:
         return -value if self.reward.startswith("-") else value
 
 
-def spaces_of(rules: Rules) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Discrete]:
+def spaces_of(rules: Rules) -> tuple[Any, Any]:
     """Return the spaces of observations and of actions."""
     box = gymnasium.spaces.Box(0.0, 1.0, (rules.visible, FEATURES), np.float32)
     return box, gymnasium.spaces.Discrete(rules.actions)
@@ -282,7 +280,8 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
 
     def action_masks(self) -> BoolArray:
         """Return which actions are allowed, shape (actions,); for sb3-contrib."""
-        return self._all.masks[0].copy()
+        mask: BoolArray = self._all.masks[0].copy()
+        return mask
 
 
 class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):

@@ -92,7 +92,7 @@ class Network:
 
 def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> None:
     """Write a network and the rules that it decides under as plain arrays, ``.npz``."""
-    arrays = {f"{name}{at}": each[place] for at, each in enumerate(network.layers)
+    arrays: dict[str, Any] = {f"{name}{at}": each[place] for at, each in enumerate(network.layers)
               for place, name in enumerate(("weight", "bias"))}  # fmt: skip
     with open(path, "wb") as file:
         np.savez(file, rules=np.array(json.dumps(Rules.of(env_spec).fields())), **arrays)
@@ -213,7 +213,8 @@ class PolicyDispatcher:
         return action
 
     def _predict(self, observation: NDArray[np.float32], mask: BoolArray) -> Any:
-        found, _ = self.policy.predict(observation, action_masks=mask, deterministic=True)
+        model: Any = self.policy
+        found, _ = model.predict(observation, action_masks=mask, deterministic=True)
         return np.asarray(found).item()
 
     def _steps(self, state: State) -> tuple[Steps, int]:

@@ -1,4 +1,4 @@
-"""What a learned predictor sees of a job: one row of named columns, from its request and its user's past."""
+"""Features of a job for learned predictors: one row of named columns, from its request and its user's past."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..workloads import Job
 
-#: Columns that are numbers, in their order. ``ln`` is a tenth of ln(1 + x), which is at most 2.4 for times in seconds.
+#: Numeric columns in order. ``ln`` is a tenth of ln(1 + x), at most 2.4 for times in seconds.
 NUMBERS: Mapping[str, str] = {
     "walltime": "ln of the walltime, seconds",
     "nodes": "ln of the node slots",
@@ -29,15 +29,15 @@ NUMBERS: Mapping[str, str] = {
     "user_running_cores": "ln of the cores that they have",
     "user_longest": "ln of the seconds for which the one that started first has run",
 }
-#: Columns that are texts, as in the trace, "" where it has none.
+#: Text columns, as in the trace, "" if unknown.
 TEXTS: Mapping[str, str] = {
     "user": "user", "group": "group", "name": "name of the job or its executable", "queue": "queue",
 }  # fmt: skip
-#: The field of a job without which a column says nothing.
+#: Field of a job that a column needs.
 NEEDS = {name: "user" for name in NUMBERS if name.startswith("user_")}
 NEEDS |= {"name_last": "name", "name_ratio": "name", "same_last": "name", **{name: name for name in TEXTS}}
 _DAY = 86_400
-#: What a new job counts in a recent mean.
+#: Share of a new job in a recent mean.
 _SHARE = 1 / 3
 _Key = tuple[Any, ...]
 
@@ -47,16 +47,16 @@ def _ln(value: float) -> float:
 
 
 class Features:
-    """The columns of jobs, and the past that they are computed from.
+    """Columns of jobs, and the past from which they are computed.
 
-    The past is what a scheduler knows at that time: jobs that have ended, and those that run. The run time of a job
-    is first read in :meth:`observe`, when it has ended.
+    The past holds what a scheduler knows at that time: ended jobs and running jobs. The run time of a job is first read
+    in :meth:`observe`, after its end.
     """
 
     def __init__(self) -> None:
-        #: Of a key such as a user: jobs, last run time, the one before, mean of ln(run time / walltime), error, end.
+        #: By key, such as a user: jobs, last two run times, mean of ln(run time / walltime), error, last end.
         self._past: dict[_Key, tuple[int, int, int, float, float, int]] = {}
-        #: Of a user: its running jobs by id, with their starts and cores.
+        #: By user: running jobs by id, with start and cores.
         self._running: dict[str, dict[str, tuple[int, int]]] = {}
 
     def row(self, job: Job, now: int) -> list[Any]:
@@ -79,15 +79,15 @@ class Features:
         ]  # fmt: skip
 
     def started(self, job: Job, now: int) -> None:
-        """Note that a job runs."""
+        """Record that a job runs."""
         self._running.setdefault(job.user, {})[job.id] = now, cores_of(job)
 
     def stopped(self, job: Job) -> None:
-        """Note that a job runs no more."""
+        """Record that a job no longer runs."""
         self._running.get(job.user, {}).pop(job.id, None)
 
     def observe(self, job: Job, now: int) -> None:
-        """Learn the run time of a job that has ended."""
+        """Learn the run time of an ended job."""
         self.stopped(job)
         ratio = math.log(max(1, job.runtime) / job.walltime)
         for key in _keys(job):
@@ -97,7 +97,7 @@ class Features:
 
 
 def cores_of(job: Job) -> int:
-    """Return the cores of all slots of a job, at least its slots."""
+    """Return the cores of all slots of a job. Without requested cores, its slots."""
     return job.nodes * (job.per_node.get("core", 0) or 1)
 
 

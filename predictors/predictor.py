@@ -16,9 +16,11 @@ from ..workloads import Job
 class Predictor(Protocol):
     """Predicts how long a job will run.
 
-    The optional parts are protocols of their own: `Correcting`, `Distributional`, `Resettable`, `Watching`. Two more
-    methods are used where a predictor has them: ``predict_many(jobs, now)`` returns the predictions of jobs that are
-    submitted at the same time, and ``counts()`` numbers by name for ``Result.manifest["predictions"]``.
+    The optional methods are separate protocols: `Correcting`, `Distributional`, `Resettable`, `Watching`. Two more
+    methods are used if a predictor has them:
+
+    * ``predict_many(jobs, now)`` returns the predictions of jobs that are submitted at the same time.
+    * ``counts()`` returns numbers by name, for ``Result.manifest["predictions"]``.
     """
 
     def predict(self, job: Job, now: int) -> float:
@@ -95,14 +97,14 @@ class Resettable(Protocol):
 
 @runtime_checkable
 class Watching(Protocol):
-    """A predictor that learns which jobs run."""
+    """A predictor that follows which jobs run."""
 
     def started(self, job: Job, now: int) -> None:
-        """Note that a job starts; its `runtime` must not be read."""
+        """Record that a job starts. Its `runtime` must not be read."""
         ...
 
     def stopped(self, job: Job, now: int) -> None:
-        """Note that a job has left the machine, to come back or not; before :meth:`Predictor.observe`."""
+        """Record that a job has left the machine, for now or for good. Called before :meth:`Predictor.observe`."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Run times by a regressor with the interface of scikit-learn, fitted again and again as jobs end."""
+"""Predict run times with a regressor that has the interface of scikit-learn. It is fitted again as jobs end."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from .features import NEEDS, NUMBERS, TEXTS, Features
 from .last_two import tsafrir_correction
 
 Target = Literal["log-ratio", "log-runtime"]
-#: Quantiles that a quantile regressor is fitted to for distributions, beside the one that is predicted.
+#: Quantiles that a quantile regressor is fitted to for distributions, beside the predicted one.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-#: Where regressors are looked for by name.
+#: Modules to search for the name of a regressor.
 _MODULES = (
     "linear_model", "ensemble", "tree", "neighbors", "neural_network", "svm", "kernel_ridge", "gaussian_process",
     "dummy",
 )  # fmt: skip
-#: Predictions whose errors are kept for the quantiles of a regressor that has none itself.
+#: Number of stored errors, for the quantiles of other regressors.
 _ERRORS = 300
-#: New jobs for a fit, as a share of those of the last one.
+#: New jobs for a fit, as a share of those in the last fit.
 _LEAST_NEW = 0.2
 _COLUMNS = (*NUMBERS, *TEXTS)
-#: The largest logarithm of seconds whose exponential is a number.
+#: Largest logarithm of seconds with a finite exponential.
 _MOST = 700.0
 
 
 class QuantileLaw:
-    """A run time with some known quantiles, linear between them, up to a bound.
+    """A run-time distribution from some quantiles, linear between them, with a bound.
 
     Parameters
     ----------
     shares, times
-        Rising chances from 0 to 1, and the run times that have them, seconds; each of shape (quantiles,).
+        Rising probabilities from 0 to 1, and their quantiles, seconds. Each of shape (quantiles,).
     """
 
     __slots__ = ("shares", "times")
@@ -51,60 +51,60 @@ class QuantileLaw:
         self.shares, self.times = shares, times
 
     def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return the probability that a run time is not above `x`, element by element."""
+        """Return the probability of a run time of at most `x`, element by element."""
         at = np.asarray(x, dtype=np.float64)
         between = np.interp(at, self.times, self.shares)
         return cast(FloatArray, np.where(at < self.times[0], 0.0, np.where(at >= self.times[-1], 1.0, between)))
 
     def support(self) -> tuple[float, float]:
-        """Return the least and the largest run time."""
+        """Return the shortest and the longest run time."""
         return float(self.times[0]), float(self.times[-1])
 
     def quantile(self, share: float, above: float = 0.0) -> float:
-        """Return the time that this share of the run times longer than `above` does not exceed, seconds."""
+        """Return the quantile `share` of the run times longer than `above`, seconds."""
         past = float(self.cdf(above))
         return float(np.interp(past + share * (1 - past), self.shares, self.times))
 
 
 class SklearnPredictor:
-    """A regressor with `fit` and `predict`, fitted to jobs that have ended; see :mod:`.features` for what it sees.
+    """A regressor with `fit` and `predict`, fitted to ended jobs. Its input is described in :mod:`.features`.
 
-    Rows are those of the submission of a job, so that nothing of its future is in them. A prediction is at least 1 s
-    and at most the walltime. Until `least` jobs have ended, and where the regressor gives no finite number, it is the
-    walltime; :meth:`counts` says how often. A job that outruns its prediction gets the schedule of
-    :func:`.tsafrir_correction`; with a `quantile`, that of the longer run times.
+    A row holds the features at the submission of a job, and nothing of its future. A prediction is at least 1 s and at
+    most the walltime. It is the walltime until `least` jobs have ended, and if the regressor gives no finite number.
+    :meth:`counts` says how often that was. After an overrun, a job gets the corrections of :func:`.tsafrir_correction`.
+    With a `quantile`, it gets that of the longer run times.
 
     Parameters
     ----------
     estimator
         A regressor, a pipeline that ends in one, or the name of a class in scikit-learn. It is cloned and not changed.
-        One with ``partial_fit`` learns the new jobs only, at each refit.
+        One with ``partial_fit`` learns only the new jobs at each refit.
     features
-        Names of columns, as a sequence or as text with ``;`` between. By default a pipeline gets all of them as a
-        data frame, for the names of a ``ColumnTransformer``; any other regressor the numbers as an array.
+        Names of columns, as a sequence, or as text with ``;`` between. By default a pipeline gets all columns as a data
+        frame, for the names of a ``ColumnTransformer``. Any other regressor gets the numbers as an array.
     target
         What is learned: the logarithm of run time / walltime, or of the run time.
     refit
-        Least time between two fits, seconds or such as ``1d``, on the clock of the simulation. A fit of everything is
-        put off until a fifth as many jobs have ended as it was fitted to last, so that it takes little time per job.
+        Least time between two fits on the simulation's clock, in seconds or as ``1d``. A full fit waits until enough
+        jobs have ended: a fifth of the number in the last fit. So it takes little time per job.
     jobs
-        Fit after so many ended jobs instead, at least 1.
+        Number of ended jobs between two fits, instead of `refit`, at least 1.
     window
-        How many of the last ended jobs are fitted, at least 2.
+        Number of last ended jobs that are fitted, at least 2.
     quantile
-        Which quantile is predicted, above 0 and below 1, and ``distribution(job)`` is offered then. A regressor that
-        has an option ``quantile`` (or ``alpha`` beside a loss ``"quantile"``) is fitted for it and for
-        :data:`QUANTILES`; others shift by the quantiles of their last 300 errors. ``None`` for what it predicts.
+        Quantile to predict, above 0 and below 1. Then ``distribution(job)`` exists too. A regressor with an option
+        ``quantile``, or ``alpha`` beside a loss ``"quantile"``, is fitted for it and for :data:`QUANTILES`. Other
+        predictions are shifted by the quantiles of the last 300 errors. ``None`` for what the regressor predicts.
     least
-        How many jobs must have ended before the first fit, at least 2.
+        Number of ended jobs before the first fit, at least 2.
     seed
-        For every ``random_state`` of the regressor that is not set.
+        Seed for every ``random_state`` of the regressor that is not set.
 
     Raises
     ------
     InputError
-        If an option is out of its range, or scikit-learn is not installed; in a simulation, if the trace has nothing
-        for a column that was asked for by name, or the regressor does not give one number per job.
+        If an option is out of its range, or scikit-learn is not installed. In a simulation, if the trace has no values
+        for a column that was given by name. Also if the regressor does not return one number per job.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -149,10 +149,10 @@ class SklearnPredictor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all jobs and fits."""
+        """Drop all jobs and fits."""
         self._past = Features()
         self._rows: dict[str, list[Any]] = {}
-        #: Predictions that are not judged yet, in logarithms.
+        #: Predictions of jobs that have not ended, as logarithms.
         self._told: dict[str, float] = {}
         self._ended: deque[tuple[list[Any], float, Job]] = deque(maxlen=self.window)
         self._errors: deque[float] = deque(maxlen=_ERRORS)
@@ -162,15 +162,18 @@ class SklearnPredictor:
         self._counts: Counter[str] = Counter(predicted=0, early=0, fallback=0, refits=0)
 
     def counts(self) -> dict[str, int]:
-        """Return how many predictions there were, walltimes before the first fit, other fallbacks to it, and fits."""
+        """Return the numbers of predictions, early walltimes, other fallbacks to the walltime, and fits.
+
+        Early means before the first fit.
+        """
         return dict(self._counts)
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the predicted run time or the walltime, whichever is less, seconds."""
+        """Return the predicted run time, at most the walltime, seconds."""
         return self.predict_many([job], now)[0]
 
     def predict_many(self, jobs: Sequence[Job], now: int) -> list[float]:
-        """Return the predictions of jobs that are submitted at the same time: one call of the regressor."""
+        """Return the predictions of jobs submitted at the same time, from one call of the regressor."""
         self._clock = now
         self._fit_if_due(now)
         rows = [self._past.row(job, now) for job in jobs]
@@ -192,7 +195,7 @@ class SklearnPredictor:
         return found
 
     def observe(self, job: Job) -> None:
-        """Learn from the run time of a finished job."""
+        """Learn from the run time of an ended job."""
         now = max(self._clock, job.submit + job.runtime)
         row = self._rows.pop(job.id, None) or self._past.row(job, job.submit)
         self._past.observe(job, now)
@@ -205,17 +208,17 @@ class SklearnPredictor:
         self._new += 1
 
     def started(self, job: Job, now: int) -> None:
-        """Note that a job runs: its user's next jobs know of it."""
+        """Record that a job runs. This changes the features of its user's next jobs."""
         self._clock = now
         self._past.started(job, now)
 
     def stopped(self, job: Job, now: int) -> None:
-        """Note that a job has left the machine, to come back or not."""
+        """Record that a job has left the machine, for now or for good."""
         self._clock = now
         self._past.stopped(job)
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return a longer prediction of a job that has run for as long as was predicted, seconds."""
+        """Return a longer prediction of an overrunning job, seconds."""
         law = None if self.quantile is None else self._distribution(job)
         if law is None or self.quantile is None or elapsed >= job.walltime:
             return tsafrir_correction(job, elapsed, misses)
@@ -223,7 +226,10 @@ class SklearnPredictor:
         return float(max(least, math.ceil(law.quantile(self.quantile, elapsed))))
 
     def _distribution(self, job: Job) -> QuantileLaw | None:
-        """Return the law of the run time up to the walltime; ``None`` before the first fit or without a number."""
+        """Return the distribution of the run time up to the walltime.
+
+        ``None`` before the first fit, or if the regressor gives no finite number.
+        """
         if not self._models:
             return None
         row = self._rows.get(job.id) or self._past.row(job, job.submit)
@@ -245,7 +251,7 @@ class SklearnPredictor:
         return min(max(1.0, math.exp(min(log, _MOST))), float(job.walltime))
 
     def _shifted(self) -> float:
-        """Return what is added to predictions for the quantile, if the regressor has none itself."""
+        """Return the shift of predictions to the quantile. 0 if the regressor fits quantiles itself."""
         if self.quantile is None or self._settings:
             return 0.0
         if self._shift is None:
@@ -258,7 +264,7 @@ class SklearnPredictor:
     # The regressor.
 
     def _set_up(self) -> dict[str, str]:
-        """Seed the regressor, keep it on one thread; return the option that its quantile has, with its prefix."""
+        """Seed the regressor, and keep it on one thread. Return its options for a quantile, with their prefixes."""
         clone = import_module("sklearn.base").clone
         try:
             self.estimator = clone(self.estimator)
@@ -311,7 +317,7 @@ class SklearnPredictor:
         return found.reshape(-1).astype(np.float64)
 
     def _table(self, rows: list[list[Any]]) -> Any:
-        """Return the columns of rows: a data frame, or an array if all are numbers."""
+        """Return rows as a data frame, or as an array if all columns are numbers."""
         if self._framed:
             columns = {name: [row[at] for row in rows] for name, at in zip(self.features, self._places, strict=True)}
             return import_module("pandas").DataFrame(columns, copy=False)
@@ -328,7 +334,7 @@ def _asks(name: str, value: str | int) -> int:
 
 
 def _regressor(given: Any) -> Any:
-    """Return a regressor, or the one of a name."""
+    """Return a regressor, given as an object or by name."""
     try:
         import_module("sklearn")
     except ImportError:
@@ -354,12 +360,12 @@ def _has(part: Any, *methods: str) -> bool:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Keep the libraries under a regressor on one thread."""
+    """Keep the libraries of a regressor on one thread."""
     if not _POOLS:
         _POOLS.append(import_module("threadpoolctl").ThreadpoolController())
     with _POOLS[0].limit(limits=1):
         yield
 
 
-#: What controls those threads, once a regressor is used: to look for the libraries takes milliseconds.
+#: Control of the threads, from the first use of a regressor on. Finding the libraries takes milliseconds.
 _POOLS: list[Any] = []

@@ -10,6 +10,8 @@ from nbclient import NotebookClient
 from source_tree import ROOT
 
 TUTORIALS = ROOT / "docs" / "tutorials"
+#: What terminals show in colours and bold.
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 #: Seconds that a cell may take on a busy machine. On an idle one a tutorial takes less than 120.
 MOST_SECONDS = 600
 
@@ -23,6 +25,9 @@ def executed(path):
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            for output in cell.outputs:
+                if "text" in output:
+                    output.text = COLOURS.sub("", output.text)
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     return notebook
 

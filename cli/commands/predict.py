@@ -80,7 +80,7 @@ def command(
         assert figure is not None
         figure.savefig(plot)
         say("note", f"picture written to {plot}")
-    best = found.table.set_index("predictor").loc[found.best()]
+    best = next(row for row in found.table.to_dict("records") if row["predictor"] == found.best())
     answer = (
         f"{found.best()} predicts best, with a mean error of {time(best['mae'])} and {best['close']:.0%} of the jobs "
         f"within 25%; mean wait under {dispatcher} {ratio(best['wait_ratio'])} of that with walltimes."

@@ -29,22 +29,22 @@ def profile_of(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile
 
 
 def closures_ahead(state: State, walltimes: int = 4) -> list[Closure]:
-    """Return what is closed by so many of the longest walltimes behind the last of the predicted ends."""
+    """Return the closures up to so many longest walltimes after the last predicted end."""
     if not closes(state.machine):
         return []
     last, longest = state.running.predicted_end.max(initial=state.now), state.queue.walltime.max(initial=0)
-    ahead = _ahead(state.machine, int(last) - state.now + walltimes * int(longest))
+    ahead = bounded_ahead(state.machine, int(last) - state.now + walltimes * int(longest))
     return list(state.machine.rules.closures(state.machine.nodes, state.now, state.now + ahead))
 
 
-def _ahead(machine: Machine, ahead: int) -> int:
+def bounded_ahead(machine: Machine, ahead: int) -> int:
     """Return so many seconds, at most :data:`WINDOWS` of a reservation that repeats."""
     periods = (each.every for each in machine.reservations if each.every is not None)
     return min(ahead, WINDOWS * min(periods, default=ahead))
 
 
 def fitting_beside(state: State, rule: PlacementRule, jobs: Sequence[Waiting]) -> BoolArray:
-    """Return which jobs fit now for as long as predicted beside what runs and closes, each alone, shape (jobs,)."""
+    """Return which jobs each fit now beside running jobs and closures, for their predicted run times. Shape (jobs,)."""
     running = state.running.entries
     profile = profile_beside(state, rule, running, [run.expected_end(state.now) for run in running])
     soon, found = state.now + 1, np.zeros(len(jobs), dtype=np.bool_)
@@ -56,9 +56,9 @@ def fitting_beside(state: State, rule: PlacementRule, jobs: Sequence[Waiting]) -
 def profile_beside(
     state: State, rule: PlacementRule, running: Sequence[Running], ends: Sequence[int]
 ) -> AmountProfile | NodeProfile:
-    """Return the profile of what closed nodes and running jobs leave from now on, the jobs until these times.
+    """Return the profile of free amounts beside closed nodes and running jobs.
 
-    Closures count up to four times the longest walltime behind the last of the ends.
+    `ends` are the ends of the running jobs. Closures count up to four longest walltimes after the last of them.
     """
     now, profile = state.now, profile_of(state.machine, state.now, rule)
     ahead = max(ends, default=now) - now + 4 * int(state.queue.walltime.max(initial=0))
@@ -93,7 +93,7 @@ class ClosedTimes:
     """
 
     def __init__(self, machine: Machine, ahead: int = AHEAD) -> None:
-        self._machine, self._ahead = machine, _ahead(machine, ahead)
+        self._machine, self._ahead = machine, bounded_ahead(machine, ahead)
         self._until: int | None = None
 
     def more(self, now: int) -> Iterator[tuple[int, int, IntArray, tuple[int, ...]]]:

@@ -29,7 +29,7 @@ from ...models.lookahead import (
     standing,
 )
 from ...workloads import Machine
-from ..backfilling.closed_times import AHEAD
+from ..backfilling.closed_times import AHEAD, bounded_ahead
 from ..columns import Jobs
 from ..protocol import Running, State, Waiting
 
@@ -87,10 +87,11 @@ class History:
         self._last, self._still = seen, len(waits)
 
     def _close(self, now: int) -> None:
-        """Let both schedules know when the whole machine is closed; where a part is, they do not."""
+        """Store in both schedules when the whole machine is closed. Closures of some nodes are ignored."""
         nodes, since, closed = self.machine.nodes, int(self.jobs.state[CLOCK]), []
+        until = now + bounded_ahead(self.machine, AHEAD)
         for rule in self.machine.rules.closing:
-            for each in () if getattr(rule, "floating", False) else rule.closures(nodes, since, now + AHEAD):
+            for each in () if getattr(rule, "floating", False) else rule.closures(nodes, since, until):
                 closed += [(each.begin, each.end)] * (each.amounts is None and len(each.nodes) == nodes)
         if closed:
             windows = np.array(sorted(closed), dtype=np.int64)

@@ -38,9 +38,9 @@ class Instant:
     space
         Free room, which a decision fills.
     available
-        What is free on all nodes together, by resource.
+        Free amounts on all nodes together, by resource.
     closures
-        What is closed beside the jobs that run, or will be.
+        Present and future closures beside the running jobs.
     literally
         Whether guarantees on a pool use walltimes instead of predictions.
     """
@@ -56,9 +56,10 @@ class Instant:
 
     @classmethod
     def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
-        """Look at a state, with nodes to be chosen by `rule`; with guarantees by requests if asked.
+        """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 
-        On nodes, and with jobs of several shapes, all are taken to last as long as they request then.
+        On nodes, and for jobs of several shapes, the whole plan then uses walltimes. So do jobs of several shapes
+        beside closures.
         """
         closures, shaped = closures_ahead(state), any(waiting.job.shapes for waiting in state.queue)
         if shaped and closures:
@@ -91,7 +92,7 @@ class Instant:
         return busy._replace(closes=closed.begin, opens=closed.end, closed=closed.amount)
 
     def beside_closed(self) -> Held:
-        """Return what closed nodes hold beside what runs, a row for each time and node."""
+        """Return the closed amounts beside running jobs, a row per time and node."""
         state = self.state
         busy = held(state.running, state.now, state.machine.capacity, pooled=False)
         return closed_rows(self.closures, state, busy)

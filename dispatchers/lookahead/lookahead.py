@@ -215,6 +215,6 @@ class Lookahead(Configured[LookaheadOptions]):
         else:
             planned = plan_on_pool(seen, settings)
         if not (planned.starts or seen.state.running or seen.closures):
-            # Nothing else will happen: the first that fits may not wait.
+            # Nothing else will happen, so the first job that fits must start.
             planned = replace(planned, starts=put(seen, [int(fits.argmax())]))
         return planned

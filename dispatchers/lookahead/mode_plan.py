@@ -44,7 +44,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     by_row = replace(seen, state=ahead)
     starts = put(by_row, chosen, int(first[overdue]) if overdue >= 0 else -1)
     if not (starts or state.running or seen.closures):
-        starts = put(by_row, [int(fits.argmax())])  # Nothing else will happen: the first that fits may not wait.
+        starts = put(by_row, [int(fits.argmax())])  # Nothing else will happen, so the first job that fits must start.
     return Decision(
         [(job_of[row], placement) for row, placement in starts],
         "feasible",

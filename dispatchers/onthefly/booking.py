@@ -66,9 +66,8 @@ class Booking:
 class Book:
     """Free amounts over time beside bookings.
 
-    A pool of one resource is one number at a time. So are nodes on which every slot asks for the same amounts: a slot
-    that is given back has room for exactly one. Else the nodes are booked one by one. Closed nodes are booked from the
-    beginning.
+    A pool of one resource is one number over time. So are nodes with one demand per slot: a freed slot fits exactly
+    one. Otherwise each node is booked separately. Closed nodes are booked from the beginning.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ class Book:
         self._close(now)
 
     def _close(self, now: int) -> None:
-        """Take out closed nodes, from now on."""
+        """Book closed nodes from now on."""
         for begin, end, nodes, amounts in self._closed.more(now):
             if self._same is None:
                 self._profile.take(begin, end, nodes, amounts)

@@ -213,10 +213,10 @@ class Hybrid(Configured[HybridOptions]):
                 return
 
     def _make_way(self, state: State, first: Waiting, space: Space) -> list[Action]:
-        """Stop jobs that are over time if the first waiting job can start on their nodes, now or when they are free."""
+        """Stop overrunning jobs if the first waiting job can start on their nodes, now or once free."""
         asked, rules = [first.nodes * amount for amount in first.demand], state.machine.rules
         end = state.now + self.options.cost + self._seconds(first)
-        if any(rules.closures(state.machine.nodes, state.now, end)):  # It could not start there for certain.
+        if any(rules.closures(state.machine.nodes, state.now, end)):  # It may not be able to start there.
             return []
         over = [run for run in state.running if self._gives_way(run, asked, state.now)]
         chosen = _enough(over, first, space)

@@ -110,7 +110,7 @@ class RBS(Configured[RBSOptions]):
         self._booked: dict[str, _Ask] = {}
         self._others: dict[str, _Ask] = {}
         self._running: dict[str, Booking] = {}
-        #: Walltimes of the jobs that were started, and when.
+        #: Last walltimes and last starts of started jobs.
         self._last: dict[str, tuple[int, int]] = {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
@@ -156,9 +156,9 @@ class RBS(Configured[RBSOptions]):
                 break
 
     def _walltime(self, waiting: Waiting) -> int | None:
-        """Return the walltime of a job; ``None`` if it was killed at the machine's limit."""
+        """Return the next walltime of a job. ``None`` after a kill at the machine's longest walltime."""
         last, started = self._last.get(waiting.id, (None, -1))
-        if waiting.since <= started:  # A rule of the machine did not let it start.
+        if waiting.since <= started:  # A rule of the machine prevented the start.
             last = None
         walltime = waiting.job.walltime
         if last is not None and walltime <= last:
@@ -233,7 +233,7 @@ class RBS(Configured[RBSOptions]):
                 yield from self._occupy(book, ask, space, now)
 
     def _occupy(self, book: Book, ask: _Ask, space: Space, now: int) -> Iterator[Start]:
-        """Start a job where it is booked; if that is not free yet, in the same second, it is tried again."""
+        """Start a job as booked. If its nodes are not free yet, it is tried again in the same second."""
         waiting = ask.waiting
         placement = book.occupy(ask.booking, waiting, space)
         if placement is not None:

@@ -143,7 +143,7 @@ class Portfolio(Configured[PortfolioOptions]):
             self._parts[place] = self._made(place)
         self._tell(self._parts[place])
         predictor = self._predictor(place)
-        # By walltimes where these may reach closed nodes.
+        # With walltimes, if these may reach closed nodes.
         shown = state if closures_ahead(state, 1) else seen.get(predictor, state)
         wanted = self._parts[place].dispatch(shown)
         if not well_formed(wanted):

@@ -87,7 +87,7 @@ class SoftTOptimal(Configured[SoftOptions]):
         """Run the inner dispatcher with other predictions."""
         if self.options.quantile is None:
             self._learn(state)
-        queue = [] if closures_ahead(state, 1) else state.queue  # By walltimes where these may reach closed nodes.
+        queue = [] if closures_ahead(state, 1) else state.queue  # With walltimes, if these may reach closed nodes.
         shown = {entry.id: self._plan(entry) for entry in queue if entry.law is not None and not entry.attempt}
         self._shown = shown
         queue = [shown[entry.id][2] if entry.id in shown else entry for entry in state.queue]

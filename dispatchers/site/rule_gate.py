@@ -99,12 +99,15 @@ class RuleGate:
             outside = State(state.now, queue, state.running, free, state.machine)
         if not self._planned:
             return [*actions, *self._guarded(outside, rest, state.free)]
-        if any(isinstance(action, Start) for action in actions):  # Of which its plan would not know.
+        if any(isinstance(action, Start) for action in actions):  # Its plan would not include these.
             return [*actions, Wake(state.now + 1)]
         return [*actions, *self._decide(outside)] if queue else actions
 
     def _guarded(self, state: State, rest: Restrictions, free: IntArray) -> Sequence[Action]:
-        """Ask one that does not, and carry out what the rules allow; `free` is before the starts in reservations."""
+        """Run a dispatcher that ignores rules, and keep the starts that the rules allow.
+
+        `free` holds the free amounts before the starts in reservations.
+        """
         ordered = rest.queue if self._sorted is None else self._sorted(_with_queue(state, rest.queue))
         quotas = _Quotas(rest, state, ordered)
         shown = self._shown(state, rest, quotas.shown, free)
@@ -140,9 +143,10 @@ class RuleGate:
         return next((closure.end for closure in found if closure.end > now), None)
 
     def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting], free: IntArray) -> State:
-        """Return the state with those of the jobs that could start on open nodes.
+        """Return the state with the jobs that could start on open nodes.
 
-        With closed nodes in its profile, a dispatcher is not shown the jobs that run in reservations: these have both.
+        A dispatcher with closed nodes in its profile does not see the jobs that run in reservations. Their nodes are
+        closed in it already.
         """
         if not self._closures and not self._widened and rest.closures:
             queue = [entry for entry in queue if self._open_for(entry, state.now, rest.closures)]
@@ -151,7 +155,7 @@ class RuleGate:
             return rest.state
         if not (self._closures or self._reads_free):
             return State(state.now, queue, state.running, state.free, state.machine)
-        if rest.closures and self._closures:  # Planned with all that they may run, or they could reach a closure.
+        if rest.closures and self._closures:  # Planned with their walltimes, because they could reach a closure.
             queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
         running: Sequence[Running] = state.running
         inside = [run for run in running if self._machine.rules.is_on(run.job.reservation, state.now)]

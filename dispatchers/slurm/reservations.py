@@ -57,7 +57,7 @@ class Reservations:
         ]  # fmt: skip
 
     def due(self, before: int, now: int, machine: Machine) -> bool:
-        """Return whether a reservation, or a closure of the machine, begins or ends after a time, up to another."""
+        """Return whether a reservation or a closure of the machine begins or ends in (`before`, `now`]."""
         closures = machine.rules.closures(machine.nodes, before, now + 1)
         bounds = (time for closure in closures for time in (closure.begin, closure.end))
         return any(before < bound <= now for bound in (*self._bounds, *bounds))
@@ -80,7 +80,7 @@ class Reservations:
         """
         now = state.now + self._epoch
         open_ = [place for place, each in enumerate(self._known) if each.end > now]
-        # Slurm takes whole minutes: a job that ends before a closure by its walltime in seconds may start, too.
+        # Slurm uses whole minutes: a job also may start if its walltime in seconds ends before a closure.
         late = int((-state.queue.walltime % 60).max(initial=0))
         closures = [each._replace(begin=each.begin + late) for each in closures_ahead(state) if each.amounts is None]
         if not (open_ or self._of or closures):
@@ -97,7 +97,10 @@ class Reservations:
     def _closed(
         self, places: list[int], closures: Iterable[Closure], within: SlurmReservation | None = None
     ) -> ClosedNodes:
-        """Return when nodes are closed by reservations, by the machine, and all after the one that a job is in."""
+        """Return when nodes are closed by reservations and by the machine.
+
+        All nodes close at the end of the reservation `within`, if it is given.
+        """
         known = [self._known[place] for place in places]
         start, end, nodes = [each.start for each in known], [each.end for each in known], self._masks[places]
         for closure in closures:

@@ -71,7 +71,7 @@ class Slurm(Configured[SlurmOptions]):
 
     @property
     def plans_closures(self) -> bool:
-        """See :class:`.RuleGate`: nodes that are closed as a whole, as Slurm has them."""
+        """Whether all closures are of whole nodes, as in Slurm. See :class:`.RuleGate`."""
         closing = () if self._machine is None else self._machine.rules.closing
         return all(getattr(rule, "amounts", None) is None for rule in closing)
 

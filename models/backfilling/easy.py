@@ -161,7 +161,7 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
 
 @borrowing
 def _open_for(room: Room, now: int) -> int:
-    """Return for how long nothing is closed, seconds."""
+    """Return the seconds until the next closure. :data:`.NEVER` if there is none."""
     if room.window < len(room.closed):
         return int(max(0, room.closed[room.window, 0] - now))
     return NEVER
@@ -172,16 +172,16 @@ def backfill_behind(
     queue: JobQueue, room: Room, running: int, count: int, blocked: int, first: int, now: int, shortest_first: bool,
     column: int,
 ) -> int:  # fmt: skip
-    """Choose jobs that do not delay a blocked one; return how many are chosen with those before.
+    """Choose jobs that do not delay a blocked job. Return the number of chosen jobs, with earlier ones.
 
     Parameters
     ----------
     queue, room, running, now, shortest_first, column
         As for :func:`backfill`.
     count
-        How many are chosen already.
+        Number of jobs chosen earlier.
     blocked, first
-        Rows of the job that gets the reservation, and of the first job that is tried.
+        Rows of the job that gets the reservation, and of the first job to try.
     """
     free, spare, numbers, durations = room.free, room.spare, queue.numbers, queue.columns[column]
     walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
@@ -214,7 +214,7 @@ def backfill_behind(
 
 @borrowing
 def reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int, after: int) -> int:
-    """Return the shadow time of the blocked job, not before `after`, seconds; fill `spare` with what it leaves then.
+    """Return the shadow time of the blocked job, not before `after`, seconds. Set `spare` to the extra amounts then.
 
     A job past its expected end is expected to end in the next second. If the job does not fit after all ends, because
     capacity is missing, the result is :data:`.NEVER`.

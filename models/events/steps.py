@@ -1,10 +1,11 @@
-"""The event loop that stops where something else than a compiled policy decides, for simulations side by side."""
+"""Event loop that stops at each decision of an outside policy, for several simulations in parallel."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..backfilling.easy import SUBMISSION, backfill_behind, reserve
@@ -25,30 +26,39 @@ from ..backfilling.job_queue import (
 from ..compiled import borrowing
 from .events import RUNNING, WAKE, Events, advance, next_instant, put_on_machine, room_of, start
 
+Observation = NDArray[np.float32]
 #: What is decided: which job is next, which job is backfilled, whether the next job starts now.
 PICK, BACKFILL, INSPECT = range(3)
-#: What happens behind a job that does not fit: nothing; jobs are backfilled in order of the queue; the shortest first.
+#: What happens behind a job that does not fit: nothing, backfilling in queue order, or backfilling of the shortest job
+#: first.
 NOTHING, IN_ORDER, SHORTEST_FIRST = range(3)
-#: The numbers of the rules. `COMMIT`: whether a chosen job that does not fit stays the next one. `DELAY`, `MOST`: for
-#: how many seconds a job is put off, and how often.
+#: Entries of the rules. `COMMIT`: whether a chosen job that does not fit stays the next one. `DELAY`, `MOST`: seconds
+#: by which a job is delayed, and the most delays of a job.
 MODE, BEHIND, COMMIT, ORDERED, SKIP, DELAY, MOST, RULES = range(8)
-#: The numbers of a simulation: the time; whether the decisions of this instant go on; rows shown; the row that is the
-#: next one, or -1; the shadow time less now, -1 before it is known; whether nothing is to come; jobs that have started.
+#: Entries of a simulation's numbers:
+#:
+#: * Time.
+#: * Whether the decisions of this instant continue.
+#: * Number of visible rows.
+#: * Row of the next job, -1 for none.
+#: * Seconds until the shadow time, -1 before it is known.
+#: * Whether the simulation is over.
+#: * Number of started jobs.
 NOW, OPEN, SHOWN, HELD, LIMIT, OVER, STARTED, NUMBERS = range(8)
-#: Actions that are none: to the first decision, and not at all.
+#: Values for no action: before the first decision, and to skip a simulation.
 BEGIN, PASS = -1, -2
-#: What each row of an observation has, all from 0 to 1, see :func:`show`.
+#: Number of features per row of an observation. All are from 0 to 1, see :func:`show`.
 FEATURES = 8
-#: The wait and the queue that count as 1/2 in an observation, seconds and jobs.
+#: Wait and queue length that count as 1/2 in an observation, seconds and jobs.
 _HALF_WAIT, _HALF_QUEUE = 3600.0, 128.0
-#: ln of the run time that counts as 1: 10^8 s.
+#: Logarithm of the run time that counts as 1: 10^8 s.
 _LONGEST = 18.42
-#: Run times below which bounded slowdown counts a job as that long, seconds.
+#: Least run time in a bounded slowdown, seconds.
 _BOUND = 10.0
 
 
 class One(NamedTuple):
-    """A simulation; its arrays are those of :class:`Steps` without the first axis."""
+    """One simulation. Its arrays are those of :class:`Steps` without the first axis."""
 
     events: Events
     numbers: IntArray
@@ -59,25 +69,24 @@ class One(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Simulations side by side.
+    """Several simulations in parallel.
 
     Attributes
     ----------
     events
-        Every array has one more axis in front, simulations, but `closed`.
+        Events of the simulations. Every array except `closed` has them as a further first axis.
     numbers
         See :data:`NOW` and the following, shape (simulations, 7).
     costs
-        Sums over the jobs that have started: wait, turnaround (seconds), slowdown, bounded slowdown; shape
-        (simulations, 4).
+        Sums over started jobs: wait and turnaround, seconds, slowdown, and bounded slowdown. Shape (simulations, 4).
     rows
-        Rows of the jobs that are shown, shape (simulations, most).
+        Rows of the visible jobs, shape (simulations, most).
     put_off
-        How often each row was put off, shape (simulations, jobs).
+        Number of delays of each row, shape (simulations, jobs).
     started
-        Rows in the order in which they started, shape (simulations, jobs).
+        Rows in order of their starts, shape (simulations, jobs).
     ended
-        Room for the jobs that end at one instant, longer than the number of jobs.
+        Buffer for jobs that end at one instant, longer than the number of jobs.
     """
 
     events: Events
@@ -90,19 +99,20 @@ class Steps(NamedTuple):
 
 
 @borrowing
-def step(steps: Steps, actions: IntArray, rules: IntArray, observation: FloatArray, masks: BoolArray) -> None:
+def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observation, masks: BoolArray) -> None:
     """Act, and go on to the next decision of each simulation.
 
     Parameters
     ----------
     steps
-        Brought forward.
+        Updated in place.
     actions
-        Of each simulation an allowed action, :data:`BEGIN` or :data:`PASS`.
+        An allowed action for each simulation, or :data:`BEGIN` or :data:`PASS`.
     rules
         See :data:`MODE` and the following, shape (7,).
     observation, masks
-        Filled, of shape (simulations, most, 8), float32, and (simulations, actions).
+        Receive the observations, float32, shape (simulations, most, 8), and the allowed actions. Shape (simulations,
+        actions).
     """
     for place in range(len(actions)):
         if actions[place] == PASS or steps.numbers[place, OVER] == 1:
@@ -124,23 +134,23 @@ def step(steps: Steps, actions: IntArray, rules: IntArray, observation: FloatArr
 
 
 def side_by_side(events: Events, count: int, shown: int) -> Steps:
-    """Return simulations of the same jobs, each as one is opened.
+    """Return several simulations of the same jobs, before their first instant.
 
     Parameters
     ----------
     events
-        As it was opened; `running`, `chosen` and `placed` with room for what any of them needs, see :func:`begin`.
+        Initial simulation. Its `running`, `chosen` and `placed` have room for all of them, see :func:`begin`.
     count
-        How many simulations.
+        Number of simulations.
     shown
-        Rows that are shown at a decision at most.
+        Most rows that are visible at a decision.
     """
 
     def repeated(array: Any) -> Any:
         return np.repeat(array[None], count, axis=0)
 
     queue = JobQueue(*map(repeated, events.queue))
-    repeats = Events(*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:]))
+    repeats = Events._make([*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:])])
     jobs = len(events.amount)
     steps = Steps(
         events=repeats,
@@ -156,19 +166,19 @@ def side_by_side(events: Events, count: int, shown: int) -> Steps:
 
 
 def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: IntArray, slots: IntArray) -> None:
-    """Begin a simulation anew, with other jobs.
+    """Restart one simulation with other jobs.
 
     Parameters
     ----------
     steps, place
-        Which one.
+        The simulations, and the position of this one.
     columns
-        Submission, predicted run time, walltime, and time on the machine, seconds, in order of the first; shape
-        (4, jobs).
+        Submission, predicted run time, walltime, and time on the machine, seconds, in order of submission. Shape (4,
+        jobs).
     amount, whole
         Amounts of each job and of the machine, shape (jobs, resources) and (resources,).
     slots
-        Of each node, shape (nodes,); of shape (0,) on a pool.
+        Slots of each node, shape (nodes,), or (0,) on a pool.
     """
     events = steps.events
     events.jobs[place] = 0
@@ -182,7 +192,7 @@ def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: 
 
 
 @borrowing
-def decide(steps: Steps, action: int, rules: IntArray, observation: FloatArray, masks: BoolArray) -> bool:
+def decide(steps: Steps, action: int, rules: IntArray, observation: Observation, masks: BoolArray) -> bool:
     """Act, unless the action is :data:`BEGIN`; return whether the first simulation asks again at this instant."""
     one = simulation(steps, 0)
     if action != BEGIN:
@@ -195,7 +205,7 @@ def decide(steps: Steps, action: int, rules: IntArray, observation: FloatArray, 
 
 @borrowing
 def resume(steps: Steps, running: int, now: int) -> None:
-    """Let the first jobs of the first simulation run and the others wait, at the one instant that it has."""
+    """Start the first `running` jobs of the first simulation. The others wait. It has only this instant."""
     one = simulation(steps, 0)
     events, numbers = one.events, one.numbers
     advance(events, now, steps.ended, 0)
@@ -205,10 +215,11 @@ def resume(steps: Steps, running: int, now: int) -> None:
 
 
 def events_of(steps: Steps, place: int) -> Events:
-    """Return the events of one of the simulations, for calls from Python."""
+    """Return the events of one simulation, for calls from Python."""
     events = steps.events
     queue = JobQueue(*(each[place] for each in events.queue))
-    return Events(*(each[place] for each in events[:3]), events.closed, queue, *(each[place] for each in events[5:]))
+    arrays: list[Any] = [each if each is events.closed else each[place] for each in (*events[:4], *events[5:])]
+    return Events._make([*arrays[:4], queue, *arrays[4:]])
 
 
 @borrowing
@@ -229,7 +240,7 @@ def simulation(steps: Steps, place: int) -> One:
 
 @borrowing
 def asks(one: One, rules: IntArray) -> bool:
-    """Do what needs no decision at this instant; return whether one is needed, of the rows that are then shown."""
+    """Do what needs no decision at this instant. Return whether a decision is needed, on the rows then visible."""
     if rules[MODE] == PICK:
         return _asks_next(one, rules)
     return _asks_backfill(one) if rules[MODE] == BACKFILL else _asks_start(one, rules)
@@ -309,7 +320,7 @@ def _asks_start(one: One, rules: IntArray) -> bool:
 
 @borrowing
 def act(one: One, action: int, rules: IntArray) -> None:
-    """Do what is decided at this instant."""
+    """Carry out a decision."""
     events, numbers, row = one.events, one.numbers, one.rows[action]
     queue, free, spare = events.queue, events.amounts[0], events.amounts[1]
     if rules[MODE] == PICK:
@@ -358,7 +369,7 @@ def _backfill(one: One, blocked: int, behind: int) -> None:
 
 @borrowing
 def _count(one: One, row: int) -> None:
-    """Add what a job that starts costs."""
+    """Add the costs of a starting job."""
     columns, numbers, costs = one.events.queue.columns, one.numbers, one.costs
     run, wait = float(columns[RUNTIME, row]), float(numbers[NOW] - columns[SUBMIT, row])
     costs[0] += wait
@@ -371,7 +382,7 @@ def _count(one: One, row: int) -> None:
 
 @borrowing
 def _show_waiting(queue: JobQueue, rows: IntArray, numbers: IntArray) -> None:
-    """Show the first waiting jobs behind those that are shown, but for one that is shown as the next one."""
+    """Add the first waiting jobs to the visible rows. Skip the job that is already visible as the next one."""
     for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
         if numbers[SHOWN] == len(rows):
             break
@@ -381,7 +392,7 @@ def _show_waiting(queue: JobQueue, rows: IntArray, numbers: IntArray) -> None:
 
 
 @borrowing
-def view(one: One, rules: IntArray, observation: FloatArray, mask: BoolArray) -> None:
+def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -> None:
     """Fill the observation of a decision, and which actions are allowed."""
     events, numbers = one.events, one.numbers
     shown, mode = numbers[SHOWN], rules[MODE]
@@ -396,7 +407,7 @@ def view(one: One, rules: IntArray, observation: FloatArray, mask: BoolArray) ->
 
 
 @borrowing
-def show(events: Events, rows: IntArray, shown: int, now: int, observation: FloatArray) -> None:
+def show(events: Events, rows: IntArray, shown: int, now: int, observation: Observation) -> None:
     """Fill an observation, a row per job that is shown and zeros behind them.
 
     A row: 1 (whether the job may be chosen, which :func:`view` takes from some); wait w / (w + 1 h); ln(1 + predicted

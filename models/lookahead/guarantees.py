@@ -41,7 +41,7 @@ class Queue(NamedTuple):
 
 
 class Running(NamedTuple):
-    """Running jobs and amounts of the machine.
+    """Running jobs, amounts of the machine, and closures.
 
     Attributes
     ----------
@@ -52,10 +52,11 @@ class Running(NamedTuple):
     free
         Free amounts now, shape (resources,).
     capacity
-        What there is, at least 1, shape (resources,).
-    closes, opens, closed
-        When more is closed beside that, from and until, seconds from now, shape (closures,), and how much of it, shape
-        (closures, resources).
+        Capacity, at least 1, shape (resources,).
+    closes, opens
+        Begin and end of further closures, seconds from now. Shape (closures,).
+    closed
+        Their amounts, shape (closures, resources).
     """
 
     end: IntArray
@@ -214,7 +215,10 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
 
 @compiled
 def steps_beside(running: Running, ends: IntArray, more: int) -> tuple[Steps, int]:
-    """Return what is free beside what runs until these ends and what is closed, with room for more intervals."""
+    """Return the free amounts beside running jobs and closures, with room for `more` intervals.
+
+    `ends` are the ends of the running jobs.
+    """
     closures = len(running.closes)
     steps = make_steps(len(ends) + 1 + 2 * (closures + more), len(running.free))
     count = release(running.free, ends, running.amount, steps)

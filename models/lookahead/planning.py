@@ -120,7 +120,7 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
 
 @compiled
 def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
-    """Return what is free beside what runs and what is guaranteed, by the predictions up to the walltimes."""
+    """Return the free amounts beside running jobs and guarantees, by predictions up to walltimes."""
     ends = np.empty(len(until), dtype=np.int64)
     for index in range(len(ends)):
         ends[index] = min(running.end[index], until[index])

@@ -55,9 +55,9 @@ class ShadowJobs(NamedTuple):
     scratch
         Buffer for decisions, shape (3, jobs + 1).
     state
-        How many run; the clock; where the peaks begin and end; then the free amounts.
+        Number of running jobs, clock, begin and end of the peaks, then the free amounts.
     closed
-        Begins and ends between which the whole machine is closed, by begin, seconds, shape (windows, 2).
+        Begin and end of the times when the whole machine is closed, seconds, by begin. Shape (windows, 2).
     """
 
     queue: JobQueue
@@ -201,7 +201,7 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
 
 @compiled
 def _window(jobs: ShadowJobs, now: int) -> int:
-    """Return the first of the times at which all is closed that is not over."""
+    """Return the first closure that is not over, as a row of `closed`."""
     window = 0
     while window < len(jobs.closed) and jobs.closed[window, 1] <= now:
         window += 1

@@ -67,16 +67,18 @@ def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] =
             rows = features.reshape(len(features), -1, 8)
             return self.worth(torch.cat((rows.mean(1), rows.amax(1)), 1))
 
-    class Policy(MaskableActorCriticPolicy):  # type: ignore[misc]
+    class Policy(MaskableActorCriticPolicy):
         """Takes the scores of the rows as those of the actions."""
 
         def _build_mlp_extractor(self) -> None:
-            self.mlp_extractor = Rows()
+            extractor: Any = Rows()
+            self.mlp_extractor = extractor
 
         def _build(self, lr_schedule: Any) -> None:
             super()._build(lr_schedule)
             self.action_net = torch.nn.Identity()
-            self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+            optimizer: Any = self.optimizer_class
+            self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     torch.set_num_threads(1)
     options = {name: value for name, value in ENVIRONMENT.items() if name != "id"}
@@ -90,7 +92,8 @@ def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] =
         policy_kwargs={"ortho_init": False}, device="cpu",
     )  # fmt: skip
     model.learn(steps)
-    layers = [each for each in model.policy.mlp_extractor.score if hasattr(each, "weight")]
+    trained: Any = model.policy.mlp_extractor
+    layers = [each for each in trained.score if hasattr(each, "weight")]
     return Network([(each.weight.detach().numpy().T, each.bias.detach().numpy()) for each in layers])
 
 
@@ -128,11 +131,11 @@ def table(found: pd.DataFrame, title: str) -> Table:
 
     Pairs are seeds of training and stretches. A policy wins where the interval of the ratio is below 1.
     """
-    shown = Table(title, ["dispatcher", "bounded slowdown", "wait (s)", "policy / it", "95% interval", "policy"])
+    heads = ["dispatcher", "bounded slowdown", "wait (s)", "policy / it", "95% interval", "policy"]
     by = {name: group.set_index("stretch") for name, group in found.groupby("contender", sort=False)}
     learned = [group for name, group in by.items() if str(name).startswith("policy ")]
     whole = pd.concat(learned)
-    shown.rows.append(["policy", f"{whole['slowdown'].mean():.2f}", f"{whole['wait'].mean():,.0f}", "", "", ""])
+    rows = [["policy", f"{whole['slowdown'].mean():.2f}", f"{whole['wait'].mean():,.0f}", "", "", ""]]
     for name, group in by.items():
         if str(name).startswith("policy "):
             continue
@@ -141,8 +144,8 @@ def table(found: pd.DataFrame, title: str) -> Table:
         low, high = told["ratio_low"], told["ratio_high"]
         verdict = "wins" if high < 1 else "loses" if low > 1 else "no difference"
         numbers = [f"{group['slowdown'].mean():.2f}", f"{group['wait'].mean():,.0f}", f"{told['ratio']:.3f}"]
-        shown.rows.append([str(name), *numbers, f"{low:.3f} to {high:.3f}", verdict])
-    return shown
+        rows.append([str(name), *numbers, f"{low:.3f} to {high:.3f}", verdict])
+    return Table(title, heads, rows)
 
 
 @click.command()

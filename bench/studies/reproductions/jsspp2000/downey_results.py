@@ -233,7 +233,7 @@ def by_accuracy(cases: pd.DataFrame, strategy: str = "SA-7") -> Iterator[Claim]:
                      "ratio", "almost none")  # fmt: skip
 
 
-def by_range(cases: pd.DataFrame) -> Iterator[Claim]:
+def _by_range(cases: pd.DataFrame) -> Iterator[Claim]:
     """Return the claims of figure 9."""
     first, last = _ends(cases, "range")
     for name in ("SA-7", BEST):
@@ -254,5 +254,5 @@ DOWNEY: dict[str, Run] = {
     "jsspp2000/fig6": _figure("A", "average parallelism A", _by_parallelism_on_ctc, only="CTC"),
     "jsspp2000/fig7": _figure("sigma", "variance in parallelism sigma", _by_variance),
     "jsspp2000/fig8": _figure("a", "accuracy of the requests a", by_accuracy),
-    "jsspp2000/fig9": _figure("range", "size of the range of choices", by_range),
+    "jsspp2000/fig9": _figure("range", "size of the range of choices", _by_range),
 }

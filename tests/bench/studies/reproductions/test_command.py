@@ -107,7 +107,7 @@ def test_a_failed_simulation_is_told(invoke, monkeypatch):
 
 def test_a_figure_without_data_has_no_numbers_and_a_page(invoke, tmp_path):
     out, page = tmp_path / "results", tmp_path / "page.md"
-    found = invoke("reproduce", "ijhpca2019/fig1", "--out", out, "--docs", page, columns=160)
+    found = invoke("reproduce", "ijhpca2019/fig5", "--out", out, "--docs", page, columns=160)
     assert (found.exit_code, found.stderr) == (0, f"hpcdispatch: note: {page}: 1 result\n")
     assert "not testable here" in found.stdout
     assert "claims: 0 hold (not counted: 1 not testable here)" in found.stdout
