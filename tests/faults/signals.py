@@ -57,7 +57,7 @@ def make_inputs(folder):
     scenario = {"machine": {"nodes": sum(job["nodes"] for job in jobs)}, "jobs": jobs}
     (folder / "scenario.json").write_text(json.dumps(scenario))
     (folder / "runs.csv").write_text("\n".join(f"{rng.lognormvariate(8, 1):.3f}" for _ in range(30_000)) + "\n")
-    words = [sys.executable, "-m", "hpcdispatch.cli", "workload", "generate", "eurora:jobs=5000", "nodes.jsonl"]
+    words = [sys.executable, "-m", "hpcdispatch.cli", "workload", "generate", "accre:jobs=5000", "nodes.jsonl"]
     subprocess.run(words, cwd=folder, check=True, capture_output=True)
 
 

@@ -14,6 +14,7 @@ from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation import Overrun
 from hpcdispatch.workloads import GENERATORS, Machine, TraceWarning, read
 from hpcdispatch.workloads.formats import RunColumns, read_runs
+from hpcdispatch.workloads.formats.trace_files import decode
 
 #: Counts in a provenance that are not of records left out.
 KEPT = (
@@ -265,7 +266,7 @@ def records(data, path):
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     if path.suffix in (".json", ".philly", ".batsim"):
-        found = json.loads(data)
+        found = json.loads(decode(data))
         return len(found if isinstance(found, list) else found["jobs"])
     if path.suffix == ".pbs":
         return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, TypeVar
@@ -335,7 +336,8 @@ def _frame(rows: list[list[Any]], columns: dict[str, str]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
     for name, dtype in columns.items():
         try:
-            frame[name] = frame[name].astype(pd.api.types.pandas_dtype(dtype))
-        except (TypeError, ValueError, OverflowError):
+            with warnings.catch_warnings(action="error", category=DeprecationWarning):
+                frame[name] = frame[name].astype(pd.api.types.pandas_dtype(dtype))
+        except (TypeError, ValueError, OverflowError, DeprecationWarning):
             frame[name] = frame[name].infer_objects()
     return frame

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import InputError, IntArray
-from ...base.checks import shown
+from ...base.checks import MOST_JOBS, shown
 from ...base.files import LARGEST_FILE
 from .read_log import Malformed
 from .trace_files import TraceFile, opened
@@ -23,6 +23,8 @@ PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
 #: Rows that are parsed at a time.
 _ROWS, _CSV_ROWS = 100_000, 20_000
+#: Rows of a table of a result: twice as many as jobs are read.
+_MOST_ROWS = 2 * MOST_JOBS
 #: Bytes of memory that a row takes at least, read as records.
 _A_ROW = 200
 #: A line after the last, which no text has in it: a quote without an end swallows it.
@@ -197,13 +199,13 @@ def bounded_table(file: BinaryIO) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`.
+        If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`, or has more rows than a simulation.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
 
     found = pq.read_metadata(file)
     length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
-    if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE:
+    if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
         raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
     file.seek(0)
     return pd.read_parquet(file)
