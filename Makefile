@@ -1,6 +1,7 @@
 # make demo    compare the dispatchers on the built-in workload, and make a page of it
 # make test    run the tests
 # make check   the linter, the type check and the tests; make hooks runs them at each commit and push
+# make docs    build the site into docs/_build/html
 # make nightly the full counts of what make test has at its smallest scale: about an hour on two cores
 # Each makes .venv first, if need be, and installs the project into it; byte code is made as modules are imported,
 # whatever the environment says, or every process of the tests would compile all that it imports.
@@ -11,9 +12,9 @@ PYTHON ?= python3
 SEED ?= $(shell date +%j)000
 REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
-PACKAGES := analysis api base bench cli dispatchers models predictors simulation testing workloads
+PACKAGES := analysis api base bench cli dispatchers learn models predictors simulation testing workloads
 
-.PHONY: demo test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
+.PHONY: demo docs notebooks distributions lowest test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
 	nightly-studies bench clean
 
 .venv/installed: pyproject.toml
@@ -44,6 +45,39 @@ types: .venv/installed
 	mkdir -p .typecheck && ln -sfn "$(CURDIR)" .typecheck/hpcdispatch
 	cd .typecheck && MYPYPATH=.:../tests ../$(BIN)/mypy --config-file ../pyproject.toml -m hpcdispatch -m hpcdispatch.__main__ $(PACKAGES:%=-p hpcdispatch.%)
 
+# Opens offline: docs/_build/html/index.html. Other projects' names are linked where the network can be reached.
+docs: .venv/installed
+	@$(BIN)/python -c 'import furo, latex2mathml, myst_nb, numpydoc, sphinx_click, sphinx_copybutton' 2>/dev/null || { \
+		echo "make docs: the docs extra is missing; say $(BIN)/python -m pip install -e '.[docs]'"; exit 1; }
+	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# Runs the tutorials and writes their outputs into them.
+notebooks: compiled
+	PYTHONPATH=tests $(BIN)/python -m notebooks
+
+# The source distribution and the wheel, as they are published.
+distributions: .venv/installed
+	rm -rf dist build
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+
+# The lowest versions of all dependencies together, and a run of what uses them: files, the solver, statistics, pictures.
+LOWEST := .venv-lowest/bin
+lowest:
+	$(PYTHON) -m venv --clear .venv-lowest
+	$(LOWEST)/python -c 'import tomllib; print(*(line.replace(">=", "==") for line in \
+		tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > .venv-lowest/lowest.txt
+	$(LOWEST)/python -m pip install --quiet -r .venv-lowest/lowest.txt
+	$(LOWEST)/python -m pip install --quiet --no-deps .
+	$(LOWEST)/python -m pip check
+	cd examples && ../$(LOWEST)/hpcdispatch compare trace.swf.gz --dispatchers easy,conservative,hcp3 --seeds 2 --jitter 1m \
+		--out ../.venv-lowest/results
+	$(LOWEST)/hpcdispatch report .venv-lowest/results
+	$(LOWEST)/hpcdispatch workload convert examples/trace.swf.gz .venv-lowest/trace.parquet
+	$(LOWEST)/hpcdispatch workload describe .venv-lowest/trace.parquet
+	$(LOWEST)/hpcdispatch evict examples/scenario.json --nodes 512 --deadline 15m --plot .venv-lowest/loss.png
+
 check: lint types test
 
 hooks: .venv/installed
@@ -57,7 +91,9 @@ nightly: .venv/installed
 
 # All tests, those that only nights have among them, and how much of the code they run.
 nightly-tests: .venv/installed
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=term:skip-covered
+	mkdir -p results
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=json:results/coverage.json
+	$(BIN)/python tests/coverage_table.py results/coverage.json
 
 # The schedules of every registered dispatcher as they were recorded.
 nightly-recorded: .venv/installed
@@ -69,11 +105,12 @@ nightly-cross: .venv/installed
 
 # Malformed files, options and states.
 nightly-fuzz: .venv/installed
-	PYTHONPATH=tests $(BIN)/python -m fuzz --long 600 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --long 900 --count 100000 --first $(SEED)
 
-# Campaigns that are killed at random instants.
+# Campaigns that are killed at random instants, and commands that signals end.
 nightly-faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m faults.signals --signals 39 --first $(SEED)
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
 nightly-studies: .venv/installed
@@ -92,4 +129,4 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
-	rm -rf .venv .typecheck build demo-results *.egg-info
+	rm -rf .venv .venv-lowest .typecheck build dist docs/_build demo-results *.egg-info

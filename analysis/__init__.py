@@ -1,8 +1,8 @@
-"""Questions asked of results and histories: how runs compare, what to request, who gives way, and so on."""
+"""Analyses of results and histories: compare runs, choose requests, choose evictions, and more."""
 
 import lazy_loader
 
-# Functions that the modules of their names would hide once these are imported.
+# These functions have the names of modules. An imported module would hide its function.
 from .cluster_state import cluster_state as cluster_state
 from .paired import paired as paired
 

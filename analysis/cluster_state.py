@@ -1,4 +1,4 @@
-"""A running Slurm cluster as the state that eviction and the choice of a partition size begin from."""
+"""Convert a running Slurm cluster to a state for eviction and the choice of a partition size."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ Unit = Literal["node", "core"]
 
 
 def cluster_state(snapshot: Snapshot, unit: Unit = "node", late: int = 0) -> Scenario:
-    """Return what runs, for how long it has, and when its limit ends it, on the nodes on which something could start.
+    """Return the running and waiting jobs of a cluster on its usable nodes.
 
-    And what waits, but for jobs without a limit.
+    Each running job has its elapsed time and the end of its walltime. Waiting jobs without a walltime are left out. A
+    node is usable if a job could start or runs on it.
 
     Parameters
     ----------
     snapshot
         Of :func:`~hpcdispatch.workloads.slurm_cluster.read_cluster`.
     unit
-        What counts as a node of the state: a node, or a core where jobs share nodes.
+        What counts as a node of the state. Use ``core`` where jobs share nodes.
     late
-        How many seconds after its limit a job may still hold its nodes.
+        Seconds that a job may use its nodes after its walltime.
 
     Raises
     ------
     InputError
-        If nothing runs, if a job has no id or no nodes, or if jobs share a node and `unit` is a node.
+        If no job runs, or a job has no id or no nodes. Also if jobs share a node and `unit` is a node.
     """
     if not snapshot.running:
         raise InputError("cluster: expected running jobs, got none")
@@ -48,7 +49,7 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node", late: int = 0) -> Sce
 
 
 def _part(job: ClusterJob, now: int, places: Mapping[str, int], late: int) -> dict[str, Any]:
-    """Return a running job, on its nodes where these have places, else on so many cores."""
+    """Return a running job, on its nodes if `places` names them, else on a number of cores."""
     start = now if job.start is None else min(job.start, now)
     where: dict[str, Any] = {"nodes": job.cores}
     if places:
@@ -59,7 +60,7 @@ def _part(job: ClusterJob, now: int, places: Mapping[str, int], late: int) -> di
 
 
 def _waiting(job: ClusterJob, snapshot: Snapshot, unit: Unit) -> Iterator[dict[str, Any]]:
-    """Yield a waiting job, or the tasks of an array; what has no limit nobody can plan with."""
+    """Yield a waiting job, or each task of an array. Skip jobs without a walltime: no plan can hold them."""
     if job.limit is None or not job.cores:
         return
     per_node = max((node.cores for node in snapshot.nodes), default=1)

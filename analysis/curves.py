@@ -1,4 +1,4 @@
-"""What is drawn of a simulation, small whatever its size: distributions, loads over time, pieces of schedules."""
+"""Data for drawing a simulation, of bounded size: distributions, loads over time, parts of schedules."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..simulation import Result
 from ..simulation.plots.curves import capacity_of, stacked
 from .statistics import run_time_class
 
-#: Submissions in the piece of a schedule that is shown.
+#: Submissions in the part of a schedule that is shown.
 WINDOW_JOBS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How finely a contender on a workload is drawn.
+    """Resolution at which a contender on a workload is drawn.
 
     Attributes
     ----------
     points
-        Of each distribution, at most.
+        Most points of each distribution.
     bins
-        Of a time series.
+        Bins of a time series.
     bars
-        Stays in a piece of a schedule, at most.
+        Most attempts in the part of a schedule that is shown.
     """
 
     points: int = 1000
@@ -35,7 +35,7 @@ class Detail:
 
     @classmethod
     def of(cls, several: int) -> Detail:
-        """Return what keeps a page small that shows so many contenders, those of all workloads together."""
+        """Return a resolution that keeps a page with `several` contenders small, counted over all workloads."""
         most = cls()
         found = (max(least, min(full, budget // max(several, 1))) for least, full, budget in (
             (100, most.points, 15_000), (60, most.bins, 20_000), (40, most.bars, 15_000),
@@ -44,7 +44,7 @@ class Detail:
 
 
 def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) -> float:
-    """Return useful work over capacity from `begin` to `end`; that of a stay is spread evenly over it."""
+    """Return useful work over capacity from `begin` to `end`. The work of an attempt is spread evenly over it."""
     if end <= begin or not capacity:
         return float("nan")
     start, stop = attempts["start"].to_numpy(), attempts["end"].to_numpy()
@@ -54,7 +54,10 @@ def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) ->
 
 
 def utilization(result: Result, chosen: pd.DataFrame) -> float:
-    """Return useful work over capacity: of some jobs from their first to their last submission, of all to the end."""
+    """Return useful work over capacity.
+
+    For all jobs the period is the whole run. For some jobs it is from their first to their last submission.
+    """
     if len(chosen) == len(result.jobs):
         return result.summary()["utilization"]
     span = int(chosen["submit"].min()), int(chosen["submit"].max())
@@ -62,7 +65,7 @@ def utilization(result: Result, chosen: pd.DataFrame) -> float:
 
 
 def window_of(jobs: pd.DataFrame) -> tuple[int, int]:
-    """Return when, from the first submission, a job in the middle and one :data:`WINDOW_JOBS` later were submitted."""
+    """Return the window of :data:`WINDOW_JOBS` submissions in the middle, seconds from the first submission."""
     submit = np.sort(jobs["submit"].to_numpy())
     if not len(submit):
         return 0, 0
@@ -75,11 +78,18 @@ def window_of(jobs: pd.DataFrame) -> tuple[int, int]:
 def schedule(
     jobs: pd.DataFrame, attempts: pd.DataFrame, window: tuple[int, int], bars: int
 ) -> tuple[pd.DataFrame, int]:
-    """Return the stays on the machine within a window, at most so many, and how many of the smallest were left out.
+    """Return at most `bars` attempts within a window, the largest, and the number of the others.
 
-    Columns: ``job, user, begin, end`` (seconds from the first submission), ``wait`` s before the first start, ``units``
-    held, ``run_time`` class, and ``low, high``: a stretch of the primary resource. A job gets the lowest free
-    stretches, several rows if they do not touch; this is not where its nodes are.
+    Columns:
+
+    ``job, user, begin, end``
+        The job, and seconds from the first submission.
+    ``wait, units, run_time``
+        Seconds before the first start, units of the primary resource, and the class.
+    ``low, high``
+        A range of the primary resource. It does not show the nodes of the job.
+
+    A job gets the lowest free ranges. It has one row per range if they do not touch.
     """
     first = int(jobs["submit"].min()) if len(jobs) else 0
     begin, end = first + window[0], first + window[1]

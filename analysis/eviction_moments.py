@@ -1,4 +1,7 @@
-"""What ran at a moment of a trace, and what it takes to free nodes (Maurya et al., DS-RT 2020, sections III and IV)."""
+"""Find the jobs that ran at a moment of a trace, and the cost of freeing nodes.
+
+Source: Maurya et al., DS-RT 2020, sections III and IV.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ from ..models.eviction import Eviction, plan, plan_sharing
 from ..workloads import Workload, draw_checkpoints
 from .eviction_scenario import Scenario, checked_scenario
 
-#: Into how many parts the nodes and the time are divided.
+#: Parts into which the nodes and the time are divided.
 _PARTS = 8
 
 
 def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
-    """Return what ran at a moment of a trace, with checkpoints drawn as in section IV.B of the paper.
+    """Return the running jobs at a moment of a trace. Checkpoints are random, as in section IV.B of the paper.
 
     Parameters
     ----------
     workload
-        The trace, with its recorded waits; a node is a unit of the primary resource.
+        The trace, with its recorded waits. One node of the scenario is one unit of the primary resource.
     instant
         Seconds of the trace.
     seed
@@ -31,7 +34,8 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
     Raises
     ------
     InputError
-        If the trace holds no waits, a job has no size, nothing ran, or more ran than the machine has nodes for.
+        If the trace has no waits, a job has no size, or no job ran. Also if the jobs need more nodes than the machine
+        has.
     """
     start, sizes = recorded_starts(workload), recorded_sizes(workload)
     columns, source = workload.columns, workload.provenance.source
@@ -52,7 +56,7 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
 
 
 def running_at(start: IntArray, runtime: IntArray, instant: int) -> IntArray:
-    """Return the places of the jobs that ran at a moment."""
+    """Return the indices of the jobs that ran at a moment."""
     return np.flatnonzero((start <= instant) & (instant < start + runtime))
 
 
@@ -62,7 +66,7 @@ def recorded_starts(workload: Workload) -> IntArray:
     Raises
     ------
     InputError
-        If the trace holds no recorded waits.
+        If the trace has no recorded waits.
     """
     records = workload.records
     waits = None if records is None or "wait" not in records else records["wait"].to_numpy(dtype=np.float64)
@@ -72,7 +76,7 @@ def recorded_starts(workload: Workload) -> IntArray:
 
 
 def recorded_sizes(workload: Workload) -> IntArray:
-    """Return how many nodes each job had, shape (jobs,).
+    """Return the number of nodes of each job, shape (jobs,).
 
     Raises
     ------
@@ -90,24 +94,25 @@ def recorded_sizes(workload: Workload) -> IntArray:
 def eviction_front(
     scenario: Scenario, nodes: int, deadline: int, step: int = 1, *, sharing: bool = False
 ) -> pd.DataFrame:
-    """Return the trade-off of an eviction: the least loss of freeing eighths of some nodes within eighths of some time.
+    """Return the least loss of freeing each eighth of some nodes within each eighth of some time.
 
-    All of it is read off one plan; with `sharing` it is solved anew for each number of nodes. Idle nodes count as free.
+    One plan gives all rows. With `sharing`, each number of nodes is solved on its own. Idle nodes count as free.
 
     Parameters
     ----------
     scenario
-        What runs.
+        The running jobs.
     nodes, deadline
         The most nodes, at least 1, and the longest time, seconds.
     step, sharing
-        As for the plan: its resolution, seconds, and whether checkpoints are written side by side.
+        Of the plan: its resolution, seconds, and whether checkpoints are written in parallel.
 
     Returns
     -------
     DataFrame
-        A row each: ``nodes``; ``deadline``, s; ``loss``, node-hours, infinite where there are too few nodes;
-        ``checkpoint_time``, s; ``killed``, ``checkpointed`` and ``ended``, numbers of jobs.
+        One row per number of nodes and deadline: ``nodes``, ``deadline`` (s), ``loss`` (node-hours),
+        ``checkpoint_time`` (s), and the numbers of jobs ``killed``, ``checkpointed`` and ``ended``. The loss is
+        infinite where there are too few nodes.
     """
     asked = sorted({-(-nodes * part // _PARTS) for part in range(1, _PARTS + 1)})
     deadlines = sorted({deadline * part // _PARTS // step * step for part in range(_PARTS + 1)} | {deadline})
@@ -128,7 +133,7 @@ def eviction_front(
 
 
 def _numbers(eviction: Eviction) -> Sequence[int]:
-    """Return how many jobs are killed, checkpointed, and left to end."""
+    """Return the numbers of jobs that are killed, are checkpointed, and end by themselves."""
     actions = list(eviction.actions.values())
     killed, ended = actions.count("kill"), actions.count("end")
     return killed, len(actions) - killed - ended, ended

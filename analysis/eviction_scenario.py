@@ -1,4 +1,4 @@
-"""Scenarios of eviction: the jobs that run at one instant, as a file and from a generator."""
+"""Scenarios of eviction: the jobs that run at one instant, from a file or a generator."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ..base import InputError
 from ..base.checks import LARGEST, LONGEST, MOST_NODES, shown
 from ..base.files import read_json
+from ..base.unfinished_files import write_whole
 from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
 from ..workloads import Workload
 
-#: The smallest amount that is told from none.
+#: The smallest amount above zero.
 _LEAST = 1e-9
 _Positive = Annotated[float, Field(ge=_LEAST, le=LARGEST, allow_inf_nan=False, strict=True)]
 _NotNegative = Annotated[float, Field(ge=0, le=LONGEST, allow_inf_nan=False, strict=True)]
@@ -27,21 +28,21 @@ _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 _Name = Annotated[str, Field(min_length=1)]
 _Places = Annotated[tuple[Annotated[int, Field(ge=0, lt=MOST_NODES, strict=True)], ...], Field(min_length=1)]
 
-#: What is said for some kinds of error in place of pydantic's words.
+#: Messages that replace those of pydantic for some kinds of error.
 _EXPECTED = {
     "model_type": "expected an object",
     "tuple_type": "expected a list",
     "too_short": "expected at least one job",
     "string_too_short": "expected a text that is not empty",
 }
-#: Fields of a job that others are wanted beside.
+#: Fields of a job that need other fields.
 _WANTS = {
     "interval": ("elapsed",),
     "application_size": ("elapsed", "interval"),
     "write": ("interval",),
     "unsure": ("ends",),
 }
-#: Fields of a job of which one at most is given.
+#: Fields of a job that exclude each other.
 _EITHER = (
     ("loss", "elapsed"),
     ("system_checkpoint", "system_size"),
@@ -59,9 +60,9 @@ class MachinePart(_Part):
     Attributes
     ----------
     nodes
-        How many it has; those on which no job runs are idle.
+        Number of nodes. Nodes without a job are idle.
     name
-        What it is called.
+        Of the machine.
     """
 
     nodes: _Nodes
@@ -69,7 +70,7 @@ class MachinePart(_Part):
 
 
 class StoragePart(_Part):
-    """What checkpoints are written to; Theta's if it is left out.
+    """The file system for checkpoints; by default that of Theta.
 
     Attributes
     ----------
@@ -87,28 +88,29 @@ class JobPart(_Part):
     Attributes
     ----------
     id, nodes
-        Its name, and the nodes it runs on.
+        Its name, and its number of nodes.
     loss, elapsed
-        What is lost if it is killed, node-hours; or the seconds of its work so far, of which those since the last
-        application checkpoint are lost.
+        Node-hours lost by a kill, or the seconds it has run. In the second case the loss is the time since the last
+        application checkpoint.
     interval
-        Seconds of work between application checkpoints.
+        Seconds of run time between application checkpoints.
     system_checkpoint, system_size
-        Seconds that a system checkpoint takes, or its size, which is the memory in use, GB a node. Without either there
-        is none.
+        Seconds of a system checkpoint, or its size, GB per node. The size is the memory in use. Without either there is
+        no such checkpoint.
     application_checkpoint, application_size
-        The same of an application checkpoint; the seconds are with the wait until it is due, the size wants `elapsed`
+        The same for an application checkpoint. The seconds include the wait until it is due. The size needs `elapsed`
         and `interval`.
     write
-        Seconds at the end of which an application checkpoint that falls due is written; wants `interval`.
+        Seconds to write an application checkpoint when it is due; needs `interval`.
     restart
-        Seconds that it needs before it works on after it gave way.
+        Seconds that it needs after an eviction before it continues.
     ends, unsure
-        Seconds until it is predicted to end by itself, and the probability that it does not; left out, its end is not
-        relied on.
-    placement, waited, user, group, queue
-        On which nodes it runs, counted from 0, how many seconds it had waited, and whose it is, for simulations that
-        begin here.
+        Seconds until its predicted end, and the probability that it runs longer. Without `ends`, plans do not rely on
+        its end.
+    placement, waited
+        Its nodes, counted from 0, and the seconds it had waited. Simulations that begin here use both.
+    user, group, queue
+        Of the job, for the same simulations.
     """
 
     id: _Name
@@ -137,7 +139,7 @@ class JobPart(_Part):
 
     @property
     def lasts(self) -> float | None:
-        """Seconds that it is predicted to run in all, ``None`` where nobody knows."""
+        """Predicted run time in all, seconds; ``None`` if unknown."""
         return None if self.ends is None else (self.elapsed or 0) + self.ends
 
     @model_validator(mode="after")
@@ -158,7 +160,7 @@ class JobPart(_Part):
 
 
 class WaitingPart(_Part):
-    """A waiting job: its nodes, for how long it has waited, and for how long it may run, seconds."""
+    """A waiting job: its nodes, its wait so far and its walltime, seconds."""
 
     id: _Name
     nodes: _Nodes
@@ -175,7 +177,7 @@ class WaitingPart(_Part):
 
     @property
     def lasts(self) -> float:
-        """Seconds that it may run."""
+        """Its walltime, seconds."""
         return self.walltime
 
 
@@ -185,11 +187,11 @@ class Scenario(_Part):
     Attributes
     ----------
     machine, storage
-        What they run on, and what they write to.
+        The machine, and the file system for checkpoints.
     jobs
-        At most as many nodes together as there are.
+        Running jobs. Together they have at most the nodes of the machine.
     waiting
-        What waits, for simulations that begin here; nobody gives way to it.
+        Waiting jobs, for simulations that begin here. No job is evicted for them.
     """
 
     machine: MachinePart
@@ -199,7 +201,7 @@ class Scenario(_Part):
 
     @property
     def standing(self) -> tuple[JobPart | WaitingPart, ...]:
-        """What runs and what waits."""
+        """The running and the waiting jobs."""
         return *self.jobs, *self.waiting
 
     @property
@@ -226,16 +228,16 @@ class Scenario(_Part):
         return self
 
     def running(self) -> list[RunningJob]:
-        """Return the jobs with the times of their checkpoints, each as if it wrote alone."""
+        """Return the jobs with the times of their checkpoints, as if each job wrote alone."""
         return [job.alone(self.bandwidth) for job in self.writing()]
 
     def writing(self) -> list[WritingJob]:
-        """Return the jobs with their checkpoints; one given by its time is as if it filled the file system."""
+        """Return the jobs with their checkpoints. A checkpoint given by its time is as if it filled the file system."""
         return [_writing(job, self.bandwidth) for job in self.jobs]
 
     @property
     def bandwidth(self) -> Storage:
-        """What checkpoints are written to, as the plans take it."""
+        """The file system for checkpoints, as the plans need it."""
         return Storage(self.storage.aggregate, self.storage.node)
 
 
@@ -252,12 +254,12 @@ def _writing(job: JobPart, storage: Storage) -> WritingJob:
 
 
 def scenario_of(workload: Workload) -> Scenario:
-    """Return the jobs of a workload that run at its ``provenance.options["instant"]``, as if each started at once.
+    """Return the jobs that run at ``provenance.options["instant"]``, as if each started at its submission.
 
     Raises
     ------
     InputError
-        If the workload has no instant, or its jobs are more than the machine has nodes for.
+        If the workload has no instant, or its jobs need more nodes than the machine has.
     """
     instant = workload.provenance.options.get("instant")
     if instant is None:
@@ -279,31 +281,31 @@ def scenario_of(workload: Workload) -> Scenario:
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
-    """Read and check a scenario, JSON with the fields of :class:`Scenario`.
+    """Read and check a scenario: JSON with the fields of :class:`Scenario`.
 
     Raises
     ------
     InputError
-        For whatever is wrong with it; one line that says file, field, expected and received.
+        If the scenario is invalid. One line names file, field, expected and received value.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     return checked_scenario(read_json(Path(path), "a scenario in JSON"), str(path))
 
 
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
-    """Write a scenario; :func:`read_scenario` gives it back."""
+    """Write a scenario that :func:`read_scenario` reads back."""
     text = scenario.model_dump_json(indent=2, exclude_unset=True)
-    Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
+    write_whole(Path(path), text + "\n")
 
 
 def checked_scenario(found: Any, where: str) -> Scenario:
-    """Return what the fields of a scenario say.
+    """Return a scenario from its fields.
 
     Raises
     ------
     InputError
-        For whatever is wrong with them, beginning with `where`.
+        If the fields are invalid. The message begins with `where`.
     """
     try:
         return Scenario.model_validate(found)
@@ -312,7 +314,7 @@ def checked_scenario(found: Any, where: str) -> Scenario:
 
 
 def _said(error: ValidationError) -> str:
-    """Return the first error as field, expected, received."""
+    """Return the first error as field, expected and received value."""
     first = error.errors(include_url=False)[0]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     place, kind = f"{field}: " if field else "", first["type"]

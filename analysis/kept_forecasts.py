@@ -1,4 +1,4 @@
-"""Forecasts of starts, kept until what came of them is known."""
+"""Forecasts of starts in a file, and their score once the jobs have started."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class KeptForecast:
     Attributes
     ----------
     made
-        When.
+        When the forecast was made.
     job
-        Of which job.
+        Its job.
     low, median, high
-        When it was to start.
+        The interval of the start and its middle.
     slurm
-        When Slurm expected that, ``None`` where it did not say.
+        The start that Slurm expected, ``None`` if it gave none.
     """
 
     made: int
@@ -40,24 +40,24 @@ class KeptForecast:
     slurm: int | None = None
 
 
-#: A dataclass of which records are kept.
+#: A dataclass for the records of a file.
 Kept = TypeVar("Kept", bound=Any)
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastScore:
-    """What came of forecasts.
+    """How good forecasts were.
 
     Attributes
     ----------
     known, unknown
-        How many were of jobs that have started, and how many not.
+        Numbers of forecasts for jobs that have started, and for other jobs.
     covered
         Share of the starts within their intervals.
     near
-        Share within so many seconds of the median, by these seconds.
+        Share of the starts near the median, by the largest distance in seconds.
     deviation, slurm
-        Mean distance of the starts from the median, and from what Slurm expected, seconds; nan without any.
+        Mean distance of the starts from the median, and from the start that Slurm expected. Seconds; nan without any.
     """
 
     known: int
@@ -69,7 +69,7 @@ class ForecastScore:
 
 
 def keep(path: Path, forecasts: Iterable[Kept]) -> None:
-    """Add forecasts, or other records, to a file, JSON lines."""
+    """Append forecasts, or other records, to a file of JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as lines:
         lines.writelines(json.dumps(asdict(each)) + "\n" for each in forecasts)
@@ -81,7 +81,7 @@ def read_kept(path: Path, kind: type[Kept], what: str) -> list[Kept]:
     Raises
     ------
     InputError
-        If there is no file, or a line is none of them.
+        If there is no file, or a line is no such record.
     """
     if not path.is_file():
         raise InputError(f"{path}: expected {what}s that were kept, got no such file")
@@ -96,7 +96,7 @@ def read_kept(path: Path, kind: type[Kept], what: str) -> list[Kept]:
 
 
 def judge(forecasts: Iterable[KeptForecast], starts: Mapping[str, float], near: tuple[int, ...]) -> ForecastScore:
-    """Return how good forecasts were, given when jobs started, seconds since 1970."""
+    """Return the score of forecasts, from the starts of jobs in seconds since 1970."""
     made = list(forecasts)
     known = [each for each in made if each.job in starts]
     real = np.array([starts[each.job] for each in known])

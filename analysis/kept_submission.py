@@ -1,4 +1,7 @@
-"""How far a job is that is submitted anew with longer limits: kept in a file, whole after any interruption."""
+"""Keep the state of a job that is submitted again with longer walltimes.
+
+The file is complete after any interruption.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,16 @@ from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
 from .kept_forecasts import Kept
 
-#: What messages call the file of a submission.
+#: Name of the file of a submission in messages.
 UNDER_WAY = "a submission that is under way"
-#: Bytes that such a file may have.
+#: Most bytes of such a file.
 MOST_BYTES = 1 << 20
 _MOST_CODE = 255
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job, its limits, and which of them it is at.
+    """A job, its walltimes, and the current one.
 
     Attributes
     ----------
@@ -41,17 +44,17 @@ class Submission:
     command
         The script and its arguments.
     minutes
-        The limits, rising.
+        The walltimes, rising.
     request
-        Which of them is due.
+        Index of the current walltime.
     job
-        The number that Slurm gave it; ``None`` before.
+        The number of the job in Slurm; ``None`` before the submission.
     moving
-        Whether the change to this limit is under way.
+        Whether the change to this walltime is under way.
     same
-        Whether Slurm lets a job go back to the queue with a longer limit.
+        Whether Slurm lets a job go back to the queue with a longer walltime.
     code
-        How it ended; ``None`` before.
+        Exit code; ``None`` before the end.
     """
 
     token: str
@@ -76,32 +79,32 @@ class Submission:
 
     @property
     def due(self) -> int:
-        """The limit that is due, minutes."""
+        """The current walltime, minutes."""
         return self.minutes[self.request]
 
     @property
     def last(self) -> bool:
-        """Whether no longer limit follows."""
+        """Whether this is the longest walltime."""
         return self.request == len(self.minutes) - 1
 
     @property
     def change(self) -> Change:
-        """How the job comes by that limit."""
+        """How the job gets its current walltime."""
         return "none" if not self.moving else "same" if self.same else "anew"
 
 
 def write_journal(path: Path, journal: Any) -> None:
-    """Write a submission, or another dataclass, whole or not at all."""
+    """Write a submission, or another dataclass, completely or not at all."""
     write_whole(path, json.dumps(asdict(journal), indent=1) + "\n")
 
 
 def read_journal(path: Path, kind: type[Kept], what: str) -> Kept | None:
-    """Return what is kept; ``None`` if there is no file.
+    """Return the record of a file; ``None`` if there is no file.
 
     Raises
     ------
     InputError
-        If the file is something else.
+        If the file has other content.
     """
     if not path.exists():
         return None
@@ -116,12 +119,12 @@ def read_journal(path: Path, kind: type[Kept], what: str) -> Kept | None:
 
 @contextmanager
 def locked(path: Path, patience: float) -> Iterator[int]:
-    """Hold a lock beside a file, which processes that inherit the yielded descriptor hold too, and outlive us with.
+    """Lock a file. Processes that inherit the yielded descriptor share the lock, even after this process ends.
 
     Raises
     ------
     InputError
-        If somebody else holds it for so many seconds.
+        If another process still has the lock after `patience` seconds.
     """
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + patience

@@ -1,4 +1,4 @@
-"""Paired comparison: the same samples under two dispatchers, their difference and its interval over the seeds."""
+"""Paired comparison of two dispatchers on the same samples, with an interval over the seeds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import scipy
 from ..base import FloatArray, InputError
 from ..simulation import mean_interval
 
-#: Pairs that differ from which on a test can find anything at 5%: 2 * 0.5**6 = 0.03.
+#: Fewest unequal pairs for a test at the 5% level: 2 * 0.5**6 = 0.03.
 LEAST_FOR_TEST = 6
-#: Up to here the distribution of Wilcoxon's statistic is counted out.
+#: Most pairs for the exact distribution of Wilcoxon's statistic.
 _MOST_EXACT = 50
 _RESAMPLES = 9999
-#: Parts of a trace that an interval over its jobs is taken from, and jobs that a part has at least.
+#: Parts of a trace for an interval over its jobs, and the fewest jobs per part.
 PARTS, LEAST_IN_PART = 20, 10
 COLUMNS = (
     "n", "baseline_mean", "mean", "difference", "difference_low", "difference_high",
@@ -25,12 +25,12 @@ COLUMNS = (
 
 
 def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
-    """Return how far each contender is from the baseline on the samples that both have.
+    """Return the difference of each contender from the baseline on the samples of both.
 
     Parameters
     ----------
     runs
-        One row a run: ``workload``, ``seed``, ``sample``, ``contender`` and the metric.
+        One row per run: ``workload``, ``seed``, ``sample``, ``contender`` and the metric.
     baseline
         The contender to compare with.
     metric
@@ -39,10 +39,10 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a workload and contender: ``n`` pairs; both means; the mean ``difference`` (contender minus baseline)
-        and the ``ratio`` of the means, each with a 95% percentile bootstrap interval over the pairs, ``..._low`` and
-        ``..._high`` (NaN for one pair); how many pairs are ``lower`` and ``higher`` than the baseline; ``p_sign`` and
-        ``p_wilcoxon`` of the two-sided tests, NaN below :data:`LEAST_FOR_TEST` pairs that differ.
+        One row per workload and contender: ``n`` pairs; both means; the mean ``difference`` (contender minus baseline)
+        and the ``ratio`` of the means. Both have a 95% percentile bootstrap interval over the pairs, ``..._low`` and
+        ``..._high`` (NaN for one pair). ``lower`` and ``higher`` count the pairs below and above the baseline.
+        ``p_sign`` and ``p_wilcoxon`` are of the two-sided tests, NaN below :data:`LEAST_FOR_TEST` unequal pairs.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
 
 
 def compared(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
-    """Return what :func:`paired` says of one series of pairs; those with a NaN are left out."""
+    """Return the columns of :func:`paired` for one series of pairs. Pairs with a NaN are left out."""
     whole = ~np.isnan(values) & ~np.isnan(baseline)
     values, baseline = values[whole], baseline[whole]
     differences = values - baseline
@@ -90,9 +90,9 @@ def compared(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
 
 
 def ratio_of_means(values: FloatArray, baseline: FloatArray) -> tuple[float, float, float]:
-    """Return the ratio of the means, and the ends of its 95% percentile bootstrap interval from pairs drawn together.
+    """Return the ratio of the means and its 95% percentile bootstrap interval. Pairs are resampled together.
 
-    NaN where there is none.
+    Undefined values are NaN.
     """
     if baseline.mean() == 0:
         return float("nan"), float("nan"), float("nan")
@@ -108,10 +108,11 @@ def ratio_of_means(values: FloatArray, baseline: FloatArray) -> tuple[float, flo
 
 
 def by_parts(values: FloatArray, baseline: FloatArray) -> tuple[float, float, float, int]:
-    """Return the ratio of the means of two series of the same jobs, its 95% interval, and what that is over.
+    """Return the ratio of the means of two series of the same jobs, its 95% interval, and the number of parts.
 
-    The jobs, in their order, are cut into up to :data:`PARTS` parts of equal length, since waits of neighbours depend
-    on each other; the parts are drawn as :func:`ratio_of_means` draws pairs. NaN where there is none.
+    The jobs, in their order, are cut into up to :data:`PARTS` parts of equal length. The reason is that waits of
+    neighbours depend on each other. The parts are resampled as the pairs of :func:`ratio_of_means`. Undefined values
+    are NaN.
     """
     length = max(len(values) // PARTS, LEAST_IN_PART)
     parts = len(values) // length
@@ -124,7 +125,7 @@ def by_parts(values: FloatArray, baseline: FloatArray) -> tuple[float, float, fl
 
 
 def sign_test(differences: FloatArray) -> float:
-    """Return the p-value of the exact two-sided sign test; pairs without a difference do not count."""
+    """Return the p-value of the exact two-sided sign test. Equal pairs do not count."""
     count = int((differences != 0).sum())
     if count < LEAST_FOR_TEST:
         return float("nan")
@@ -132,9 +133,9 @@ def sign_test(differences: FloatArray) -> float:
 
 
 def wilcoxon_test(differences: FloatArray) -> float:
-    """Return the p-value of Wilcoxon's two-sided signed-rank test; pairs without a difference do not count.
+    """Return the p-value of Wilcoxon's two-sided signed-rank test. Equal pairs do not count.
 
-    It is exact up to 50 pairs whose differences are all of another size, else by the normal approximation.
+    It is exact up to 50 pairs if all differences have distinct sizes. Otherwise it is the normal approximation.
     """
     differences = differences[differences != 0]
     if len(differences) < LEAST_FOR_TEST:

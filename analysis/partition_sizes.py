@@ -1,4 +1,4 @@
-"""On how many processors to ask for a job, against the state of a machine or a moment of a trace."""
+"""Choose the number of processors of a moldable job. The input is a machine state or a moment of a trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TABLES = (".csv", ".tsv", ".parquet")
 
 @dataclass(frozen=True)
 class MachineMoment:
-    """What is free when, as known at one instant.
+    """The free processors over time, as known at one instant.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class MachineMoment:
     now
         The instant, seconds.
     kept
-        Of a trace, for every job that ran: its turnaround over what was predicted when it came, shape (jobs,).
+        Of a trace: turnaround over the turnaround predicted at submission, of every job that ran. Shape (jobs,).
     """
 
     profile: AvailabilityProfile
@@ -38,16 +38,16 @@ class MachineMoment:
 
 @dataclass(frozen=True)
 class SizeAdvice:
-    """What is predicted of each request, and the choice.
+    """The prediction for each request, and the choice.
 
     Attributes
     ----------
     requests
-        In the order in which they were given.
+        In the order of the input.
     options
-        What is predicted of each; ``None`` of one that never fits.
+        The prediction for each request; ``None`` if it never fits.
     choice
-        The least predicted turnaround.
+        The option with the least predicted turnaround.
     """
 
     requests: tuple[Request, ...]
@@ -56,12 +56,12 @@ class SizeAdvice:
 
 
 def advise_size(moment: MachineMoment, requests: Sequence[Request], weight: float = 0.0) -> SizeAdvice:
-    """Return what is predicted of each request, and the choice of :func:`hpcdispatch.models.moldable.choose`.
+    """Return the prediction for each request, and the choice of :func:`hpcdispatch.models.moldable.choose`.
 
     Raises
     ------
     InputError
-        If no request fits the machine, or one stands there twice.
+        If no request fits the machine, or a request is given twice.
     """
     found = {option.request: option for option in options(moment.profile, requests, moment.now)}
     choice = choose(moment.profile, requests, moment.now, weight)
@@ -71,18 +71,18 @@ def advise_size(moment: MachineMoment, requests: Sequence[Request], weight: floa
 
 
 def advise_size_and_time(moment: MachineMoment, found: SpeedupFit, sizes: Sequence[int]) -> SizeAdvice:
-    """Return the best first request on each size, and the choice of ``choose_with_law`` in ``models.moldable``.
+    """Return the best first request for each size, and the choice of ``choose_with_law`` in ``models.moldable``.
 
-    The turnaround of an option is the expected one, with a longer request after each that did not suffice.
+    The turnaround of an option is its expected value. A longer request follows each one that is too short.
 
     Parameters
     ----------
     moment
-        What is free when.
+        The free processors over time.
     found
-        The fit of own runs, which has the law of the run time on each size.
+        The fit of the user's runs, with the law of the run time for each size.
     sizes
-        To choose from.
+        Numbers of processors to choose from.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _too_large(moment: MachineMoment, sizes: Sequence[int]) -> InputError:
 
 
 def moment_of_state(scenario: Scenario) -> MachineMoment:
-    """Return what is free when of the running jobs of a state, as of eviction; one without `ends` never ends."""
+    """Return the free processors over time beside the running jobs of a state. A job without `ends` never ends."""
     staying = sum(job.nodes for job in scenario.jobs if job.ends is None)
     processors = scenario.machine.nodes - staying
     if not processors:
@@ -120,7 +120,7 @@ def moment_of_state(scenario: Scenario) -> MachineMoment:
 
 
 def moment_of_trace(workload: Workload, at: int) -> MachineMoment:
-    """Return what is free when at an instant of a trace under ``conservative`` with kills.
+    """Return the free processors over time at an instant of a trace under ``conservative`` with kills.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def moment_of_trace(workload: Workload, at: int) -> MachineMoment:
     Raises
     ------
     InputError
-        If the machine is no pool of one resource, or nobody was submitted before that instant.
+        If the machine is no pool of one resource, or the instant is after the last submission.
     """
     submit, source = workload.columns.submit, workload.provenance.source
     if workload.machine.capacity.size > 1:
@@ -151,7 +151,7 @@ def read_requests(path: Path) -> list[Request]:
     Raises
     ------
     InputError, OSError
-        For whatever is wrong with it.
+        If the table is invalid or cannot be read.
     """
     frame = read_runs(path, RunColumns("processors", "walltime"))
     found = []
@@ -167,13 +167,13 @@ def read_requests(path: Path) -> list[Request]:
 def read_own_runs(path: Path) -> list[tuple[float, float]]:
     """Read the processors and seconds of a user's own runs.
 
-    That is a table with the columns ``processors`` and ``time``, or what Slurm's ``sacct -P`` prints (``.sacct``,
-    ``.txt``).
+    The file is a table with the columns ``processors`` and ``time``. It may also be the output of Slurm's ``sacct -P``
+    (``.sacct``, ``.txt``).
 
     Raises
     ------
     InputError, OSError
-        For whatever is wrong with it.
+        If the file is invalid or cannot be read.
     """
     if path.name.lower().removesuffix(".gz").endswith(_TABLES):
         frame = read_runs(path, RunColumns("processors", "time"))
@@ -186,9 +186,9 @@ def read_own_runs(path: Path) -> list[tuple[float, float]]:
 def requests_of_runs(
     runs: Sequence[tuple[float, float]], processors: int, level: float = 0.9, sizes: Sequence[int] = ()
 ) -> tuple[list[Request], SpeedupFit]:
-    """Return the requests that a user's own runs stand for, and the fit.
+    """Return requests made from a user's own runs, and the fit.
 
-    Requested is the upper end of the interval of the predicted time, rounded up.
+    The walltime is the upper end of the interval of the predicted time, rounded up.
 
     Parameters
     ----------
@@ -199,7 +199,8 @@ def requests_of_runs(
     level
         Of the interval.
     sizes
-        To ask for; without any the sizes that were measured and the powers of two, up to twice the largest measured.
+        Processors to request. Without any: the measured sizes and the powers of two. Both end at twice the largest
+        measured size.
 
     Raises
     ------

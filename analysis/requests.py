@@ -1,4 +1,4 @@
-"""What to request for run times that were seen, and how the ways of choosing it fare."""
+"""Choose walltimes from past run times, and compare the ways to choose them."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from ..models import reservations
 from ..models.reservations import ESDD, Checkpointing, Fit
 from ..workloads.formats.run_times import RunHistory
 
-#: The rule of the users of ICPP 2019, section 5.1: the longest of so many runs.
+#: The users' rule of ICPP 2019, section 5.1: the longest of this many runs.
 LAST = 10
-#: What a request is multiplied by when the one before was too short: the mean, and any other.
+#: Factors for the request after one that was too short: for the mean, and for any other.
 DOUBLING, GROWTH = 2.0, 1.5
-#: So many run times are halved to judge requests on runs that they were not made from.
+#: From this many run times on, half of them judge requests made from the other half.
 LEAST_TO_HALVE = 20
-#: With fewer run times nothing can be said of how rare a longer one is: after four, one in five is.
+#: Fewest run times for a statement on longer ones. After four, one in five is longer.
 LEAST_TO_TRUST = 5
-#: With fewer run times the advice says how sure it is, from so many resamples, as an interval of so many percent.
+#: With fewer run times the advice has an interval of this many percent, from this many resamples.
 LEAST_TO_BE_SURE, _RESAMPLES, SURE = 30, 200, 95
-#: Values of a law that are searched exactly beside backfilling or with checkpoints; more are rounded up, by a share of
-#: (longest/shortest)^(1/2,000) - 1 at most.
+#: Most values of a law for an exact search with backfilling or checkpoints. More values are rounded up, by a share of
+#: at most (longest/shortest)^(1/2,000) - 1.
 MOST_VALUES = 2_000
-#: Values of a law that is no step function: one that is smoothed, that of a family, and the tail of one.
+#: Values of a continuous law: a smoothed one or a family, and the tail of one.
 _SMOOTH, _TAIL = 2_000, 500
-#: Share of the tail of a family beyond which no run is thought of, where no limit is given.
+#: Share of the tail of a family that is cut off if there is no limit.
 _BEYOND = 1e-2
-#: Weight of a log-uniform law in that tail, of which no run tells: without it a family that does not fit there would
-#: have many requests that are each a little longer.
+#: Weight of a log-uniform law in that tail, on which there are no runs. Without it a family with a bad fit there would
+#: give many requests that are each a little longer.
 _DOUBT = 0.1
-#: So many runs, the last ones, are used to judge requests at most, and to fit families.
+#: Most runs that judge requests and fit families: the last ones.
 _JUDGED = 20_000
 _FREE = Checkpointing()
 
@@ -48,23 +48,23 @@ class Planning:
     Attributes
     ----------
     bins
-        To how many values, equally spaced, run times are rounded up; ``None`` takes them as they are.
+        Run times are rounded up to this many equally spaced values; ``None`` leaves them unchanged.
     backfill_rate
         Of :func:`hpcdispatch.models.reservations.optimal_sequence`.
     limit
         The last request, seconds; ``None`` takes the longest run time.
     fitted, smoothed
-        Whether the law is that of the best fitting family, or the run times with the shares between them interpolated,
-        instead of the run times as they are.
+        Law in place of the run times. It is that of the best fitting family, or interpolates the shares between run
+        times.
     requests
-        How many requests there may be at most, at a rate of 0 and without checkpoints; ``None`` for any number.
+        The most requests, at a rate of 0 and without checkpoints; ``None`` for any number.
     checkpointing
-        What checkpoints cost, seconds, where the job can write them; at a rate of 0 only.
+        Cost of checkpoints, seconds, if the job can write them. At a rate of 0 only.
 
     Raises
     ------
     InputError
-        If there are checkpoints or a number of requests at a rate above 0, both, or two laws.
+        If there are checkpoints or a number of requests at a rate above 0. Also if there are both, or two laws.
     """
 
     bins: int | None = None
@@ -85,32 +85,32 @@ class Planning:
 
     @property
     def exact(self) -> bool:
-        """Whether the search takes linear time, so that no law has too many values."""
+        """Whether the search takes linear time and needs no bound on the values of a law."""
         return not self.backfill_rate and self.checkpointing is None
 
 
-#: Names of strategies: the requests that are advised, and the last of them alone.
+#: Names of strategies: the advised requests, and the last of them alone.
 BEST, MAXIMUM = "optimal sequence", "maximum"
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A way of choosing requests.
+    """A way to choose requests.
 
     Attributes
     ----------
     name, note
-        What it is called, and what it does.
+        Its name, and its description.
     requests
-        From the last :data:`LAST` run times to requests that rise, seconds. Where they do not suffice, the last one is
-        multiplied by :data:`GROWTH` until it does.
+        Function from the last :data:`LAST` run times to rising requests, seconds. If all are too short, the last one is
+        multiplied by :data:`GROWTH` until it suffices.
     needs
-        How many run times it has to know.
+        Number of run times that it needs.
     keeps
-        Which requests end with a checkpoint, none beyond those that are given. `requests` are then the run times up to
-        which each succeeds.
+        Which of these requests end with a checkpoint; later ones do not. `requests` then holds the run time up to which
+        each one succeeds.
     checkpointing
-        What a checkpoint costs, seconds.
+        Cost of a checkpoint, seconds.
     """
 
     name: str
@@ -123,16 +123,16 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Fared:
-    """How a strategy fares on runs, means over them.
+    """Result of a strategy on runs, as means over them.
 
     Attributes
     ----------
     requests
-        How many requests a run takes.
+        Requests per run.
     time
-        Reserved until it succeeds, or (reserved before + run time)/(1 - backfill rate) where that is longer; seconds.
+        Seconds reserved until the run succeeds. At least (reserved before + run time)/(1 - backfill rate).
     waste
-        What is reserved and does not serve the run that succeeds, seconds.
+        Seconds reserved beyond the successful run.
     times
         The time of each run, shape (runs,), seconds.
     """
@@ -149,9 +149,10 @@ class Fared:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A strategy: its first request after all runs, and how it fares; ``None`` where there are too few runs.
+    """A strategy, its first request after all runs, and its results.
 
-    `seen` is on the runs that it was made from, `unseen` on the second half of them if it was made from the first.
+    `seen` is on the same runs that the strategy was made from. `unseen` is made from the first half of the runs and
+    judged on the second. Both are ``None`` if there are too few runs.
     """
 
     strategy: Strategy
@@ -162,27 +163,29 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to request.
+    """Advice on what to request.
 
     Attributes
     ----------
     sequence
-        The requests of least expected time, and what is expected of them under the law that they were made for.
+        The requests of least expected time. Their expected values are under the law they were made for.
     fits
-        Families fitted to the run times, best first; none where all are equal.
+        Families fitted to the run times, best first; none if all run times are equal.
     rows
         Strategies, the sequence first.
     without
-        The best requests without checkpoints; ``None`` where the job writes none.
+        The best requests without checkpoints; ``None`` if the job writes none.
     worthwhile
-        Up to how many seconds of writing the best requests have checkpoints at all, at this restart; ``None`` likewise.
+        The best requests have checkpoints if writing one takes at most so many seconds, at this restart. ``None`` if
+        the job writes none.
     tail
-        Share of the runs that are longer than any that ended by itself, as far as those ended at a limit tell.
+        Estimated share of the runs that are longer than every run that ended by itself. It comes from the runs that
+        ended at a limit.
     loss
-        By which share the expected time is longer on the runs than that of the requests that are best for them, where
-        those here are made for another law; ``None`` where they are not, or the search is not exact.
+        How much longer the expected time on the runs is than that of the best requests for them. A share. ``None``
+        unless these were made for another law and the search is exact.
     sure
-        Intervals of the first request and of the expected time, seconds, by resampling; ``None`` with many runs.
+        Resampled intervals of the first request and of the expected time. Seconds; ``None`` with many runs.
     """
 
     sequence: reservations.Sequence
@@ -196,15 +199,15 @@ class Advice:
 
 
 def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> Advice:
-    """Return what to request for runs in the order in which they were seen, or their times in seconds, each above 0.
+    """Return what to request for runs in the order of their ends.
 
-    A run that was ended at its limit is longer than that; where strategies are judged it counts as if it had ended
-    then.
+    The runs may be their times in seconds, each above 0. A run that ended at its limit is longer than its time. The
+    comparison of strategies takes it as ended then.
 
     Raises
     ------
     InputError
-        If the limit is below a run time, or the model refuses what it is given.
+        If the limit is below a run time, or the model refuses its input.
     """
     planning, history = planning or Planning(), RunHistory.of(runs)
     ended = history.times[~history.censored]
@@ -244,10 +247,10 @@ def optimum(runs: FloatArray | RunHistory, planning: Planning) -> reservations.S
 
 
 def law_of(runs: FloatArray | RunHistory, planning: Planning) -> ESDD:
-    """Return the law of runs up to the limit: of Kaplan and Meier, smoothed, or of the family that fits them best.
+    """Return the law of runs up to the limit. It is that of Kaplan and Meier, smoothed, or of the best family.
 
-    Beyond the longest time that was seen, runs that were ended at their limit leave a share: its law is that of the
-    family, given that it is longer, up to the limit or to all but a hundredth of it.
+    Runs that ended at their limit leave a share beyond the longest run time. The law of that share is the tail of the
+    family. It reaches to the limit, or to all but a hundredth of the tail.
     """
     history = RunHistory.of(runs)
     values, masses, tail = _steps(history)
@@ -274,9 +277,10 @@ def law_of(runs: FloatArray | RunHistory, planning: Planning) -> ESDD:
 
 
 def _steps(history: RunHistory) -> tuple[FloatArray, FloatArray, float]:
-    """Return the distinct times of runs that ended by themselves, their shares, and what is left for longer runs.
+    """Return the distinct times of runs that ended by themselves, and their shares.
 
-    Kaplan and Meier, "Nonparametric estimation from incomplete observations", 1958.
+    The third value is the share of longer runs. Source: Kaplan and Meier, "Nonparametric estimation from incomplete
+    observations", 1958.
     """
     if not history.censored.any():
         law = reservations.from_samples(history.times.tolist())
@@ -297,7 +301,7 @@ def _fits(history: RunHistory) -> list[Fit]:
 
 
 def _last(family: Any, longest: float) -> float:
-    """Return the time that all but a hundredth of the runs keep that are longer than the longest time seen."""
+    """Return the time below which lie all but a hundredth of the runs longer than the longest run time."""
     last = float(family.isf(_BEYOND * family.sf(longest)))
     return last if math.isfinite(last) and last > longest else longest * GROWTH
 
@@ -305,7 +309,7 @@ def _last(family: Any, longest: float) -> float:
 def _with_tail(
     values: FloatArray, masses: FloatArray, tail: float, history: RunHistory, limit: float | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return values and their masses with those of runs that are longer than the longest time seen."""
+    """Return values and masses with those of runs longer than the longest run time."""
     begin = float(history.times.max())
     if limit is not None and limit <= begin:
         return np.append(values, max(limit, values[-1] * (1 + 1e-9))), np.append(masses, tail)
@@ -319,7 +323,7 @@ def _with_tail(
 
 
 def _loss(sequence: reservations.Sequence, history: RunHistory, planning: Planning) -> float | None:
-    """Return what requests for another law cost on the runs themselves."""
+    """Return the extra time on the runs themselves of requests made for another law."""
     plain = replace(planning, bins=None, fitted=False, smoothed=False)
     if plain == planning or not planning.exact:
         return None
@@ -331,7 +335,7 @@ def _loss(sequence: reservations.Sequence, history: RunHistory, planning: Planni
 
 
 def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Return intervals of the first request and of the expected time under the law of the runs, drawn anew."""
+    """Return intervals of the first request and of the expected time, from resampled runs."""
     plain, rng, found = replace(planning, fitted=False), np.random.default_rng(0), []
     for _ in range(_RESAMPLES):
         drawn = history[rng.integers(len(history), size=len(history))]
@@ -345,7 +349,7 @@ def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, fl
 
 
 def _affordable(runs: RunHistory, planning: Planning) -> tuple[reservations.Sequence, reservations.Sequence | None]:
-    """Return the best requests and those without checkpoints, which are the best where a checkpoint is too long."""
+    """Return the best requests and those without checkpoints. They are the same if a checkpoint takes too long."""
     costs = planning.checkpointing
     if costs is None:
         return optimum(runs, planning), None
@@ -357,7 +361,7 @@ def _affordable(runs: RunHistory, planning: Planning) -> tuple[reservations.Sequ
 def _strategies(
     run_times: FloatArray, planning: Planning, found: reservations.Sequence, without: reservations.Sequence | None
 ) -> tuple[Strategy, ...]:
-    """Return the ways of choosing requests: those found, and with checkpoints those without, too."""
+    """Return the ways to choose requests. With checkpoints, the best ones without checkpoints are among them."""
     costs = planning.checkpointing
     if costs is None or without is None:
         return strategies(run_times, found)
@@ -368,12 +372,12 @@ def _strategies(
 
 
 def _first(strategy: Strategy, run_times: FloatArray) -> float:
-    """Return the length of the first request after the run times."""
+    """Return the first request after the run times, seconds."""
     return next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1]
 
 
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
-    """Return the ways of choosing requests, made from `run_times`: `sequence` first, then those to compare it with."""
+    """Return the ways to choose requests, made from `run_times`: `sequence` first, then those to compare it with."""
     values = sequence.values.tolist()
     most, mean = values[-1], float(run_times.mean())
     return (
@@ -395,7 +399,7 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
 
 
 def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0) -> Fared | None:
-    """Return how a strategy fares on the run times from index `start` on, or ``None`` if there is none."""
+    """Return the result of a strategy on the run times from index `start` on. ``None`` if there are none."""
     outcomes = [
         _outcome(strategy, strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate)
         for index, run_time in enumerate(run_times[start:].tolist(), start)
@@ -410,7 +414,7 @@ def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: f
 def _outcome(
     strategy: Strategy, requests: Sequence[float], run_time: float, backfill_rate: float
 ) -> tuple[int, float, float]:
-    """Return how many requests a run takes, the time to success, and the waste."""
+    """Return the requests of a run, the time to success, and the waste."""
     reserved, count = 0.0, 0
     for reached, length in _reservations(strategy, requests):
         reserved, count = reserved + length, count + 1
@@ -421,7 +425,7 @@ def _outcome(
 
 
 def _reservations(strategy: Strategy, requests: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Yield up to which run time each reservation succeeds, and how long it is."""
+    """Yield the run time up to which each reservation succeeds, and its length."""
     held, costs = 0.0, strategy.checkpointing
     for reached, keep in zip(
         _endless(requests), itertools.chain(strategy.keeps, itertools.repeat(False)), strict=False
@@ -436,7 +440,7 @@ def _endless(requests: Sequence[float]) -> Iterator[float]:
 
 
 def _growing(first: float, factor: float, most: float) -> Iterator[float]:
-    """Return `first` times powers of `factor` below `most`, and then that."""
+    """Yield `first` times powers of `factor` below `most`, and then `most`."""
     while first < most:
         yield first
         first *= factor

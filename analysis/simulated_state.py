@@ -1,4 +1,4 @@
-"""A machine as `evict` and `partition` see it, as the state from which a simulation begins."""
+"""Convert the machine state of `evict` and `partition` to the state from which a simulation begins."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .eviction_scenario import JobPart, Scenario, WaitingPart
 
 
 def from_state(scenario: Scenario, to_come: Workload | None = None) -> tuple[Workload, MachineState]:
-    """Return the jobs of a state, with those that are to come, and what runs of them.
+    """Return the jobs of a state, with later jobs, and its running jobs.
 
-    Running jobs run until they are predicted to end, waiting ones for as long as they may.
+    Running jobs end as predicted. Waiting jobs run for their walltime.
 
     Parameters
     ----------
     scenario
         The state.
     to_come
-        Jobs that are submitted from then on, time 0 being the instant of the state, and the machine: as many nodes as
-        the state has, or a pool of as many units. Without it nothing comes, and a node is one core.
+        Jobs submitted later, with time 0 at the instant of the state, and the machine. The machine has the nodes of the
+        state, or is a pool of as many units. Without it no jobs follow, and a node is one core.
 
     Raises
     ------
     InputError
-        If the machine is another one, a job has no end, or an id stands in both.
+        If the machine differs, a job has no end, or an id stands in both.
     """
     machine = Machine.homogeneous(scenario.machine.nodes, core=1) if to_come is None else to_come.machine
     unit = _unit(scenario, machine)
@@ -47,7 +47,7 @@ def from_state(scenario: Scenario, to_come: Workload | None = None) -> tuple[Wor
 
 
 def _unit(scenario: Scenario, machine: Machine) -> dict[str, int]:
-    """Return what a job of the state takes for each of its nodes."""
+    """Return the amounts per node of a job of the state."""
     primary, nodes = machine.resources[machine.primary], scenario.machine.nodes
     amounts = machine.capacity[:, machine.primary]
     if machine.nodes == nodes:

@@ -1,4 +1,4 @@
-"""The schedulers and changes of a site that are compared, each with the jobs and the machine that it is given."""
+"""The compared schedulers and changes of a site, each with its jobs and its machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..workloads.slurm_workload import started_at
 from .site_rules import under_rules
 from .site_scenarios import FORMS, Scenario, Texts, read_scenario
 
-#: Reads the accounting with a configuration.
+#: Reads the accounting records with a configuration.
 Load = Callable[[Path], Workload]
 
 
@@ -29,13 +29,13 @@ class Case:
     Attributes
     ----------
     name
-        How it is shown.
+        Its label.
     workload, state
-        The jobs from the beginning on, and what runs then.
+        The jobs from the beginning on, and those that run then.
     dispatcher
         The scheduler.
     notes
-        What is to be known of it.
+        Remarks for the user.
     predictor
         Of run times.
     """
@@ -59,11 +59,11 @@ class SiteRecord:
     shares
         Of accounts and users, as an option of ``slurm``.
     load
-        Reads the accounting.
+        Reads the accounting records.
     begin
-        Seconds after the first arrival; ``None``: when the first job ends.
+        Seconds after the first submission; ``None``: when the first job ends.
     workload, state
-        The jobs from then on, and what runs.
+        The jobs from then on, and those that run.
     """
 
     texts: Texts
@@ -75,7 +75,7 @@ class SiteRecord:
 
     @classmethod
     def read(cls, texts: Texts, shares: str, load: Load, begin: int | None) -> SiteRecord:
-        """Read the record; raise :class:`InputError` for what is wrong with a file."""
+        """Read the record. Raise :class:`InputError` if a file is invalid."""
         whole = load(texts.config)
         workload, state = recorded_state(whole, begin)
         zero, jobs = started_at(whole), workload.columns
@@ -91,7 +91,7 @@ class SiteRecord:
         return Slurm(**{**own, "epoch": self.texts.zero, **changed})
 
     def baseline(self) -> Case:
-        """Return the site as it is."""
+        """Return the site without changes."""
         return Case("slurm", self.workload, self.state, self.slurm())
 
     def rivals(self, specs: Iterable[str]) -> list[Case]:
@@ -112,7 +112,7 @@ class SiteRecord:
         return cases
 
     def _under_rules(self) -> tuple[Workload, tuple[str, ...]]:
-        """Return the jobs under the site's rules, and what is to be known of that."""
+        """Return the jobs under the site's rules, and a note on the missing rules."""
         site = read_slurm_conf(self.texts.config)
         limits = read_slurm_limits(self.texts.limits) if self.texts.limits else None
         reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
@@ -120,14 +120,14 @@ class SiteRecord:
         return workload, (f"it has no {', '.join(missing)}",) if missing else ()
 
     def scenario(self, text: str, folder: Path) -> Case:
-        """Return the site with changes; what they write goes into a folder."""
+        """Return the site with changes. New files go into `folder`."""
         scenario = read_scenario(text, self.texts)
         try:
             return self._changed(scenario, dict(scenario.parameters), folder)
         except InputError as error:
             if str(folder) not in str(error):
                 raise
-            # The file is one of ours.
+            # The file was written here: name the option instead.
             raise InputError(f"--scenario {text}: {re.sub(r'^.*?: ', '', str(error))}") from None
 
     def _changed(self, scenario: Scenario, given: dict[str, object], folder: Path | None) -> Case:
@@ -158,7 +158,7 @@ class SiteRecord:
 
 
 def _parameters(spec: str) -> dict[str, object]:
-    """Return parameters of slurm, checked."""
+    """Return checked parameters of slurm."""
     try:
         made = create_dispatcher(f"slurm:{spec}")
     except InputError as error:
@@ -174,7 +174,7 @@ def _parameters(spec: str) -> dict[str, object]:
 def _moved(
     jobs: Sequence[Job], old: str, new: str, site: SlurmSite, workload: Workload, notes: list[str]
 ) -> list[Job]:  # fmt: skip
-    """Return the jobs, those of a partition in another one where it takes them: by their walltime, and their size."""
+    """Return the jobs. Those of a partition move to another if its walltime and its nodes allow it."""
     longest = next(each.max_time for each in site.partitions if each.name == new) or 0
     found, count = [], 0
     for job in jobs:
@@ -191,7 +191,7 @@ def _moved(
 def _walltimes(
     jobs: Sequence[Job], state: MachineState, site: SlurmSite, recorded: Workload, scenario: Scenario, notes: list[str]
 ) -> list[Job]:  # fmt: skip
-    """Return the jobs with the walltimes that the changed partitions let them have, and that stand for none."""
+    """Return the jobs with walltimes changed to the new default and cut to the new `MaxTime`."""
     running = {since.id for since in state.running}
     defaults, longest = dict[str, int | None](), {each.name: each.max_time for each in site.partitions}
     if scenario.default_time:
@@ -216,7 +216,7 @@ def _walltimes(
 
 
 def _default(partition: str, site: SlurmSite) -> int | None:
-    """Return the walltime of jobs that ask for none: ``DefaultTime``, else ``MaxTime``."""
+    """Return the walltime of jobs that request none: ``DefaultTime``, else ``MaxTime``."""
     for table in site.tables:
         if "partitionname" in table and table["name"] == partition and table.get("defaulttime"):
             return slurm_seconds(table["defaulttime"], f"partition {shown(partition)}")
@@ -224,7 +224,7 @@ def _default(partition: str, site: SlurmSite) -> int | None:
 
 
 def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload) -> list[Job]:
-    """Return the jobs; one that runs on a node that its partition has no more asks for no place in it."""
+    """Return the jobs. A running job drops amounts, such as a partition, that its nodes no longer have."""
     where, machine = {since.id: since.placement for since in state.running}, workload.machine
     found = []
     for job in jobs:
@@ -239,7 +239,7 @@ def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload
 
 
 def _faster(workload: Workload, at: int, load: float) -> Workload:
-    """Return the jobs with those after a time arriving faster."""
+    """Return the jobs, with submissions after a time `load` times as frequent."""
 
     def sooner(time: int) -> int:
         return time if time <= at else at + int((time - at) / load)

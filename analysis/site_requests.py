@@ -1,4 +1,4 @@
-"""Whether a sequence of requests pays at a site: its trace is replayed under EASY with these jobs among the others."""
+"""Measure whether a sequence of requests pays at a site. Its trace is replayed under EASY with these runs added."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..workloads import Checkpoint, Job, Workload
 from .paired import ratio_of_means
 from .requests import LEAST_TO_HALVE, Planning, law_of, optimum
 
-#: What other requests are compared with.
+#: The way of requesting that others are compared with.
 BASELINE = "maximum"
-#: Jobs of the site that are as wide as these, up to this factor, tell how waits depend on requests.
+#: Only jobs of a similar width, up to this factor, tell how waits depend on requests.
 ALIKE = 2.0
-#: Fewer of them tell nothing: those of all widths are taken.
+#: With fewer such jobs, those of all widths are taken.
 LEAST_ALIKE = 50
-#: Most runs that are put into the trace.
+#: Most runs that are added to the trace.
 MOST_RUNS = 200
 #: User of the runs.
 _OWN = "hpcdispatch-sequence"
@@ -34,18 +34,18 @@ _OWN = "hpcdispatch-sequence"
 
 @dataclass(frozen=True, slots=True)
 class WaitModel:
-    """Waits at the site as its replay has them: wait = alpha x request + gamma.
+    """Waits at the site in its replay: wait = alpha x request + gamma.
 
     Attributes
     ----------
     alpha
-        Seconds of wait for a second of request, at least 0.
+        Seconds of wait per second of request, at least 0.
     gamma
         Seconds that every request waits, at least 0.
     jobs
-        Of how many jobs, those of about the same width where these are enough.
+        Number of jobs in the fit.
     alike
-        Whether they are.
+        Whether these are only jobs of about the same width. Otherwise there were too few.
     """
 
     alpha: float
@@ -56,20 +56,20 @@ class WaitModel:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came of the runs under one way of requesting.
+    """Result of the runs under one way of requesting.
 
     Attributes
     ----------
     name
-        Of it.
+        Of the way.
     first
         The first request, seconds.
     response
         Mean time from submission to success, seconds.
     requests, lost
-        Mean requests a run, and core-hours that were used in vain.
+        Mean requests per run, and lost core-hours.
     ratio, low, high
-        Of the mean response to that of requesting the maximum, with its 95% interval over the runs; NaN for itself.
+        Ratio of the mean response to that of the maximum. The 95% interval is over the runs. NaN for the maximum.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """Whether it pays, as far as the interval tells."""
+        """Whether it pays, by the interval."""
         if math.isnan(self.ratio):
             return ""
         return "pays" if self.high < 1 else "costs" if self.low > 1 else "unclear"
@@ -96,13 +96,13 @@ class SiteAdvice:
     Attributes
     ----------
     waits
-        How waits depend on requests there.
+        How waits depend on requests.
     rows
         Ways of requesting, :data:`BASELINE` first.
     runs
-        How many runs were put into the trace.
+        Number of runs added to the trace.
     unseen
-        Whether the requests were made from other runs than those.
+        Whether the requests were made from other runs.
     """
 
     waits: WaitModel
@@ -112,7 +112,7 @@ class SiteAdvice:
 
 
 class FixedRequests(UpperBound):
-    """The same reservations for every job whose run time has a distribution."""
+    """The same reservations for every job with a law of its run time."""
 
     def __init__(self, sequence: Reservations, write: int) -> None:
         self._steps: list[Reservation] = []
@@ -122,7 +122,7 @@ class FixedRequests(UpperBound):
             kept = value if keeps else kept
 
     def requests(self, law: Any, walltime: int, application: Application = ("", "")) -> Sequence[int]:
-        """Return what each reservation reaches."""
+        """Return the run time that each reservation reaches."""
         return [step.reached for step in self._steps]
 
     def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
@@ -131,24 +131,24 @@ class FixedRequests(UpperBound):
 
 
 def measure(site: Workload, run_times: FloatArray, planning: Planning | None = None, cores: int = 1) -> SiteAdvice:
-    """Replay a site's trace with runs among its jobs, under each way of requesting.
+    """Replay a site's trace with added runs, under each way of requesting.
 
     Parameters
     ----------
     site
-        The trace. Its jobs request what they requested; EASY dispatches.
+        The trace. Its jobs keep their walltimes; EASY dispatches.
     run_times
-        Of the job, seconds, in the order in which they were seen. From 20 on, requests are made from the first half,
-        and the second half is put into the trace, at even times; else all are both.
+        Of the job, seconds, in their order. From 20 on, the first half makes the requests. The second half is added to
+        the trace at even times. Below 20, all serve both.
     planning
         How requests are chosen.
     cores
-        Of the job, or what else the site's machine counts first.
+        Of the job, or its amount of the machine's primary resource.
 
     Raises
     ------
     InputError
-        If the machine cannot hold the job.
+        If the machine is too small for the job.
     """
     planning = planning or Planning()
     half = len(run_times) // 2 if len(run_times) >= LEAST_TO_HALVE else 0
@@ -172,7 +172,10 @@ def measure(site: Workload, run_times: FloatArray, planning: Planning | None = N
 
 
 def wait_model(site: Workload, result: Result, cores: int) -> WaitModel:
-    """Return how waits depend on requests, by least squares with nothing below 0, of jobs about as wide if enough."""
+    """Return how waits depend on requests, by least squares with no coefficient below 0.
+
+    Only jobs of similar width count if there are enough.
+    """
     primary = site.machine.resources[site.machine.primary]
     jobs, width = result.jobs, np.array([job.nodes * job.per_node.get(primary, 0) for job in site.jobs])
     alike = jobs[(width <= ALIKE * cores) & (width >= cores / ALIKE)]
@@ -207,7 +210,7 @@ def _dispatcher(sequence: Reservations, write: int) -> ReservationSequences:
 
 
 def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores: int) -> Workload:
-    """Return the jobs of the site with the runs at even times among them."""
+    """Return the jobs of the site with the runs added at even times."""
     if len(site.jobs) < 2:
         raise InputError(f"site: expected a trace of at least 2 jobs, got {len(site.jobs)}")
     primary = site.machine.resources[site.machine.primary]
@@ -217,7 +220,7 @@ def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores:
     begin, end = (site.jobs[place].submit for place in (0, -1))
     runs = np.ceil(run_times).astype(int).tolist()
     bound = max(1, math.ceil(planning.limit or max(runs)))
-    law = scipy.stats.uniform(0, bound)  # Any: the requests are fixed.
+    law = scipy.stats.uniform(0, bound)  # Any law: the requests are fixed.
     saves = None if planning.checkpointing is None else Checkpoint(restart=int(np.ceil(planning.checkpointing.restart)))
     own = [
         Job(
@@ -230,7 +233,7 @@ def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores:
 
 
 def _responses(result: Result) -> tuple[FloatArray, float, float]:
-    """Return the response of each run, requests a run, and core-hours that the runs lost."""
+    """Return the response of each run, requests per run, and core-hours that the runs lost."""
     own = result.jobs[result.jobs["user"] == _OWN]
     response = (own["end"] - own["submit"]).to_numpy(dtype=float)
     return response, float(own["attempts"].mean()), float(own["lost"].sum()) / 3600

@@ -1,4 +1,4 @@
-"""The rules of a Slurm site as rules of its machine, which hold under every dispatcher."""
+"""Convert the rules of a Slurm site to rules of its machine. Those hold under every dispatcher."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..workloads.slurm_conf import APART, GPU_TYPE, SlurmSite
 from ..workloads.slurm_limits import JOBS, SiteLimits, SlurmLimits
 from ..workloads.slurm_reservations import SlurmReservation
 
-#: What a dispatcher other than ``slurm`` does not have of a site: a setting, its usual values, and what it is.
+#: Rules of a site that only ``slurm`` has: a setting, its usual values, and its description.
 _ABSENT = (
     ("PreemptType", ("", "preempt/none", "(null)"), "preemption"),
     ("PriorityWeightFairshare", ("", "0"), "fair share"),
@@ -27,12 +27,12 @@ _ABSENT = (
 
 @dataclass(frozen=True, slots=True)
 class SiteLimit:
-    """A limit of a site as one of its machine.
+    """A limit of a site as a limit of its machine.
 
     Attributes
     ----------
     whose
-        Of what it is, as in ``QOS capped of user ann``.
+        Its owner, as in ``QOS capped of user ann``.
     limit
         The limit.
     """
@@ -45,16 +45,16 @@ def under_rules(
     workload: Workload, site: SlurmSite, limits: SlurmLimits | None, reservations: Sequence[SlurmReservation],
     epoch: int,
 ) -> tuple[Workload, list[str]]:  # fmt: skip
-    """Return the jobs of a site on its machine with its limits and reservations as rules, and what is missing.
+    """Return the jobs of a site on a machine with its rules, and the rules that are missing.
 
-    A job that is beyond a limit all alone is held: it waits for ever.
+    A job that exceeds a limit by itself is held: it waits for ever.
 
     Parameters
     ----------
     workload
         The jobs.
     site, limits, reservations
-        Its configuration, what ``sacctmgr`` says, and what ``scontrol show reservation`` says.
+        Its configuration, the output of ``sacctmgr``, and that of ``scontrol show reservation``.
     epoch
         Seconds since 1970 at time 0 of the workload.
 
@@ -85,7 +85,7 @@ def under_rules(
 
 
 def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tuple[list[SiteLimit], list[str]]:
-    """Return the limits that jobs count in as limits of the machine, and those that it cannot have."""
+    """Return the limits of the jobs as limits of the machine, and those that have no such form."""
     members: dict[tuple[tuple[str, ...], str, int], list[tuple[str, str, str, str]]] = {}
     for user, group, queue, qos in dict.fromkeys((job.user, job.group, job.queue, job.qos) for job in jobs):
         one = JobView(Job("any", 0, 0, 1, user=user, group=group, queue=queue, qos=qos), machine)
@@ -104,7 +104,7 @@ def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tu
 
 
 def absent_rules(site: SlurmSite) -> list[str]:
-    """Return what the site has and a dispatcher other than ``slurm`` does not: tiers, preemption, priorities."""
+    """Return the rules of the site that only ``slurm`` has: tiers, preemption, priorities."""
     settings = site.settings
     found = [told for key, usual, told in _ABSENT if settings.get(key.lower(), "").lower() not in usual]
     tiers = len({partition.tier for partition in site.partitions}) > 1
@@ -112,7 +112,7 @@ def absent_rules(site: SlurmSite) -> list[str]:
 
 
 def _told(whose: tuple[str, ...]) -> str:
-    """Return whose limit it is in words."""
+    """Return the owner of a limit in words."""
     kind, *names = whose
     first = {"quality": "QOS", "association": "account", "user": "account"}[kind.partition(" ")[0]]
     second = "account" if kind == "quality account" else "user"

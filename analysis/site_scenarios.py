@@ -17,7 +17,7 @@ from ..workloads.machine_rules import Outage
 from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf
 from ..workloads.slurm_limits import read_slurm_limits
 
-#: Kinds of changes, with what stands after ``=``.
+#: Kinds of changes, with an example of the text after ``=``.
 FORMS: Mapping[str, str] = {
     "add-nodes": "8:like=c1",
     "nodes-down": "c[1-4]@2026-12-01..+2h",
@@ -31,28 +31,28 @@ FORMS: Mapping[str, str] = {
     "weights": "PriorityWeightAge=1000,PriorityWeightQOS=0",
     "config": "other.conf",
 }
-#: Between the parts of a change: not within a time.
+#: Separates the parts of a change, but not those of a time.
 _PARTS = re.compile(r":(?=[A-Za-z][\w-]*=)")
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What a site is read from.
+    """Files and times of a site.
 
     Attributes
     ----------
     config
-        ``slurm.conf``, or what ``scontrol show`` prints.
+        ``slurm.conf``, or the output of ``scontrol show``.
     limits
-        What ``sacctmgr`` prints, files with ``;`` between; empty: nothing.
+        Output of ``sacctmgr``: files with ``;`` between; empty: none.
     reservations
-        What ``scontrol show reservation -o`` prints; ``None``: nothing.
+        Output of ``scontrol show reservation -o``; ``None``: none.
     zone
-        Of times that a change names.
+        Time zone of times in a change.
     zero
         Seconds since 1970 at time 0 of the record.
     begin, end
-        Between which seconds since 1970 something can change.
+        Seconds since 1970 between which a change can apply.
     """
 
     config: Path
@@ -66,24 +66,26 @@ class Texts:
 
 @dataclass(slots=True)
 class Scenario:
-    """What changes of a site.
+    """Changes of a site.
 
     Attributes
     ----------
     name
-        As it was asked for.
+        The text of the option.
     parameters
         Of ``slurm``, by name.
-    config, limits, reservations
-        The file in place of the site's; ``None``: the site's. The lines that are written below it, likewise.
+    config
+        The file that replaces the site's; ``None``: the site's.
+    lines
+        Lines that follow each file.
     outages
         Nodes that go down, on the clock of the record.
     moves
-        Partitions that are split: the old one and the new one.
+        Split partitions: the old one and the new one.
     load
-        By how much jobs come faster.
+        Factor on the rate of submissions.
     default_time
-        Walltime of jobs that ask for the default of their partition, seconds; 0: as it is.
+        Walltime of jobs that request the default of their partition, seconds; 0: unchanged.
     """
 
     name: str
@@ -101,14 +103,14 @@ class Scenario:
         return self.config is not None or bool(self.lines["config"])
 
     def write(self, texts: Texts, folder: Path) -> dict[str, str]:
-        """Write the files that differ into a folder; return the files by the names of the options of ``slurm``."""
+        """Write the changed files into a folder. Return all files by the names of the options of ``slurm``."""
         own = {"config": self.config or texts.config, "limits": texts.limits, "reservations": texts.reservations or ""}
         found = {}
         for name, given in ((name, str(path)) for name, path in own.items()):
             lines = self.lines[name]
             if lines:
                 written = folder / f"{name}.txt"
-                if name == "config":  # What it includes lies beside it.
+                if name == "config":  # Its includes lie beside it.
                     lines = [f'Include "{Path(given).absolute()}"', *lines]
                 elif name == "reservations" and given:
                     lines = [read_bounded(Path(given), "reservations").decode("utf-8", errors="replace"), *lines]
@@ -127,7 +129,7 @@ def read_scenario(text: str, texts: Texts) -> Scenario:
     Raises
     ------
     InputError
-        For a change that is none of these, or names what the site does not have.
+        If a change is none of these, or names a part that the site does not have.
     """
     made, site = Scenario(text), None
     for part in text.split():
@@ -212,7 +214,7 @@ def _account(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
 
 
 def _limit(column: str, value: str, made: Scenario, texts: Texts) -> None:
-    """Add a row of what sacctmgr prints; it adds to the one of that name before."""
+    """Add a row in the format of sacctmgr. It extends the earlier row of that name."""
     name, fields = _named(value)
     if not name or not fields:
         raise ValueError("expected a name, a limit and its value")
@@ -271,7 +273,7 @@ def _table(site: SlurmSite, kind: str, name: str) -> dict[str, str]:
 
 
 def _line(fields: Mapping[str, str], left_out: tuple[str, ...] = ()) -> str:
-    """Return a line of slurm.conf; what it is of comes first."""
+    """Return a line of slurm.conf that begins with the name of the node or partition."""
     first = next(key for key in ("nodename", "partitionname") if key in fields)
     ordered = [first, *(key for key in fields if key not in (first, *left_out))]
     return " ".join(f'{key}="{fields[key]}"' if " " in fields[key] else f"{key}={fields[key]}" for key in ordered)
@@ -292,7 +294,7 @@ def _places(names: list[str], site: SlurmSite) -> list[int]:
 
 
 def _when(value: str, texts: Texts) -> tuple[list[str], int, int]:
-    """Return the names of ``c[1-4]@2026-12-01T08:00..+2h``, none for all, and the seconds since 1970."""
+    """Return the nodes of ``c[1-4]@2026-12-01T08:00..+2h`` and its seconds since 1970. No nodes means all."""
     listed, _, times = value.rpartition("@")
     first, dots, last = times.partition("..")
     if not listed or not dots:
@@ -306,7 +308,7 @@ def _when(value: str, texts: Texts) -> tuple[list[str], int, int]:
 
 
 def _time(text: str, since: int, zone: tzinfo) -> int:
-    """Return seconds since 1970 of a date, or of a time after another one, as in ``+2h``."""
+    """Return the seconds since 1970 of a date, or of a time relative to another, as in ``+2h``."""
     if text.startswith("+"):
         return since + seconds_of(text[1:])
     if text.isdecimal():

@@ -1,4 +1,4 @@
-"""Which waiting jobs another dispatcher would start next, beside the plan of Slurm, and what came of such advice."""
+"""Compare the next starts of another dispatcher with the plan of Slurm. Judge such advice later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..simulation import simulate
 from ..simulation.result import Result
 from ..workloads import MachineState, Workload
 
-#: The largest value of Nice that Slurm takes.
+#: The largest value of Nice in Slurm.
 MOST_NICE = 2**31 - 3
 
 
@@ -27,13 +27,13 @@ class Advice:
     Attributes
     ----------
     made, job, dispatcher, predictor
-        When, of which job, and by which dispatcher with which predictor.
+        Time of the advice, its job, the dispatcher and its predictor.
     start
-        When the dispatcher would start it, if jobs run for as long as predicted.
+        The start under the dispatcher, if run times are as predicted.
     model, slurm
-        When the model of Slurm's rules starts it then, and when Slurm expects to; ``None``: it does not say.
+        The start in the model of Slurm's rules, and the start that Slurm expects. ``None`` if not given.
     reason
-        Why then.
+        Reason for that start.
     """
 
     made: int
@@ -62,7 +62,7 @@ class NiceChange:
 
 @dataclass(frozen=True, slots=True)
 class NiceJournal:
-    """All changes that were begun and not taken back."""
+    """All changes that were begun and not undone."""
 
     changes: tuple[NiceChange, ...] = ()
 
@@ -71,19 +71,19 @@ def advised_starts(
     workload: Workload, ruled: Workload, state: MachineState, slurm: Dispatcher, dispatcher: str,
     predictors: tuple[Any, Any],
 ) -> dict[str, tuple[float, float, str]]:  # fmt: skip
-    """Return when a dispatcher starts each waiting job, when Slurm does, and why the former, by id, the first first.
+    """Return two starts of each waiting job, under a dispatcher and under Slurm, and the reason of the first.
 
     Parameters
     ----------
     workload, ruled
-        The jobs that run or wait, for Slurm, and under the rules of the machine, for the dispatcher.
+        The running and waiting jobs. The second has the rules of the machine and is for the dispatcher.
     state
-        What runs, and what has ended before.
+        The running jobs, and those that have ended before.
     slurm, dispatcher
-        Whose starts they are.
+        The two schedulers.
     predictors
-        What learns run times, twice, having learned nothing: jobs run for as long as it predicts, and the dispatcher
-        plans with it. Slurm plans with walltimes.
+        Two untrained copies of a predictor. The first gives the run times of jobs, the second serves the dispatcher.
+        Slurm plans with walltimes.
     """
     runtimes = _predicted(workload, state, predictors[0])
     found = []
@@ -99,7 +99,7 @@ def advised_starts(
 
 
 def _predicted(workload: Workload, state: MachineState, predictor: Any) -> dict[str, int]:
-    """Return how long each job is expected to run, in all, above what it has run already."""
+    """Return the predicted run time of each job, in all, above the time it has already run."""
     for ended in sorted(state.ended, key=lambda each: each.end):
         predictor.observe(ended.job)
     began, found = {since.id: since.start for since in state.running}, {}
@@ -114,7 +114,7 @@ def _predicted(workload: Workload, state: MachineState, predictor: Any) -> dict[
 
 
 def _reasons(result: Result, state: MachineState, ids: Sequence[str]) -> dict[str, str]:
-    """Return for each job what its start waits for: a job that ends on its nodes, or nothing."""
+    """Return the reason for the start of each job. It is a job that ends on its nodes, or free nodes."""
     names = result.jobs["id"].tolist()
     starts, ends = (dict(zip(names, map(int, result.jobs[name]), strict=True)) for name in ("start", "end"))
     where = {id_: set(np.atleast_1d(on).tolist()) for id_, on in zip(names, result.jobs["placement"], strict=True)}
@@ -133,18 +133,18 @@ def _reasons(result: Result, state: MachineState, ids: Sequence[str]) -> dict[st
 def nice_changes(
     order: Sequence[str], priorities: Mapping[str, int], nice: Mapping[str, int], bound: int, first: int
 ) -> list[NiceChange]:  # fmt: skip
-    """Return which jobs get a larger ``Nice``, so that the first ones of an order come before them.
+    """Return the jobs that need a larger ``Nice`` to bring the first jobs of an order to the front.
 
     Parameters
     ----------
     order
-        Ids of waiting jobs, as they are to start.
+        Ids of waiting jobs, in the advised order.
     priorities, nice
-        Of the jobs now, by id; jobs without a priority are left alone.
+        Current values by id. Jobs without a priority are left unchanged.
     bound
-        How much a priority may fall.
+        The most that a priority may fall.
     first
-        How many of the order come first.
+        Number of jobs at the front.
     """
     found, least = [], math.inf
     for place, id_ in enumerate(order):

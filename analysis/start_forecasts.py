@@ -1,4 +1,7 @@
-"""When waiting jobs will start: the scheduler run forward, with run times and arrivals drawn from the past."""
+"""Forecast the starts of waiting jobs.
+
+The scheduler runs forward, with run times and arrivals sampled from the past.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,17 @@ from ..dispatchers import Dispatcher
 from ..simulation import simulate
 from ..workloads import Job, MachineState, Workload
 
-#: How likely it is that a job starts within its interval.
+#: Probability that a job starts within its interval.
 SHARE = 0.8
-#: By how much the ends of an interval are moved, as shares of the time until they come: what the model itself misses.
-#: Chosen on recorded replays of other sites than the one that ``docs/slurm.md`` judges them on.
+#: Factors on the ends of an interval, on the time until they come. They cover the error of the model itself.
+#: They were chosen on replays of other sites than the one that ``docs/how-to/live-slurm.md`` reports.
 EARLIER, LATER = 0.65, 1.1
-#: The predictor that learns how long jobs run, if nobody asks for another one.
+#: The default predictor that learns run times.
 LEARNED = "empirical:by=user,least=5"
 
 
 class Learns(Protocol):
-    """A predictor, which may have ``distribution(job)`` too."""
+    """A predictor. It may have ``distribution(job)``, too."""
 
     def observe(self, job: Job) -> None:
         """Learn from a job that has ended."""
@@ -37,7 +40,7 @@ class StartForecast:
     Attributes
     ----------
     id
-        Which one.
+        Of the job.
     low, median, high
         The ends and the middle of the interval.
     """
@@ -49,20 +52,20 @@ class StartForecast:
 
 
 class RunTimeDraws:
-    """Run times drawn from what a predictor has learned, else from the shares of their requests that others ran.
+    """Samples of run times from a predictor's distribution.
 
-    A job reaches its request as often as others did, whatever is learned of longer requests. Where one may be longer
-    than all that are known, it is not known how long: it ends anywhere before the request, as likely within each
-    doubling.
+    A job reaches its walltime as often as other jobs did. What the predictor learned from longer walltimes does not
+    change that. A job may be longer than all known run times. Then it ends anywhere before its walltime, with equal
+    probability per doubling.
 
     Parameters
     ----------
     state
-        What ended before.
+        Jobs that have ended before.
     predictor
-        What learns; its ``distribution`` is drawn from.
+        Learns run times; its ``distribution`` is sampled.
     rng
-        Draws.
+        Random numbers.
     """
 
     def __init__(self, state: MachineState, predictor: Learns, rng: np.random.Generator) -> None:
@@ -75,7 +78,7 @@ class RunTimeDraws:
         self._whole = float(np.mean(self._shares >= 1.0)) if shares else 1.0
 
     def draw(self, job: Job, elapsed: int = 0) -> int:
-        """Return a run time above `elapsed` and up to the request, seconds."""
+        """Return a run time above `elapsed` and up to the walltime, seconds."""
         distribution = getattr(self._learned, "distribution", None)
         law = None if distribution is None else distribution(replace(job, runtime=0))
         last = max(job.walltime, elapsed + 1)
@@ -87,7 +90,7 @@ class RunTimeDraws:
         return max(elapsed + 1, int(self._rng.choice(longer) * job.walltime))
 
     def _inverse(self, law: Any, low: int, high: int) -> int:
-        """Return the least second above `low` that a drawn share of the run times longer than it do not exceed."""
+        """Return a sample of the law between `low` and `high`: the least second at a random quantile."""
         past, below, within = (float(law.cdf(time)) if time else 0.0 for time in (low, high - 1, high))
         if self._rng.random() * (1 - past) < self._whole:
             return high
@@ -97,13 +100,13 @@ class RunTimeDraws:
         return self._beyond(_least(law, below, low, high) if past < below else low, high)
 
     def _beyond(self, longest: int, last: int) -> int:
-        """Return a run time above the longest that is known."""
+        """Return a run time above the longest known one."""
         first = max(longest, 1)
         return min(max(longest + 1, int(np.ceil(first * (last / first) ** self._rng.random()))), last)
 
 
 def _least(law: Any, chance: float, low: int, high: int) -> int:
-    """Return the least second above `low`, and `high` at most, up to which a law has a chance."""
+    """Return the least second above `low`, at most `high`, at which the law reaches a probability."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if law.cdf(middle) >= chance else (middle, high)
@@ -116,26 +119,26 @@ def forecast_starts(
 ) -> dict[str, StartForecast]:  # fmt: skip
     """Return when each waiting job will start, by id.
 
-    Each draw is a simulation from the state: running and waiting jobs run for as long as drawn, and, from the past,
-    others come as often as they did; the dispatcher goes by the requests. The interval of the draws is widened by
-    :data:`EARLIER` and :data:`LATER`. Jobs that start in fewer than half of the draws are left out.
+    Each sample is a simulation from the state. Running and waiting jobs have sampled run times. Jobs of the past arrive
+    again, as often as they did. The dispatcher plans with walltimes. :data:`EARLIER` and :data:`LATER` widen the
+    interval of the samples. Jobs that start in fewer than half of the samples are left out.
 
     Parameters
     ----------
     workload
-        The jobs that run or wait; their run times are not looked at.
+        The running and waiting jobs; their run times are ignored.
     state
-        What runs, and what has ended before.
+        The running jobs, and those that have ended before.
     dispatcher
         The scheduler.
     predictor
-        Learns run times, and has learned nothing yet; such as :data:`LEARNED`.
+        Learns run times. It is untrained, such as :data:`LEARNED`.
     draws, seed
-        How many simulations, and of which random numbers.
+        Number of simulations, and the seed of the random numbers.
     arrivals
-        Whether others come.
+        Whether new jobs arrive.
     share
-        How likely a start is to lie in the interval.
+        Probability that a start lies in the interval.
     """
     rng = np.random.default_rng(seed)
     run_times = RunTimeDraws(state, predictor, rng)
@@ -145,7 +148,7 @@ def forecast_starts(
     ends = (1 - share) / 2, 0.5, (1 + share) / 2
     drawn = np.array(starts).reshape(draws, len(waiting))
     known = np.flatnonzero(np.isnan(drawn).sum(axis=0) * 2 <= draws)
-    # Another start is as likely to lie between any two of the drawn ones.
+    # Another start is as likely to lie between any two sampled ones.
     found = np.nanquantile(drawn[:, known], ends, axis=0, method="weibull") if len(known) else np.empty((3, 0))
     after = np.maximum(found - state.at, 0) * np.array([[EARLIER], [1.0], [LATER]])
     begin = {job.id: job.begin - state.at for job in workload.jobs}
@@ -160,7 +163,7 @@ def _drawn(
     workload: Workload, state: MachineState, dispatcher: str | Dispatcher, run_times: RunTimeDraws,
     rng: np.random.Generator | None, waiting: Sequence[str],
 ) -> FloatArray:  # fmt: skip
-    """Return the starts in one draw, nan of a job that never does."""
+    """Return the starts in one sample; nan if a job never starts."""
     began = {since.id: since.start for since in state.running}
     jobs = []
     for job in workload.jobs:
@@ -175,7 +178,7 @@ def _drawn(
 
 
 def _to_come(workload: Workload, state: MachineState, run_times: RunTimeDraws, rng: np.random.Generator) -> list[Job]:
-    """Return jobs that come after the state, any of the past as they were, up to as often: nobody knows how often."""
+    """Return new jobs after the state: random jobs of the past, at most about as many. Their true rate is unknown."""
     past = [*(each.job for each in state.ended), *workload.jobs]
     first = min((job.submit for job in past), default=state.at)
     count = rng.poisson(len(past) * rng.random()) if first < state.at else 0

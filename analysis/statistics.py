@@ -1,6 +1,6 @@
-"""What is measured of one simulation: distributions, classes of jobs, fairness, and how good the predictions were.
+"""Statistics of one simulation: distributions, classes of jobs, fairness, and the quality of predictions.
 
-All of it works on whole columns. The definitions of wait, turnaround, slowdown and bounded slowdown are those of
+All functions work on whole columns. Wait, turnaround, slowdown and bounded slowdown are those of
 :func:`hpcdispatch.simulation.job_metrics`.
 """
 
@@ -17,18 +17,18 @@ from ..simulation.metrics import CLASSES
 
 METRICS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 STATISTICS = ("mean", "median", "p90", "p95", "p99", "max")
-#: Run-time classes as they are called in tables.
+#: Names of run-time classes in tables.
 CLASS_NAMES = {"short": "< 1 h", "medium": "1-5 h", "long": "> 5 h"}
 #: Waits that count as starvation, hours.
 STARVATION_H = (24, 72)
-#: A prediction is near where real over predicted run time is in here.
+#: A prediction is near if real over predicted run time is in this range.
 NEAR = (0.75, 1.25)
-#: Names that workloads give users they do not know.
+#: Names of unknown users in workloads.
 _NOBODY = ("", "-1")
 
 
 def describe(values: FloatArray) -> dict[str, float]:
-    """Return ``n`` and the :data:`STATISTICS`; NaN where there is nothing to take them of."""
+    """Return ``n`` and the :data:`STATISTICS`, NaN if there are no values."""
     if not len(values):
         return {"n": 0, **dict.fromkeys(STATISTICS, float("nan"))}
     quantiles = np.percentile(values, [50, 90, 95, 99, 100])
@@ -46,9 +46,9 @@ def run_time_class(run: FloatArray) -> NDArray[np.str_]:
 
 
 def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> pd.DataFrame:
-    """Return one row a class and metric: ``class, metric, n`` and the :data:`STATISTICS`.
+    """Return one row per class and metric: ``class, metric, n`` and the :data:`STATISTICS`.
 
-    Classes come in `order`; those without jobs are left out.
+    Classes follow `order`. Classes without jobs are left out.
     """
     rows = []
     for label in order:
@@ -59,7 +59,7 @@ def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> p
 
 
 def jain(values: FloatArray) -> float:
-    """Return Jain's index, (sum x)^2 / (n sum x^2): 1 where all have the same, 1/n where one has all."""
+    """Return Jain's index, (sum x)^2 / (n sum x^2). It is 1 if all are equal, and 1/n if one has everything."""
     squares = float((values**2).sum())
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else float("nan")
 
@@ -70,16 +70,17 @@ def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | No
     Parameters
     ----------
     jobs, metrics
-        The jobs and what :func:`~hpcdispatch.simulation.job_metrics` says of them.
+        The jobs and their :func:`~hpcdispatch.simulation.job_metrics`.
     baseline
         Waits under another dispatcher, by job id.
 
     Returns
     -------
     dict
-        ``wait_max`` s; ``over_24h``, ``over_72h`` how many jobs waited longer; ``users`` how many are known, ``jain``
-        index of their mean bounded slowdowns (NaN below two users); ``longer`` how many jobs waited longer than under
-        the baseline, and ``longer_share`` of those that ran under both (NaN without one).
+        ``wait_max`` is in seconds. ``over_24h`` and ``over_72h`` count the jobs that waited longer. ``users`` counts
+        the known users. ``jain`` is the index of their mean bounded slowdowns (NaN below two users). ``longer`` counts
+        the jobs that waited longer than under the baseline. ``longer_share`` is their share of the jobs that ran under
+        both (NaN without a baseline).
     """
     wait = metrics["wait"].to_numpy()
     found: dict[str, float] = {"wait_max": float(wait.max()) if len(wait) else float("nan")}
@@ -96,7 +97,7 @@ def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | No
 
 
 def aligned(values: pd.Series, ids: pd.Series) -> FloatArray:
-    """Return the values of the jobs `ids`, NaN of those that have none."""
+    """Return the values of the jobs `ids`, NaN for missing ones."""
     if len(values) == len(ids) and np.array_equal(values.index.to_numpy(), ids.to_numpy()):
         return values.to_numpy(dtype=float)
     return values.reindex(pd.Index(ids)).to_numpy(dtype=float)
@@ -117,8 +118,9 @@ def prediction(jobs: pd.DataFrame) -> dict[str, float]:
     Returns
     -------
     dict
-        ``predicted_jobs``; ``mae`` mean absolute error, s; ``under`` and ``over``, shares with a prediction below and
-        above the real run time; ``near``, share with real over predicted run time in :data:`NEAR`.
+        ``predicted_jobs`` counts the jobs. ``mae`` is the mean absolute error, s. ``under`` and ``over`` are the shares
+        with a prediction below and above the real run time. ``near`` is the share with real over predicted run time in
+        :data:`NEAR`.
     """
     real, predicted = real_and_predicted(jobs)
     if not len(real):
@@ -140,5 +142,5 @@ def real_and_predicted(jobs: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
 
 
 def real_over_predicted(real: FloatArray, predicted: FloatArray) -> FloatArray:
-    """Return the ratio; times below 1 s count as 1 s."""
+    """Return the ratio. Times below 1 s count as 1 s."""
     return np.maximum(real, 1.0) / np.maximum(predicted, 1.0)

@@ -1,4 +1,4 @@
-"""Amounts of a workload, by submission: what is left out at its ends, and which window of it is drawn."""
+"""Parts of a workload by submission: the ends to leave out, and the window to draw."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ EXPECTED = f"a share of the jobs such as 5%, a number such as 200 jobs, or a tim
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """So much of a workload, from its first submission on or back from its last.
+    """An amount of a workload, from its first submission on or back from its last.
 
     Attributes
     ----------
     amount
-        How much.
+        A number of units.
     unit
         ``%`` of the jobs, ``jobs``, or ``s`` seconds.
     """
@@ -33,7 +33,7 @@ class Cut:
 
     @classmethod
     def parse(cls, text: str) -> Cut:
-        """Read ``5%``, ``200 jobs``, or a time such as ``12h``; ``0`` and ``none`` are nothing.
+        """Read ``5%``, ``200 jobs``, or a time such as ``12h``. ``0`` and ``none`` mean nothing.
 
         Raises
         ------
@@ -53,13 +53,13 @@ class Cut:
         return cls(float(amount), "jobs" if unit == "job" else unit) if amount else cls()  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        """Render as :meth:`parse` reads it."""
+        """Render in the form that :meth:`parse` reads."""
         if not self.amount:
             return "none"
         return f"{self.amount:.15g}{'' if self.unit == '%' else ' '}{self.unit}"
 
     def jobs(self, count: int) -> int:
-        """Return how many of so many jobs these are, rounded down; of seconds none."""
+        """Return the number of jobs out of `count`, rounded down; 0 for seconds."""
         if self.unit == "s":
             return 0
         return min(int(self.amount if self.unit == "jobs" else self.amount * count / 100), count)
@@ -70,7 +70,7 @@ NOTHING = Cut()
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a workload; both ends count from the first submission on."""
+    """A period of a workload. Both ends count from the first submission on."""
 
     begin: Cut
     end: Cut
@@ -82,7 +82,7 @@ class Window:
         Raises
         ------
         InputError
-            If it is not that.
+            If the text has another form.
         """
         first, colon, last = text.partition(":")
         try:
@@ -96,7 +96,7 @@ class Window:
         return made
 
     def __str__(self) -> str:
-        """Render as :meth:`parse` reads it."""
+        """Render in the form that :meth:`parse` reads."""
         return f"{self.begin}:{self.end}".replace("none", "0")
 
     def seconds(self, submit: IntArray) -> tuple[int, int]:
@@ -105,7 +105,7 @@ class Window:
         Raises
         ------
         InputError
-            If the end is not after the begin, or the begin after the last submission.
+            If the end is not after the begin, or the begin is after the last submission.
         """
         since = np.sort(submit - submit.min())
         begin, end = (_moment(cut, since) for cut in (self.begin, self.end))
@@ -115,17 +115,17 @@ class Window:
 
 
 def _moment(cut: Cut, since: IntArray) -> int:
-    """Return when so much of a workload has been submitted."""
+    """Return the time at which this amount of a workload has been submitted."""
     if cut.unit == "s":
         return int(cut.amount)
     return int(since[min(cut.jobs(len(since)), len(since) - 1)])
 
 
 def steady_state(submit: IntArray, warm_up: Cut, cool_down: Cut) -> BoolArray:
-    """Return which jobs are left between warm-up and cool-down, shape (jobs,), from their submissions in seconds.
+    """Return the jobs between warm-up and cool-down, shape (jobs,), from their submissions in seconds.
 
-    Jobs and shares of them are counted by submission, shares rounded down; seconds leave out the jobs submitted less
-    than so many seconds after the first or before the last submission.
+    Jobs and shares of jobs count by submission. Shares are rounded down. Seconds leave out jobs submitted less than so
+    many seconds after the first or before the last submission.
 
     Raises
     ------

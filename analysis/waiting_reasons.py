@@ -1,4 +1,4 @@
-"""Why a job waits: what holds it in a model of its scheduler, and what would start it sooner."""
+"""Explain why a job waits, and which changes would start it sooner, in a model of its scheduler."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..workloads import Job, MachineState, Reservation, Workload
 from ..workloads.slurm_conf import APART, BY_CORE, FEATURE, PARTITION
 from .site_rules import SiteLimit
 
-#: What holds a job.
+#: Causes of a wait.
 Kind = Literal["nothing", "dependency", "begin time", "limit", "size", "reservation", "priority", "resource"]
 
 
 class Sooner(NamedTuple):
-    """A change of a job, and how many seconds it would wait then; nan: for ever."""
+    """A change of a job, and its wait then, seconds; nan: for ever."""
 
     change: str
     wait: float
@@ -34,17 +34,17 @@ class WaitingReason:
     Attributes
     ----------
     job
-        Which one.
+        Its id.
     kind
-        What holds it first.
+        The first cause.
     detail
-        That in words.
+        The cause in words.
     wait
-        Seconds until it starts in the model, in which jobs run until their walltimes and none comes; nan: never.
+        Seconds until it starts in the model; nan: never. In the model, jobs run until their walltimes and none arrive.
     ahead
         Waiting jobs of higher priority that start before it, in order.
     sooner
-        Changes that were tried and start it sooner, the shortest wait first.
+        Tried changes that start it sooner, the shortest wait first.
     """
 
     job: str
@@ -56,25 +56,25 @@ class WaitingReason:
 
 
 class _Plan(NamedTuple):
-    """When jobs start, nan: never, and on which nodes, by id."""
+    """The start of each job, nan: never, and its nodes, by id."""
 
     starts: Mapping[str, float]
     placements: Mapping[str, Sequence[int]]
 
 
 class Question(NamedTuple):
-    """The moment of which it is asked.
+    """The moment in question.
 
     Attributes
     ----------
     workload, state
-        Jobs that run or wait, and what runs.
+        The running and waiting jobs, and the state of the running ones.
     slurm
-        The scheduler, made anew: with the site's reservations or without, and with its limits or without.
+        Makes the scheduler, with or without the site's reservations, and with or without its limits.
     limits, reservations
         Of the site, as limits and reservations of the machine.
     beyond
-        What limits a job is beyond all alone.
+        Limits that a job exceeds by itself.
     node_names
         Of the machine's nodes.
     """
@@ -89,7 +89,7 @@ class Question(NamedTuple):
 
 
 def why_waiting(question: Question, id_: str) -> WaitingReason:
-    """Return why a job waits: the model is run forward as it is, and with one thing changed at a time."""
+    """Return why a job waits: run the model forward without a change, and with each change alone."""
     job = next(job for job in question.workload.jobs if job.id == id_)
     plan, at = _starts(question, {}), question.state.at
     wait = plan.starts[id_] - at
@@ -103,7 +103,7 @@ def why_waiting(question: Question, id_: str) -> WaitingReason:
 def _starts(
     question: Question, changed: Mapping[str, Job], *, first: str = "", reservations: bool = True, limits: bool = True
 ) -> _Plan:
-    """Return when and where jobs start; of some as they are changed, and with one before all others."""
+    """Return the starts and nodes of jobs, with some jobs `changed`, and with `first` before all others."""
     state = question.state
     began = {since.id: since.start for since in state.running}
     jobs = []
@@ -123,7 +123,7 @@ def _starts(
 
 
 def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is tried: names, and options of :func:`_starts`."""
+    """Return the changes to try: names, and options of :func:`_starts`."""
     found: list[tuple[str, dict[str, Any]]] = [("the highest priority", {"changed": {}, "first": job.id})]
     for part in (2, 4, 10):
         if job.walltime // part >= 60:
@@ -144,7 +144,7 @@ def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _ahead(question: Question, job: Job, starts: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the waiting jobs of higher priority that start before a job does, or at the same time."""
+    """Return the waiting jobs of higher priority that start no later than a job."""
     running = {since.id for since in question.state.running}
     known = question.state.memory.get("Slurm", {}).get("priorities", {})
     own = known.get(job.id, 0)
@@ -159,7 +159,7 @@ def _ahead(question: Question, job: Job, starts: Mapping[str, float]) -> tuple[s
 def _first_reason(
     question: Question, job: Job, wait: float, ahead: Sequence[str], tried: Mapping[str, float], free: IntArray
 ) -> tuple[Kind, str]:
-    """Return what holds a job: what it waits for by itself, limits, reservations, jobs ahead, then resources."""
+    """Return the first cause in this order: the job itself, limits, reservations, jobs ahead, resources."""
     state, machine = question.state, question.workload.machine
     if job.depends:
         return "dependency", f"it waits for job {', '.join(str(each[0]) or 'another' for each in job.depends)}"
@@ -186,7 +186,7 @@ def _first_reason(
 
 
 def _reached(question: Question, job: Job) -> str:
-    """Return which limit the running jobs have reached; empty if none."""
+    """Return the limit that the running jobs have reached; empty if none."""
     running = {since.id for since in question.state.running}
     for each in question.limits:
         limit = each.limit
@@ -214,9 +214,9 @@ def _reserved(question: Question, job: Job) -> str:
 
 
 def _short(question: Question, job: Job, free: IntArray) -> str:
-    """Return of which resources there is too little on the nodes of a job, beside how many running jobs."""
+    """Return the scarce resources on a job's nodes, and how many of these have running jobs."""
     machine, demand = question.workload.machine, question.workload.machine.demand(job.per_node)
-    marks = [  # They say where slots may lie, and are taken with the cores.
+    marks = [  # They mark where slots may lie. They count with the cores.
         index for index, name in enumerate(machine.resources)
         if name in (APART, BY_CORE) or name.startswith((PARTITION, FEATURE))
     ]  # fmt: skip
@@ -234,7 +234,7 @@ def _short(question: Question, job: Job, free: IntArray) -> str:
 
 
 def _free(question: Question, plan: _Plan) -> IntArray:
-    """Return what is free of each node beside the running jobs."""
+    """Return the free amounts of each node beside the running jobs."""
     machine = question.workload.machine
     free, jobs = machine.capacity.copy(), {job.id: job for job in question.workload.jobs}
     for since in question.state.running:

@@ -1,4 +1,4 @@
-"""What would have been: a site's recorded jobs under its own scheduler, under others, and on a changed site."""
+"""Replay a site's recorded jobs under its own scheduler, under others, and on a changed site."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..workloads import Workload
 from ..workloads.jitter import jitter
 from .site_cases import Case
 
-#: Seconds by which submissions differ between repeated runs, at most.
+#: Largest shift of submissions in repeated runs, seconds.
 JITTER = 10
 #: Upper ends of the classes by walltime (seconds) and by cores.
 _WALLTIMES = {"up to 10m": 600, "10m to 1h": 3600, "1h to 6h": 6 * 3600, "6h to 1d": 86400, "over 1d": np.inf}
@@ -25,33 +25,33 @@ _SIZES = {"1 core": 1, "2-4 cores": 4, "5-16 cores": 16, "17-64 cores": 64, "65-
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """How a scheduler fares on recorded jobs.
+    """Results of a scheduler on recorded jobs.
 
     Attributes
     ----------
     name
-        Which one.
+        Of the scheduler.
     wait, wait_p95, slowdown
         Mean and 95th percentile of the waits, seconds, and the mean bounded slowdown.
     near
-        Share of the jobs that start within so many seconds of when they really did, by these seconds.
+        Share of the jobs that start near their real start, by the largest distance in seconds.
     deviation
-        By how much the starts differ from the real ones on average, seconds.
+        Mean distance of the starts from the real ones, seconds.
     correlation
-        Of the waits with the real ones, nan where either are all the same.
+        Of the waits with the real ones; nan if either are all equal.
     utilization
-        Share of the cores that are in use until the last submission.
+        Share of the cores in use until the last submission.
     unstarted
         Jobs that never start.
     change
-        The least and the largest ratio of the mean wait to that of the first scheduler, over this run and those with
-        submissions that differ by up to :data:`JITTER` seconds.
+        The least and the largest ratio of the mean wait to that of the first scheduler. They include runs with
+        submissions shifted by up to :data:`JITTER` seconds.
     waits
-        Of all jobs, seconds, shape (jobs,); nan of those that are not counted.
+        Of all jobs, seconds, shape (jobs,); nan for jobs that are not counted.
     repeated
-        The same with such submissions, shape (runs, jobs).
+        The same with shifted submissions, shape (runs, jobs).
     notes
-        What is to be known of it.
+        Remarks for the user.
     """
 
     name: str
@@ -70,21 +70,20 @@ class WhatIf:
 
 
 def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed: int = 0) -> list[WhatIf]:
-    """Return what really happened, then how each case fares; every schedule is checked.
+    """Return the recorded result, then that of each case. Every schedule is checked.
 
-    A job that gave way is taken to wait until it starts for the last time. Jobs that run when it begins are what they
-    are, and are not counted.
+    A preempted job waits until its last start. Jobs that run at the beginning are fixed and not counted.
 
     Parameters
     ----------
     cases
-        The site as it is first; jobs have their recorded waits (``records["wait"]``).
+        The unchanged site first. Jobs have their recorded waits (``records["wait"]``).
     near
-        Seconds within which a start counts as met.
+        Largest distances in seconds between a start and the real one that count as near.
     repeats
-        Further runs of each case, with submissions that differ by a few seconds, the same ones for all cases.
+        Further runs of each case, with submissions shifted by a few seconds. All cases get the same shifts.
     seed
-        Of these.
+        Of the shifts.
 
     Raises
     ------
@@ -105,7 +104,7 @@ def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed
         runs = [_waits(_shifted(case, seed + run), workload) for run in range(1, repeats + 1)]
         repeated = np.array(runs).reshape(repeats, len(real))
         runs_of = np.vstack([waits, repeated])
-        # The site as it is is compared with itself: what the shifts alone change.
+        # The unchanged site is compared with itself: this shows the effect of the shifts alone.
         ratios = _ratios(runs_of, first if len(first) else runs_of[:1], ~np.isnan(real))
         first = first if len(first) else runs_of
         found.append(_fared(case, workload, waits, real, near, repeated, (float(ratios.min()), float(ratios.max()))))
@@ -113,12 +112,20 @@ def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed
 
 
 def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
-    """Return how classes of jobs fare, a row for each kind of class, class and scheduler.
+    """Return the results of classes of jobs, a row for each kind of class, class and scheduler.
 
-    Columns: ``kind`` (partition, qos, account, size, walltime), ``jobs_of`` (which class), ``scheduler``, ``jobs``,
-    ``wait`` (mean, s), ``slowdown`` (mean, bounded), ``utilization`` (core-seconds of the class over those of the
-    machine until the last submission), ``change`` (ratio of the mean wait to that of the second row of `found`, the
-    site as it is), ``least`` and ``most`` (of that ratio over repeated runs).
+    Columns:
+
+    ``kind, jobs_of``
+        Partition, qos, account, size or walltime, and the class.
+    ``scheduler, jobs, wait, slowdown``
+        The wait is the mean, s. The slowdown is the mean bounded one.
+    ``utilization``
+        Core-seconds of the class over those of the machine until the last submission.
+    ``change``
+        Ratio of the mean wait to that of the unchanged site, the second row of `found`.
+    ``least, most``
+        Of that ratio over repeated runs.
     """
     jobs, parts = workload.columns, []
     runtime = jobs.runtime.astype(np.float64)
@@ -152,7 +159,7 @@ def _primary(workload: Workload) -> str:
 
 
 def _binned(values: IntArray, ends: Mapping[str, float]) -> Any:
-    """Return which class each value is in, in the order of the classes, those that occur."""
+    """Return the class of each value, in the order of the classes that occur."""
     names = list(ends)
     places = np.searchsorted(np.array([*ends.values()]), values).tolist()
     return pd.Categorical([names[place] for place in places], categories=names).remove_unused_categories()
@@ -164,7 +171,7 @@ def _shifted(case: Case, seed: int) -> Case:
 
 
 def _waits(case: Case, workload: Workload) -> FloatArray:
-    """Return how long each job of a workload waits in a case, nan of one that never starts."""
+    """Return the wait of each job of a workload in a case; nan if it never starts."""
     result = simulate(case.workload, case.dispatcher, case.predictor, state=case.state)
     check(case.workload, result)
     jobs = result.jobs.set_index("id")
@@ -173,7 +180,7 @@ def _waits(case: Case, workload: Workload) -> FloatArray:
 
 
 def _ratios(waits: FloatArray, base: FloatArray, counted: BoolArray) -> FloatArray:
-    """Return the ratio of the mean waits of the same jobs, run by run."""
+    """Return the ratio of the mean waits of the same jobs, for each run."""
     both = counted & ~np.isnan(waits) & ~np.isnan(base)
     sums = [np.where(both, each, 0).sum(axis=1) for each in (waits, base)]
     ratios: FloatArray = np.divide(sums[0], sums[1], out=np.full(len(both), np.nan), where=sums[1] > 0)
@@ -185,7 +192,7 @@ def _mean(values: FloatArray) -> float:
 
 
 def _utilization(workload: Workload, waits: FloatArray) -> float:
-    """Return the share of the cores that jobs use between the first and the last submission of those that are shown."""
+    """Return the share of the cores that the jobs with waits use between the first and the last submission."""
     jobs, known = workload.columns, ~np.isnan(waits)
     begin, end = jobs.submit.min(initial=0), jobs.submit.max(initial=0)
     start = jobs.submit[known] + waits[known]

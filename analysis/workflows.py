@@ -1,4 +1,4 @@
-"""Workflows by their runs: ranges of the run times, and whether these follow the size of the input."""
+"""Analyse runs of workflows: ranges of run times, and whether they follow the size of the input."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import pandas as pd
 from ..base import FloatArray, InputError
 from ..models.complexity import CONSTANT, LEAST_SIZES, ComplexityFit, fit_complexity
 
-#: Correlations above this explain the time; Gainaru et al., IJHPCA 2019, section 3.2.
+#: A correlation above this explains the time; Gainaru et al., IJHPCA 2019, section 3.2.
 EXPLAINS = 0.7
-#: What figure 2 there shows of run times: the line, the bin and the dash in it, in percent of the runs.
+#: Percentiles of the run times in figure 2 there: the line, the box and the dash in it.
 PERCENTILES = {"min": 0, "p10": 10, "median": 50, "p90": 90, "max": 100}
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """The runs of a workflow and what is found.
+    """The runs of a workflow and its fit.
 
     Attributes
     ----------
     name
-        Of the workflow.
+        Its name.
     sizes, times
         Of the runs, in the units of their table; shape (runs,).
     fit
         The classes of complexity; ``None`` where there are too few different sizes.
     note
-        What is to be known of it, if anything.
+        Remarks for the user, may be empty.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Workflow:
 
 
 def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, ...]:
-    """Return every workflow, that with the least median time first.
+    """Return every workflow, in the order of their median times.
 
     Parameters
     ----------
     runs
-        Columns ``workflow``, ``size`` and ``time``, a row a run.
+        Columns ``workflow``, ``size`` and ``time``, one row per run.
     explains
-        A correlation that is not above it does not explain the time.
+        Only a correlation above this explains the time.
 
     Raises
     ------
@@ -70,26 +70,28 @@ def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, .
 
 
 def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
-    """Return what each phase of a workflow has to do with how long it runs (Gainaru et al., section 5.1, figure 10).
+    """Return how each phase of a workflow contributes to its run time.
+
+    Source: Gainaru et al., section 5.1, figure 10.
 
     Parameters
     ----------
     runs
-        A row a run, with the time of each phase in a column; what is in none of `phases` is no part of the time.
+        One row per run, with the time of each phase in a column. Other columns do not count as time.
     phases
         The columns, at least one.
 
     Returns
     -------
     pandas.DataFrame
-        A row a phase: ``phase``, ``mean``, ``variation`` (standard deviation over the mean), ``correlation`` with the
-        sum of the phases, and ``share`` of the variance of the sum, which for all phases together is 1. NaN where
-        nothing varies.
+        One row per phase: ``phase``, ``mean``, ``variation``, ``correlation`` and ``share``. The variation is the
+        standard deviation over the mean. The correlation is with the sum of the phases. The share is of the variance of
+        that sum; all shares add up to 1. NaN where nothing varies.
 
     Raises
     ------
     InputError
-        If there is no run or phase, a phase is no column, or a time is not a finite number >= 0.
+        If there is no run or phase, or a phase is no column. Also if a time is not a finite number >= 0.
     """
     missing = [phase for phase in phases if phase not in runs]
     if missing or not len(phases) or runs.empty:
@@ -121,7 +123,7 @@ def _workflow(name: str, runs: pd.DataFrame, explains: float) -> Workflow:
 
 
 def _note(fit: ComplexityFit, sizes: FloatArray, explains: float) -> str:
-    """Return what the size does not say of the time, and where the sizes are in too large a unit."""
+    """Return why the size does not explain the time, and whether the unit of the sizes is too large."""
     if math.isnan(fit.pearson):
         return "the time does not vary"
     notes = []
@@ -140,8 +142,9 @@ def _note(fit: ComplexityFit, sizes: FloatArray, explains: float) -> str:
 def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     """Return a row for each workflow.
 
-    Columns: ``workflow``, ``runs``, the :data:`PERCENTILES` of the times, ``best`` class, those ``tied`` with it,
-    ``correlation`` and ``spearman``, ``mse``, ``error`` (root of the left-out MSE over the mean time) and ``note``.
+    The columns are ``workflow``, ``runs`` and the :data:`PERCENTILES` of the times, then those of the best class:
+    ``best``, ``tied``, ``correlation``, ``spearman``, ``mse``, ``error`` and ``note``. The error is the root of the
+    left-out MSE over the mean time.
     """
     rows = []
     for workflow in workflows:
@@ -164,8 +167,8 @@ def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
 def class_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     """Return a row for each workflow and class.
 
-    Columns: ``workflow``, ``class``, ``intercept``, ``slope``, ``correlation``, ``mse``, ``left_out_mse``, and
-    ``verdict``, which is ``best``, ``tied`` or nothing.
+    Columns: ``workflow``, ``class``, ``intercept``, ``slope``, ``correlation``, ``mse``, ``left_out_mse`` and
+    ``verdict``. The verdict is ``best``, ``tied`` or empty.
     """
     of_fit = ["intercept", "slope", "correlation", "mse", "left_out_mse"]
     rows = [

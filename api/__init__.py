@@ -1,4 +1,4 @@
-"""What a script or a notebook calls, with progress where a person looks at it; :mod:`hpcdispatch` shows these names."""
+"""Functions for scripts and notebooks, with progress on interactive use; :mod:`hpcdispatch` exports these names."""
 
 from .interactive import compare, fetch, simulate
 

@@ -1,4 +1,4 @@
-"""Simulations and comparisons with a bar in notebooks and at prompts."""
+"""Simulations and comparisons with a progress bar in notebooks and at prompts."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ from ..workloads import Workload, fetching, read
 
 P = ParamSpec("P")
 R = TypeVar("R")
-#: Shows how many jobs are finished, and of how many.
+#: Shows the number of finished jobs and their total.
 Show = Callable[[int, int | None], None]
 
 
 def fetch(name: str) -> Workload:
-    """Return a published trace, downloaded if it is not at hand; see :func:`hpcdispatch.workloads.fetch`."""
+    """Return a published trace. It is downloaded if it is not in the cache. See :func:`hpcdispatch.workloads.fetch`."""
     return read(fetching.fetch(name))
 
 
 def interactive() -> bool:
-    """Return whether Python is used line by line: a notebook, IPython, or its own prompt."""
+    """Return whether Python is interactive. It is in notebooks, IPython and its own prompt."""
     return hasattr(sys, "ps1") or "IPython" in sys.modules
 
 
 def with_bar(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that shows its finished jobs, if it is called without `progress` where a person waits for it.
+    """Return a function that shows a progress bar on interactive use, unless it is called with `progress`.
 
-    The bar leaves nothing behind. That functions are compiled, which takes a first call some time, is said above it.
+    The bar disappears at the end. A line above it announces the compilation of functions. It takes time on a first
+    call.
     """
 
     @wraps(function)
@@ -51,7 +52,7 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
             with bar(function.__name__, console) as show:
 
                 def advance(now: Any) -> None:
-                    """Take a number of jobs, or how far a campaign is."""
+                    """Update the bar from a number of jobs or the progress of a campaign."""
                     show(*((now, known) if isinstance(now, int) else (now.jobs, now.expected)))
 
                 show(0, known)
@@ -72,7 +73,7 @@ def _terminal_bar(name: str, console: Console) -> Iterator[Show]:
 
 @contextmanager
 def _notebook_bar(name: str, _console: Console) -> Iterator[Show]:
-    """Give a bar of HTML, as rich needs ipywidgets for its own."""
+    """Yield a bar of HTML. That of rich needs ipywidgets."""
     from IPython.display import HTML, display  # noqa: PLC0415 - there in a notebook only
 
     handle = display(HTML(""), display_id=True)
@@ -84,7 +85,7 @@ def _notebook_bar(name: str, _console: Console) -> Iterator[Show]:
 
 
 def _tell(console: Console, seconds: float) -> None:
-    """Say above the bar for about how long functions are compiled."""
+    """Print the expected time of the compilation above the bar."""
     console.print(f"compiling for about {seconds:.0f} s, which the next call finds done", markup=False, highlight=False)
 
 

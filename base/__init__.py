@@ -1,4 +1,4 @@
-"""What every layer may use: the error for bad input and the registries of the parts that plug in."""
+"""Shared by all layers: the error for bad input, and registries of plug-in parts."""
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .errors import InputError

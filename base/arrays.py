@@ -1,4 +1,4 @@
-"""Names of array types, and how many slots of so much there are in one."""
+"""Array types, and the count of slots that fit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ BoolArray = NDArray[np.bool_]
 
 
 def count_slots(free: IntArray, demand: tuple[int, ...]) -> IntArray:
-    """Return how many slots of `demand` fit on each node of `free`, an array of shape (nodes,).
+    """Return how many slots of `demand` fit on each node of `free`. Shape (nodes,).
 
     Parameters
     ----------
     free
         Amounts, shape (nodes, resources).
     demand
-        What one slot asks for of each resource.
+        Amounts per slot.
 
     Raises
     ------
     ValueError
-        If a slot asks for nothing.
+        If a slot needs no resource.
     """
     counts: IntArray | None = None
     for index, amount in enumerate(demand):

@@ -1,4 +1,4 @@
-"""The checks of numbers and options: each raises one line with the name, what was expected and what was received."""
+"""Checks of numbers and options. Each raises one line with the name, the expected and the received value."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ import numpy as np
 
 from .arrays import BoolArray, FloatArray
 
-#: The longest time that is taken, seconds: over 300 years, also since 1970.
+#: Longest allowed time, seconds: over 300 years, also since 1970.
 LONGEST = 10**10
-#: The largest amount: a float still has every whole number up to it.
+#: Largest amount. A float represents every whole number up to it.
 LARGEST = 2**53
-#: Processors of a machine, of which the largest have ten million.
+#: Most processors of a machine. The largest machines have ten million.
 MOST_PROCESSORS = 10**9
-#: The most that is drawn or simulated at once: jobs of a workload, each a few hundred bytes of memory, and nodes of a
-#: machine, each looked at in every decision on nodes.
+#: Most jobs of a workload, each a few hundred bytes of memory. And most nodes of a machine, each read in every decision
+#: on nodes.
 MOST_JOBS, MOST_NODES = 10**7, 2**20
-#: What a decision may go through one after the other: jobs, plans of a search, values of a law.
+#: Most items that a decision may process in sequence: jobs, plans of a search, values of a law.
 MOST_STEPS = 100_000
-#: The reasons for these bounds, as messages give them.
+#: Reasons for these bounds, for messages.
 EACH_STEP, IN_MEMORY = "each costs time in every decision", "all are in memory at once"
-#: Letters of a value that a message shows.
+#: Longest value in a message, letters.
 _SHOWN = 60
-#: What the types of JSON are called.
+#: Names of JSON types.
 _NAMES = {str: "text", int: "whole number", float: "number", dict: "object"}
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers that a field of the input may have, from `least` to `most`.
+    """Allowed numbers of an input field, from `least` to `most`.
 
     Attributes
     ----------
     what
-        What they are, such as ``seconds``.
+        What the numbers are, such as ``seconds``.
     least, most
-        The bounds, which are in it.
+        Bounds, inclusive.
     whole
-        Whether only whole numbers are.
+        Whether only whole numbers are allowed.
     """
 
     what: str
@@ -51,17 +51,17 @@ class Range:
     whole: bool = False
 
     def outside(self, values: FloatArray) -> BoolArray:
-        """Return which of many numbers are not in it, a whole column at once; nan is not, either."""
+        """Return which numbers of a column are not allowed. NaN is never allowed."""
         inside = (values >= self.least) & (values <= self.most)
         return ~(inside & (values == np.trunc(values)) if self.whole else inside)
 
     def __str__(self) -> str:
-        """Say what is expected."""
+        """Return what is expected."""
         least = "" if self.least == -self.most else f"from {_plain(self.least)} "
         return f"{self.what} {least}{'to' if least else 'up to'} {_plain(self.most)}"
 
 
-#: Those of most fields, in which a negative number stands for an unknown one.
+#: Ranges of most fields. A negative number means unknown.
 SECONDS = Range("seconds", -LONGEST, LONGEST)
 AMOUNT = Range("a number")
 COUNT = Range("a whole number", whole=True)
@@ -69,9 +69,9 @@ PROCESSORS = Range("a whole number", -MOST_PROCESSORS, MOST_PROCESSORS, whole=Tr
 
 
 def shown(value: Any) -> str:
-    """Return a value as it was received, cut short where it is long, for a message of one line."""
+    """Return a value for a one-line message, shortened if long."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 8 * _SHOWN:
-        return f"a number of {value.bit_length():,} bits"  # Python turns no more than so many digits into text
+        return f"a number of {value.bit_length():,} bits"  # Python converts only a limited number of digits to text
     try:
         text = repr(value[: 2 * _SHOWN] if isinstance(value, str | bytes) else value)
     except Exception as error:  # noqa: BLE001 - a plugged-in part may hand over anything
@@ -91,16 +91,16 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
 
 
 def check_types(where: str, found: Any, types: Mapping[str, Any], optional: Collection[str] = ()) -> None:
-    """Raise ``ValueError`` unless `found` is an object of JSON with fields of the types given; others may be there.
+    """Raise ``ValueError`` unless `found` is a JSON object with these types. It may have further fields.
 
     Parameters
     ----------
     where
-        What it is called in messages.
+        Its name in messages.
     types
-        For each field a type, a list of the type of its items, or a mapping as this one for an object.
+        Type of each field. A list holds the type of its items, a mapping the fields of an object.
     optional
-        The fields, also of objects within it, that need not be there.
+        Fields that may be missing, also in inner objects.
     """
     if not isinstance(found, dict):
         raise ValueError(f"{where}: expected an object, got {shown(found)}")
@@ -143,8 +143,8 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None, why:
     Raises
     ------
     ValueError
-        Unless it is a whole number from `least` to `most`, without which it is :data:`LARGEST`; `why` says the reason
-        for the bound above.
+        Unless it is a whole number from `least` to `most`, by default :data:`LARGEST`. `why` gives the reason for the
+        upper bound.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -159,12 +159,12 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None, why:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether `value` is a number of at most :data:`LARGEST`, which leaves out inf and nan."""
+    """Return whether `value` is a number of at most :data:`LARGEST`. False for inf and nan."""
     return is_real(value) and -LARGEST <= value <= LARGEST
 
 
 def is_real(value: Any) -> bool:
-    """Tell whether `value` is a real number, inf and nan among them."""
+    """Return whether `value` is a real number, including inf and nan."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
@@ -179,9 +179,9 @@ def check_number(
     none: bool = False,
     infinite: bool = False,
 ) -> None:
-    """Raise ``ValueError`` unless `value` is a number within the bounds, or, with `none`, ``None``.
+    """Raise ``ValueError`` unless `value` is a number within the bounds or, with `none`, ``None``.
 
-    Without bounds it is one of at most :data:`LARGEST`; with `infinite` it may be ``inf`` as well.
+    Without bounds, at most :data:`LARGEST`. With `infinite`, ``inf`` is allowed too.
     """
     if (
         (value is None and none)

@@ -1,7 +1,7 @@
-"""Arguments of external commands: a value that a file or a user gave never reaches a program as an option.
+"""Safe arguments of external commands: no value from a file or a user becomes an option.
 
-A job id or a node name has one of the forms below, none of which begins with a dash. A file is given as a path that
-begins with ``/`` or ``./``. What is left stands after ``--``. There is no shell between us and the program.
+Job ids and node names have one of the forms below, and never begin with a dash. A file is a path that begins with ``/``
+or ``./``. Other values follow ``--``. No shell is used.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from .checks import shown
 from .errors import InputError
 
-#: A job, a task or some tasks of an array, a component of a heterogeneous job.
+#: A job, a task or some tasks of an array, or a component of a heterogeneous job.
 _JOB = re.compile(r"[0-9]{1,10}(?:_[0-9]{1,10}|_\[[0-9,:%-]{1,200}\]|\+[0-9]{1,6})?")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 
 
 def job_argument(value: Any, where: str) -> str:
-    """Return the id of a job of Slurm: ``17``, ``17_3``, ``17_[1-5%2]`` or ``17+1``; `where` it stands is for messages.
+    """Return a Slurm job id: ``17``, ``17_3``, ``17_[1-5%2]`` or ``17+1``. `where` is for messages.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def job_argument(value: Any, where: str) -> str:
 
 
 def node_argument(value: Any, where: str) -> str:
-    """Return the name of a node: letters, digits, ``_``, ``.`` and ``-``, of which it begins with one of the first two.
+    """Return a node name: letters, digits, ``_``, ``.`` and ``-``, beginning with a letter or digit.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def node_argument(value: Any, where: str) -> str:
 
 
 def path_argument(path: str) -> str:
-    """Return a path that no program takes for an option."""
+    """Return a path that programs never read as an option."""
     return path if path.startswith("/") else f"./{path.removeprefix('./')}"
 
 

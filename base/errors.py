@@ -1,4 +1,4 @@
-"""The errors a user can cause, each a single line that says where, what was expected and what came."""
+"""Errors that users can cause, each one line: where, expected, received."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from .printed import MOST_OF_MESSAGE, plain
 
 
 class InputError(ValueError):
-    """Bad input: a file, a record, an option or a name that cannot be used as it stands.
+    """Bad input: a file, a record, an option or a name that cannot be used as it is.
 
-    The message is one line that names the file, line or job, the field, what was expected and what was
-    received. On the command line it ends the program with exit code 2. Whatever it repeats of the input, it is printed
-    as :func:`~hpcdispatch.base.printed.plain` text of a bounded length.
+    The message is one line. It names the file, line or job, the field, and the expected and received values. On the
+    command line it ends the program with exit code 2. Quoted input is printed as
+    :func:`~hpcdispatch.base.printed.plain` text of bounded length.
     """
 
     def __str__(self) -> str:
@@ -19,5 +19,5 @@ class InputError(ValueError):
 
 
 def raised(error: BaseException) -> str:
-    """Return what a plugged-in part raised, its type and what it says, as one line."""
+    """Return type and message of a plug-in's error as one line."""
     return plain(" ".join(f"{type(error).__name__}: {error}".split()), MOST_OF_MESSAGE)

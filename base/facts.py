@@ -1,4 +1,4 @@
-"""Objects as a prompt and a notebook show them: a title and a small table."""
+"""Display of objects at a prompt and in a notebook: a title and a small table."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from html import escape
 
 from .printed import plain
 
-#: Letters of a line and of a cell of text, and lines of a table in it.
+#: Longest line and cell of text, letters, and most lines of its table.
 _LINE, _CELL, _LINES = 110, 80, 10
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What an object says of itself.
+    """Description of an object.
 
     Attributes
     ----------
     title
-        What it is, a line.
+        One line.
     rows
-        Cells of a table; the first of a row is its label.
+        Cells of a table. The first of a row is its label.
     header
-        What stands above the columns; empty for none.
+        Column titles. Empty for none.
     """
 
     title: str
@@ -31,7 +31,7 @@ class Facts:
     header: Sequence[str] = ()
 
     def text(self) -> str:
-        """Return it as text of at most 12 lines; rows that find no room are counted."""
+        """Return text of at most 12 lines. Further rows are counted."""
         most = _LINES - bool(self.header)
         shown = self.rows if len(self.rows) <= most else self.rows[: most - 1]
         cells = [[_short(cell, _CELL) for cell in row] for row in (*([self.header] if self.header else []), *shown)]
@@ -42,7 +42,7 @@ class Facts:
         return "\n".join([_short(self.title, _LINE), *(f"  {line.rstrip()}" for line in (*lines, *more))])
 
     def html(self) -> str:
-        """Return it as HTML, all rows of it."""
+        """Return HTML with all rows."""
         head = "".join(f"<th style='text-align:left'>{escape(cell)}</th>" for cell in self.header)
         rows = "".join(
             "<tr>" + "".join(f"<td style='text-align:left'>{escape(plain(cell))}</td>" for cell in row) + "</tr>"

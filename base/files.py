@@ -1,4 +1,4 @@
-"""Files that are read within bounds, as anybody may have written them."""
+"""Read files of unknown origin within bounds."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any
 
 from .errors import InputError
 
-#: Bytes of JSON that is read: that of the largest clusters has a tenth.
+#: Largest JSON file, bytes. The largest clusters need a tenth.
 MOST_BYTES = 1 << 28
-#: Bytes of a file that is read as a whole at all.
+#: Largest file that is read at all, bytes.
 LARGEST_FILE = 1 << 32
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file to be read.
+    """Open a file for reading.
 
     Raises
     ------
     OSError
-        If it cannot be read, or is a folder; with its name.
+        If it cannot be read, or is a folder. Has the file's name.
     InputError
-        If it is a device or a pipe, which may have no end or let nobody go on; it is not waited for.
+        If it is a device or a pipe. These may have no end or block, so the function never waits for them.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
@@ -43,7 +43,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_bounded(path: Path, what: str, most: int = MOST_BYTES) -> bytes:
-    """Return what a regular file holds.
+    """Return the content of a regular file.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def read_bounded(path: Path, what: str, most: int = MOST_BYTES) -> bytes:
     what
         What it should be, for messages.
     most
-        Bytes that it may have.
+        Largest size, bytes.
 
     Raises
     ------
     OSError
         If it cannot be read.
     InputError
-        If it has more bytes, or is no regular file.
+        If it is larger, or not a regular file.
     """
     with open_regular(path) as file:
         data = file.read(most + 1)
@@ -69,7 +69,7 @@ def read_bounded(path: Path, what: str, most: int = MOST_BYTES) -> bytes:
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a regular file of at most :data:`LARGEST_FILE` bytes; errors as :func:`read_bounded`."""
+    """Return the SHA-256 of a regular file of at most :data:`LARGEST_FILE` bytes. Errors as :func:`read_bounded`."""
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > LARGEST_FILE:
             raise InputError(f"{path}: expected a file of at most {LARGEST_FILE:,} bytes, got more")
@@ -77,7 +77,7 @@ def digest_of(path: Path) -> str:
 
 
 def read_json(path: Path, what: str) -> Any:
-    """Return what a file of JSON in UTF-8 holds.
+    """Return the content of a JSON file in UTF-8.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def read_json(path: Path, what: str) -> Any:
     OSError
         If it cannot be read.
     InputError
-        If it is larger than :data:`MOST_BYTES`, no JSON, or nested or with numbers so long that Python does not read
-        them; one line with file and line.
+        If it is larger than :data:`MOST_BYTES` or not JSON. Also if nesting or numbers are too long for Python. One
+        line with file and line.
     """
     data = read_bounded(path, what, MOST_BYTES)
     try:

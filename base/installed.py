@@ -1,4 +1,4 @@
-"""What is installed: entry points and versions, which cost tens of milliseconds to look up, and are looked up once."""
+"""Installed entry points and versions. A look-up costs tens of milliseconds, so results are cached."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import sys
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points, version
 
-#: The kinds of parts that packages register.
+#: Kinds of registered parts.
 _KINDS = ("dispatchers", "predictors", "workloads", "objectives", "constraints", "goals", "orders", "metrics")
-#: What stands between names in a part with its options.
+#: Separator between names in a part's text.
 _NAMES = re.compile(r"[^\w.-]+")
-#: The version of an installed package, as it was when it was first asked for.
+#: Version of an installed package, cached at the first call.
 version_of = cache(version)
 
 
 def entry_points_of(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, looked up anew when a package has come or gone since."""
+    """Return the entry points of a group by name. Updated after packages were installed or removed."""
     return {name: entries[0] for name, entries in _all_of(group).items()}
 
 
 def rivals_of(group: str, name: str) -> list[str]:
-    """Return the packages that register a name, each with what it stands for there, if there are several."""
+    """Return the packages that register the same name, each with its value, if several do."""
     entries = _all_of(group).get(name, ())
     return [f"{entry.dist.name if entry.dist else '?'} ({entry.value})" for entry in entries if len(entries) > 1]
 
 
 def names_plug_in(spec: str) -> bool:
-    """Return whether a part with its options names something that another package than this one registers."""
+    """Return whether a part's text names something that another package registers."""
     found = (entry for kind in _KINDS for entry in entry_points_of(f"hpcdispatch.{kind}").values())
     plugged = {entry.name for entry in found if entry.module.partition(".")[0] != "hpcdispatch"}
     return not plugged.isdisjoint(_NAMES.split(spec))
@@ -47,7 +47,7 @@ def _found(group: str, _state: tuple[tuple[str, int], ...]) -> dict[str, tuple[E
 
 
 def _changed(folder: str) -> int:
-    """Return when something was put into a folder or taken from it last, 0 for none."""
+    """Return when the content of a folder last changed, 0 if the folder is missing."""
     try:
         return os.stat(folder or ".").st_mtime_ns
     except OSError:

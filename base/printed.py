@@ -1,21 +1,21 @@
-"""Text from outside as it is printed: without characters that a terminal obeys, and not longer than a bound."""
+"""Printing of external text: no control characters, and a bounded length."""
 
 from __future__ import annotations
 
 import unicodedata
 
-#: Letters of a text from outside, such as a name in a table, and of a whole message.
+#: Most letters of an external text, such as a name in a table, and of a whole message.
 MOST_LETTERS, MOST_OF_MESSAGE = 300, 1000
-#: Letters that stay of the end of a text that is cut.
+#: Letters kept of the end of a shortened text.
 _END = 100
 
 
 def plain(text: str, most: int = MOST_LETTERS) -> str:
-    r"""Return a text as one line to be printed.
+    r"""Return a text as one printable line.
 
-    Blanks of any kind become spaces. What else is not printable, such as the beginning of a sequence that a terminal
-    obeys or a mark that turns the direction of writing, becomes its escape in Python: ``\x1b``, ``\u202e``. Of a text
-    of more than `most` letters the middle is left out.
+    All kinds of blanks become spaces. Other unprintable characters become Python escapes: ``\x1b``, ``\u202e``.
+    Examples are terminal control sequences and marks of the writing direction. A text of more than `most` letters loses
+    its middle.
     """
     if len(text) > most:
         end = min(_END, most // 3)

@@ -1,7 +1,7 @@
-"""Named parts that plug in through entry points, and the text form ``NAME:key=value,key=value``.
+"""Registries of named parts from entry points, and the text form ``NAME:key=value,key=value``.
 
-The parts that ship with hpcdispatch register the same way as a third party's: through the entry-point groups
-``hpcdispatch.dispatchers``, ``hpcdispatch.predictors`` and ``hpcdispatch.workloads`` of their package's metadata.
+Parts of hpcdispatch register like those of third parties, through the entry-point groups ``hpcdispatch.dispatchers``,
+``hpcdispatch.predictors`` and ``hpcdispatch.workloads`` of their package's metadata.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .facts import Facts
 from .installed import entry_points_of, rivals_of
 
 _REQUIRED = inspect.Parameter.empty
-#: Letters of a part with its options, which end up in names, tables and messages.
+#: Longest text of a part with its options. It appears in names, tables and messages.
 MOST_LETTERS = 4_000
-#: Classes and functions whose signature is kept: to read one takes longer than to build most of what it builds.
+#: Number of cached signatures. Reading one takes longer than most constructors.
 _KEPT = 512
 
 
@@ -38,13 +38,13 @@ class Option:
     name
         Its key in ``NAME:key=value``.
     annotation
-        The type a value is converted to.
+        Type of its value.
     default
-        The value without it; ``inspect.Parameter.empty`` where it must be given.
+        Default value, or ``inspect.Parameter.empty`` if required.
     was
-        Its name in earlier versions, which an error for that name says; empty if it had no other.
+        Its name in earlier versions, for error messages. Empty if unchanged.
     internal
-        Whether it is for code alone: known to the constructor, not to :meth:`Registry.create`.
+        Whether only code may set it: known to the constructor, not to :meth:`Registry.create`.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Option:
     internal: bool = False
 
     def __str__(self) -> str:
-        """Render as ``name=default``, with the choices where the type lists them."""
+        """Return ``name=default``, with the choices if the type lists them."""
         choices = typing.get_args(self.annotation) if typing.get_origin(self.annotation) is typing.Literal else ()
         shown = "|".join(map(str, choices)) if choices else None
         if self.default is _REQUIRED:
@@ -63,14 +63,14 @@ class Option:
 
 
 class Registry:
-    """The parts of one kind, by name.
+    """Parts of one kind, by name.
 
     Parameters
     ----------
     kind
-        What a part is called in messages, such as ``dispatcher``.
+        Name of the kind in messages, such as ``dispatcher``.
     group
-        The entry-point group it is registered under.
+        Entry-point group of the parts.
     """
 
     def __init__(self, kind: str, group: str) -> None:
@@ -78,7 +78,7 @@ class Registry:
         self.group = group
 
     def __repr__(self) -> str:
-        """Return the names, short."""
+        """Return the names in one line."""
         names = self.names()
         return f"{len(names)} {self.kind}s: {', '.join(names)}"
 
@@ -88,14 +88,14 @@ class Registry:
         ).html()
 
     def _told(self, name: str) -> tuple[str, str]:
-        """Return what a part is, and its options; or why it cannot be used."""
+        """Return the summary and options of a part, or why it cannot be used."""
         try:
             return self.summary(name), ", ".join(map(str, self.options(name)))
         except InputError as error:
             return f"cannot be used: {error}", ""
 
     def names(self) -> list[str]:
-        """Return every registered name, sorted."""
+        """Return all registered names, sorted."""
         return sorted(self._entries())
 
     def factory(self, name: str) -> Callable[..., Any]:
@@ -104,7 +104,7 @@ class Registry:
         Raises
         ------
         InputError
-            If nothing is registered under `name`, or several packages do that, or its package cannot be imported.
+            If `name` is unknown, registered by several packages, or its package cannot be imported.
         """
         entries = self._entries()
         if name not in entries:
@@ -127,14 +127,14 @@ class Registry:
             raise InputError(value) from error
 
     def options(self, name: str, internal: bool = False) -> list[Option]:
-        """Return the options of the part registered as `name`, in the order it declares them.
+        """Return the options of the part `name`, in order of declaration.
 
         Parameters
         ----------
         name
             The part.
         internal
-            Whether those for code alone are among them.
+            Whether to include options that only code may set.
 
         Raises
         ------
@@ -149,27 +149,27 @@ class Registry:
             raise InputError(f"{self.kind} {name!r}: cannot read its options: {reason}") from error
 
     def summary(self, name: str) -> str:
-        """Return one line about the part registered as `name`: its own, or the first of its docstring."""
+        """Return one line about the part `name`: its own, or the first of its docstring."""
         factory = self.factory(name)
         told: str = getattr(factory, "summary", None) or inspect.getdoc(factory) or ""
         return told.partition("\n")[0]
 
     def create(self, spec: str, internal: bool = False, **fixed: Any) -> Any:
-        """Build the part that `spec` describes.
+        """Create the part that `spec` describes.
 
         Parameters
         ----------
         spec
             ``NAME`` or ``NAME:key=value,key=value``.
         internal
-            Whether options for code alone may be given; for specs that no user writes.
+            Whether to accept options that only code may set, for specs that users never write.
         **fixed
-            Further arguments, already of their types.
+            Further arguments, already converted.
 
         Raises
         ------
         InputError
-            For an unknown name or key, a value that does not convert or that the part refuses.
+            For an unknown name or key, a value that does not convert, or one that the part rejects.
         """
         name, given = parse_spec(spec)
         factory = self.factory(name)
@@ -196,7 +196,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     Raises
     ------
     InputError
-        If it is too long, or an option has no ``=``, no key, or comes twice.
+        If it is too long, or an option has no ``=``, no key, or appears twice.
     """
     if not isinstance(spec, str):
         raise InputError(f"expected NAME or NAME:key=value,key=value, got {shown(spec)}")
@@ -215,7 +215,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def options_of(factory: Callable[..., Any]) -> list[Option]:
-    """Return the options a class or function takes: those it declares, or else its signature and annotations."""
+    """Return the options of a class or function: declared ones, else from its signature."""
     declared = getattr(factory, "declared_options", None)
     if declared is not None:
         return list(declared())
@@ -236,7 +236,7 @@ def _in_signature(factory: Callable[..., Any]) -> tuple[Option, ...]:
 
 
 def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of what a class or function takes, each name as it is known where it was written."""
+    """Return the parameter types of a class or function, resolved in its own module."""
     if not inspect.isclass(factory):
         return typing.get_type_hints(factory)
     owner = next(kind for kind in factory.__mro__ if "__init__" in vars(kind))
@@ -247,12 +247,12 @@ def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
 def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the text values in `given` to the types of the `known` options.
 
-    Values that are no text pass as they are.
+    Other values are returned as they are.
 
     Raises
     ------
     InputError
-        For a key that is not known, a required one that is missing, or a value of the wrong form.
+        For an unknown key, a missing required one, or a malformed value.
     """
     by_name = {option.name: option for option in known}
     for key in given:
@@ -268,7 +268,7 @@ def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -
 
 
 def unknown_option(known: Sequence[Option], name: str) -> str:
-    """Return what is wrong with a name that none of some options has: its new name, or those that are known."""
+    """Return the error for an unknown option name: its new name, or the known names."""
     now = next((option.name for option in known if option.was == name), None)
     if now is not None:
         return f"unknown option {shown(name)}; it is called {now!r} now"
@@ -312,7 +312,7 @@ def _convert_union(text: str, members: tuple[Any, ...], where: str) -> Any:
 
 
 def _type_name(wanted: Any) -> str:
-    """Return what to write for a value of some type; of several, those that can be written as text."""
+    """Return how to write a value of a type. For a union, of its types with a text form."""
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
     if typing.get_origin(wanted) is typing.Literal:
         return f"one of {', '.join(map(str, typing.get_args(wanted)))}"

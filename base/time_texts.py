@@ -1,4 +1,4 @@
-"""Durations as people write them, and as they are printed: the same grammar both ways."""
+"""Durations as text, with the same grammar for reading and printing."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _LETTERS = re.compile(
     r"\s*".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?)\s*{unit}{'?' if unit == 's' else ''})?" for unit in _UNITS)
 )
-#: As Slurm writes them: D-HH, D-HH:MM and D-HH:MM:SS, or else HH:MM:SS and MM:SS.
+#: Slurm's forms: D-HH, D-HH:MM and D-HH:MM:SS, or HH:MM:SS and MM:SS.
 _DAYS = re.compile(r"(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+)(?::(?P<s>\d+))?)?")
 _CLOCK = re.compile(r"(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+)")
-#: The forms of a duration, for messages.
+#: Forms of a duration, for messages.
 FORMS = "90s, 15m, 2h, 1d12h or 2-00:00:00"
 
 
 def seconds_of(value: float | str) -> int:
-    """Return whole seconds, given as a number or as text.
+    """Return whole seconds from a number or a text.
 
-    Text is ``90``, ``90s``, ``15m``, ``1h30m``, ``1.5h``, ``1d12h``, or as Slurm writes it:
-    ``2-00:00:00``, ``2-12``, ``1:30:00`` or ``30:00``, minutes and seconds.
+    Text is ``90``, ``90s``, ``15m``, ``1h30m``, ``1.5h``, ``1d12h``, or in Slurm's form: ``2-00:00:00``, ``2-12``,
+    ``1:30:00`` or ``30:00``, minutes and seconds.
 
     Raises
     ------
@@ -49,9 +49,9 @@ def time_text(seconds: float, units: int = 2) -> str:
     Parameters
     ----------
     seconds
-        The duration; below 10 s it keeps one decimal, NaN is a dash.
+        The duration. Below 10 s it keeps one decimal. NaN becomes a dash.
     units
-        How many units are shown, from the largest on; the last one is rounded to the nearest. 4 shows all of them.
+        Number of units, from the largest on. The last one is rounded. 4 shows all.
     """
     if not math.isfinite(seconds):
         return "-"
@@ -74,12 +74,12 @@ def time_text(seconds: float, units: int = 2) -> str:
 
 
 def seconds_option(name: str, value: float | str, least: int = 0, infinite: bool = False) -> int:
-    """Return the whole seconds of an option, as :func:`seconds_of` does; ``sys.maxsize`` for ``inf``, where it may be.
+    """Return the whole seconds of an option, as :func:`seconds_of` does. ``sys.maxsize`` for ``inf`` if `infinite`.
 
     Raises
     ------
     ValueError
-        For what is no time, or below `least`; the option is named.
+        If it is not a time, or below `least`. Names the option.
     """
     if infinite and value in (math.inf, "inf"):
         return sys.maxsize

@@ -1,8 +1,7 @@
-"""Files and folders that are written whole or not at all, and temporary ones.
+"""Atomic writing of files and folders, and temporary ones.
 
-Each is made under a name that no other process can foresee, exclusively, so that no link is followed. The name says
-which process of which machine is at work on it. What a killed process left is removed by the next one that works in
-the same folder.
+Each gets an unpredictable new name, created exclusively, so that no link is followed. The name contains machine and
+process. The next process in the same folder removes what a killed process left.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
-#: How the names of what is unfinished begin, and those of temporary folders, which users may see.
+#: Prefixes of unfinished names, and of temporary folders, which users may see.
 UNFINISHED, TEMPORARY = ".unfinished-", "hpcdispatch-temporary-"
-#: Age at which what another machine left is taken for abandoned, seconds.
+#: Age of another machine's leftovers that counts as abandoned, seconds.
 _ABANDONED = 7 * 86_400
 
 
 def write_whole(path: Path, data: str | bytes, mode: int = 0o666) -> None:
-    """Write a file, all of it or nothing, down to the disk; one that is there already is replaced, and so is a link.
+    """Write a file to disk, completely or not at all. Replaces an existing file or link.
 
     Parameters
     ----------
     path
         The file.
     data
-        Text, which becomes UTF-8, or bytes.
+        Text, written as UTF-8, or bytes.
     mode
-        Its permissions, of which the umask takes some away.
+        Permissions, reduced by the umask.
 
     Raises
     ------
     OSError
-        If it cannot be written, with its name; what was there is as before.
+        If it cannot be written, with its name. The old content is unchanged.
     """
     try:
         if path.exists() and not path.is_file():
@@ -61,7 +60,7 @@ def write_whole(path: Path, data: str | bytes, mode: int = 0o666) -> None:
 
 
 def write_new(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file that must not be there yet, down to the disk; if that fails, it is not there."""
+    """Write a new file to disk. It must not exist, and does not exist after a failure."""
     try:
         with open(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode), "wb"
@@ -76,7 +75,7 @@ def write_new(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names in a folder last; file systems that cannot do that refuse with EINVAL."""
+    """Make the names in a folder permanent. File systems without support answer EINVAL, which is ignored."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -90,13 +89,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def unfinished_path(folder: Path, prefix: str = UNFINISHED) -> Path:
-    """Return a name that is not taken and says which process of which machine is at work on it."""
+    """Return a free name that contains machine and process."""
     return folder / f"{prefix}{host_name()}-{os.getpid()}-{token_hex(8)}"
 
 
 @contextmanager
 def temporary_folder(parent: Path | None = None, prefix: str = TEMPORARY) -> Iterator[Path]:
-    """Make a folder as :func:`make_temporary` does, and remove it at the end."""
+    """Create a folder as :func:`make_temporary` does, and remove it at the end."""
     made = make_temporary(parent, prefix)
     try:
         yield made
@@ -105,12 +104,12 @@ def temporary_folder(parent: Path | None = None, prefix: str = TEMPORARY) -> Ite
 
 
 def make_temporary(parent: Path | None = None, prefix: str = TEMPORARY) -> Path:
-    """Make a folder for this user alone, in `parent` or where the system has temporary files, and return it.
+    """Create and return a private folder, in `parent` or the system's temporary folder.
 
     Raises
     ------
     OSError
-        If it cannot be made, with its name.
+        If it cannot be created, with its name.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     remove_abandoned(place, prefix)
@@ -123,7 +122,7 @@ def make_temporary(parent: Path | None = None, prefix: str = TEMPORARY) -> Path:
 
 
 def remove_abandoned(folder: Path, prefix: str = UNFINISHED) -> None:
-    """Remove what killed processes of this user left in a folder, as far as that may be done."""
+    """Remove what killed processes of this user left in a folder, where permitted."""
     try:
         names = [entry.path for entry in os.scandir(folder) if entry.name.startswith(prefix)]
     except OSError:
@@ -135,13 +134,13 @@ def remove_abandoned(folder: Path, prefix: str = UNFINISHED) -> None:
 
 @cache
 def _remove_once(folder: Path) -> None:
-    """Look through a folder that many files may be written to a single time."""
+    """Clean a folder once per process, for folders with many written files."""
     remove_abandoned(folder)
 
 
 @cache
 def host_name() -> str:
-    """Return a short name of where process ids are unique: the machine, or a container on it."""
+    """Return a short id of the machine or container, within which process ids are unique."""
     try:
         place = os.stat("/proc/self/ns/pid").st_ino
     except OSError:
@@ -150,7 +149,7 @@ def host_name() -> str:
 
 
 def _is_abandoned(path: Path, prefix: str) -> bool:
-    """Return whether something unfinished is this user's and no process works on it any more."""
+    """Return whether an unfinished file belongs to this user and no process works on it."""
     host, _, process = path.name.removeprefix(prefix).rpartition("-")[0].rpartition("-")
     try:
         found = path.lstat()
@@ -167,17 +166,19 @@ def _is_abandoned(path: Path, prefix: str) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder as far as it can be removed; of a link what it points to stays."""
+    """Remove a file, or a folder as far as possible. A link's target stays."""
     try:
         folder = stat.S_ISDIR(path.lstat().st_mode)
     except FileNotFoundError:
         return
     if folder:
         shutil.rmtree(path, ignore_errors=True)
+        if path.exists():  # a lack of descriptors may be over
+            shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
 
 
 def named(error: OSError, path: Path) -> OSError:
-    """Return the error with the file it is about; a full disk does not say."""
+    """Return the error with its file name, which a full disk does not report."""
     return OSError(error.errno, error.strerror or str(error), str(error.filename or path))

@@ -1,3 +1,3 @@
-"""Comparisons, campaigns and reports, and, in a checkout, studies: what is run, seldom imported."""
+"""Comparisons, campaigns and reports; in a checkout also studies. Programs run them and seldom import them."""
 
 __all__: list[str] = []

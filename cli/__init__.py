@@ -1,4 +1,4 @@
-"""The command line: thin commands over the rest. Heavy imports wait until a command needs them."""
+"""The command line: thin commands over the other packages. Heavy imports wait until a command needs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["cli", "main"]
 
 
 def main() -> NoReturn:
-    """Run the command line; a termination ends it as Ctrl-C does, with what is finished kept."""
+    """Run the command line. A termination ends it as Ctrl-C does: finished results are kept."""
     from .interrupts import leave, stand_by  # noqa: PLC0415 - signals are seen to before anything is imported
 
     stand_by()

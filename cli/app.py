@@ -1,4 +1,4 @@
-"""The program: its commands, imported when they are needed, and how it ends."""
+"""The program: its commands, imported on demand, and its exit codes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ import click
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 from .interrupts import Interrupts, raise_interrupts
 
-#: Options whose names may be in the plural as well.
+#: Options that may be in the plural as well.
 SINGULAR = {"dispatchers": "dispatcher", "predictors": "predictor", "seeds": "seed"}
 
 COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
     "compare": ("compare", "Compare dispatchers and predictors on a workload."),
-    "campaign": ("campaign", "Run every combination that a file lists; finished ones are kept."),
-    "evict": ("evict", "Decide which running jobs give way for an on-demand job."),
-    "partition": ("partition_size", "Say how many processors to ask for, and for how long."),
+    "campaign": ("campaign", "Run every combination in a file, and keep the finished ones."),
+    "evict": ("evict", "Decide which running jobs to evict for an on-demand job."),
+    "partition": ("partition_size", "Choose the number of processors and the walltime of a job."),
+    "predict": ("predict", "Judge predictors of run times, and their effect on waits."),
     "report": ("report", "Write a page about saved results: tables, figures and their data."),
-    "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
-    "sequence": ("sequence", "Say which times to request for jobs whose run times are a lottery."),
-    "what-if": ("what_if_command", "Say how the recorded jobs of a Slurm site fare when its scheduler is changed."),
-    "slurm": ("slurm_commands", "Beside a Slurm that runs here: its state, forecasts, eviction, submission."),
+    "reproduce": ("reproduce", "Reproduce the tables and figures of papers."),
+    "sequence": ("sequence", "Choose the walltimes to request for jobs with stochastic run times."),
+    "what-if": ("what_if_command", "Replay the recorded jobs of a Slurm site under a changed scheduler."),
+    "slurm": ("slurm_commands", "Work with a running Slurm: its state, forecasts, eviction, submission."),
     "workload": ("workload_commands", "Describe, convert and generate workloads."),
-    "compile": ("compile_ahead", "Compile beforehand what a first simulation would."),
+    "compile": ("compile_ahead", "Compile in advance what a first simulation needs."),
     "list": ("list_parts", "List dispatchers, predictors and workloads with their options."),
 }
 
@@ -44,7 +45,7 @@ def examples(*lines: str) -> str:
 
 
 class Notices(logging.Handler):
-    """Writes notices to stderr, above a bar if there is one."""
+    """Writes notices to stderr, above a progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
@@ -69,7 +70,7 @@ def settings() -> Settings:
 
 
 def _flag(name: str, help: str) -> click.Option:
-    """Return an option that is kept in the settings."""
+    """Return an option that sets a flag of the settings."""
 
     def keep(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value:
@@ -82,15 +83,15 @@ def _debug() -> click.Option:
     return _flag("debug", "Show the traceback of an error.")
 
 
-#: The group of the options that every command has.
+#: The option group of every command.
 OUTPUT = "Output"
-#: The group of options that many commands have; EXPLAINED_BY explains them, the others name them.
+#: An option group of many commands. The help of EXPLAINED_BY explains it, the others list its names.
 READING = "Reading the trace"
 EXPLAINED_BY = "workload describe"
 
 
 class Command(click.Command):
-    """A command whose help has its options in groups; all have ``--json``, ``--seconds`` and ``--debug``."""
+    """A command with option groups in its help. Each command has ``--json``, ``--seconds`` and ``--debug``."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -101,7 +102,7 @@ class Command(click.Command):
         ]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, which an interrupt ends from now on with what it has finished."""
+        """Run the command. From now on an interrupt ends it with its finished results."""
         raise_interrupts()
         return super().invoke(ctx)
 
@@ -123,18 +124,18 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A command of commands."""
+    """A group of commands."""
 
     command_class = Command
 
 
 def subcommand(name: str, *lines: str, **attributes: Any) -> Callable[[Callable[..., None]], Command]:
-    """Return a decorator that makes a function a command, with lines of examples at the end of its help."""
+    """Return a decorator that makes a function a command, with example lines at the end of its help."""
     return click.command(name, cls=Command, epilog=examples(*lines), **attributes)
 
 
 def options(group: str, *decorators: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that adds options, which stand in a group of the help, to a command."""
+    """Return a decorator that adds options to a command, in a group of its help."""
 
     def decorate(function: Any) -> Any:
         for option in reversed(decorators):
@@ -146,7 +147,7 @@ def options(group: str, *decorators: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Application(click.Group):
-    """The top-level group: commands by name of their module, every ending a clean one."""
+    """The top-level group. It finds commands by their module, and ends every error with one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of :data:`COMMANDS`."""
@@ -162,7 +163,7 @@ class Application(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which there are."""
+        """Find the command, or list the known ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             close = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(COMMANDS)}"
@@ -194,7 +195,7 @@ class Application(click.Group):
         except KeyboardInterrupt:
             code = _end(click.Abort(), kept.debug)
         except SystemExit as error:
-            if isinstance(error.__context__, BrokenPipeError):  # as click ends where nobody reads any more
+            if isinstance(error.__context__, BrokenPipeError):  # click ends so when the reader of the output is gone
                 raise
             code = _end(RunFailedError(f"a part ended the program (sys.exit({error.code!r}))"), kept.debug)
         except BaseException as error:  # noqa: BLE001 - the end of the program: everything becomes one line and a code
@@ -203,15 +204,15 @@ class Application(click.Group):
 
 
 def _end(error: BaseException, debug: bool) -> int:
-    """Say what went wrong; return the exit code."""
+    """Print the error and return the exit code."""
     from ..base import InputError  # noqa: PLC0415 - numpy, which it imports, takes longer than all of --help
 
     if isinstance(error, BrokenPipeError):
-        # What is still in the buffer goes nowhere, so that the exit does not complain.
+        # The rest of the buffer is discarded, so that the exit prints no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if Interrupts.told and not isinstance(error, click.Abort | InterruptedRunError):
-        error = click.Abort()  # which may be reported as another exception where it was raised within compiled code
+        error = click.Abort()  # compiled code may report the interrupt as another exception
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
         from ..base.printed import plain  # noqa: PLC0415 - likewise
 
@@ -258,8 +259,8 @@ def _end(error: BaseException, debug: bool) -> int:
 @click.version_option(version("hpcdispatch"), prog_name="hpcdispatch")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Job dispatching on HPC machines, simulated: which waiting job starts when and where."""
-    # A library's notices, of which there is one: that it compiles.
+    """Simulate the job dispatcher of an HPC machine: when and where each waiting job starts."""
+    # The library has one notice: that it compiles.
     logger, handler = logging.getLogger("hpcdispatch"), Notices()
     logger.addHandler(handler)
     ctx.call_on_close(lambda: logger.removeHandler(handler))

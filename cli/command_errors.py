@@ -1,4 +1,4 @@
-"""How a command ends early, and the one-line messages on stderr."""
+"""Errors that end a command, and the one-line messages on stderr."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import click
 
 
 class RunFailedError(Exception):
-    """A run ended in an exception: exit code 1.
+    """A run ended with an exception: exit code 1.
 
     Attributes
     ----------
     trace
-        The traceback as text where there is no exception to show one of.
+        The traceback as text, if there is no exception to show.
     """
 
     def __init__(self, message: str, trace: str = "") -> None:
@@ -20,11 +20,11 @@ class RunFailedError(Exception):
 
 
 class InterruptedRunError(Exception):
-    """Ctrl-C, after what was finished has been shown; the message says how far it came. Exit code 1."""
+    """Ctrl-C, after the finished results were shown. The message has the progress. Exit code 1."""
 
 
 def say(kind: str, text: object) -> None:
-    """Print one line, ``hpcdispatch: KIND: TEXT``, on stderr; line breaks in the text become ``; ``."""
+    """Print one line, ``hpcdispatch: KIND: TEXT``, on stderr. Line breaks in the text become ``; ``."""
     from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - numpy, which base imports, takes 0.2 s
 
     lines = [" ".join(line.split()) for line in str(text).splitlines()]

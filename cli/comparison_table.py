@@ -1,4 +1,4 @@
-"""The table of a comparison, in as many parts as the width of the terminal needs."""
+"""The table of a comparison, split into parts by the width of the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .output import headed, time
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A column: which metric, its header, how it is shown, and which end is the good one."""
+    """A column: its metric, header and format, and whether the largest value is best."""
 
     name: str
     header: str
@@ -41,7 +41,7 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column ready to be laid out."""
+    """A column ready for layout."""
 
     header: str
     cells: list[Text]
@@ -49,16 +49,16 @@ class Column:
 
 
 def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[RenderableType]:
-    """Return what was compared and the table, to be printed.
+    """Return the heading and the table of a comparison, for printing.
 
     Parameters
     ----------
     found
         The comparison.
     source
-        The workload as it was given.
+        The workload as the user named it.
     drawn
-        Whether the seeds are draws of a generator.
+        Whether the seeds are samples of a generator.
     """
     if found.table.empty:
         return []
@@ -69,7 +69,7 @@ def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[Ren
 
 
 def comparison_answer(found: Comparison) -> str:
-    """Return who waits least, against the baseline."""
+    """Return the contender with the least wait, against the baseline."""
     runs = found.runs
     several = runs["predictor"].nunique() > 1
     contender = runs["dispatcher"] + ", " + runs["predictor"] if several else runs["dispatcher"]
@@ -78,7 +78,7 @@ def comparison_answer(found: Comparison) -> str:
 
 
 def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
-    """Return a comparison for JSON: what was compared, the table, every run, and what failed."""
+    """Return a comparison for JSON: its settings, the table, every run, and the failures."""
     return {
         "workload": source,
         "seeds": found.seeds,
@@ -96,7 +96,7 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
 
 
 def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Table]:
-    """Lay the value columns out, each part with the labels and as many columns as the width takes."""
+    """Arrange the value columns. Each part has the labels and as many columns as fit the width."""
     tables, left, wide = [], values, out.options.update(width=10_000)
     while left:
         taken = len(left)
@@ -134,7 +134,7 @@ def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
 
 
 def _labels(found: Comparison, width: int) -> list[Column]:
-    """Return the columns on the left; those that say the same in every row are left out."""
+    """Return the columns on the left, without those that are the same in every row."""
     table = found.table
     columns = [Column("dispatcher", [_label(name, width) for name in table["dispatcher"]])]
     if table["predictor"].nunique() > 1:
@@ -145,7 +145,7 @@ def _labels(found: Comparison, width: int) -> list[Column]:
 
 
 def _label(spec: str, width: int) -> Text:
-    """Return a part's name; its options go below it where they would take a third of the width."""
+    """Return a part's name. Long options go on the next lines."""
     if len(spec) > width / 3:
         spec = spec.replace(":", ":\n  ").replace(",", ",\n  ")
     return Text(spec)
@@ -153,7 +153,7 @@ def _label(spec: str, width: int) -> Text:
 
 def _values(found: Comparison, metric: Metric) -> Column:
     table, cells, best = found.table, [], None
-    # Among the rows with the most runs; none where all show the same.
+    # Among the rows with the most runs; none if all show the same.
     whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
     if whole.map(metric.show).nunique() > 1:
         best = metric.show(float(whole.max() if metric.most else whole.min()))

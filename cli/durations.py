@@ -10,12 +10,12 @@ from ..base.time_texts import seconds_of
 
 
 class Duration(click.ParamType[int]):
-    """Whole seconds, written as :func:`~hpcdispatch.base.time_texts.seconds_of` reads them.
+    """Whole seconds, in the formats of :func:`~hpcdispatch.base.time_texts.seconds_of`.
 
     Parameters
     ----------
     least
-        The shortest that is taken, seconds.
+        The shortest allowed duration, seconds.
     """
 
     name = "duration"

@@ -1,8 +1,8 @@
-"""Ctrl-C and SIGTERM end the program within two seconds with one line, whatever it is doing.
+"""End the program with one line within two seconds of Ctrl-C or SIGTERM, in any situation.
 
-Python sees a signal only between two of its own instructions: not while it imports an extension, and not within a
-compiled loop or a solver. So a process of its own stands by. The C handler of a signal writes to a pipe at once, which
-that process reads; if Python has not seen the signal soon after, it ends this one.
+Python handles a signal only between two of its own instructions. It does not during the import of an extension, or in a
+compiled loop or a solver. Therefore a second process watches. The C handler of a signal writes to a pipe at once, and
+the watcher reads it. If Python does not handle the signal soon after, the watcher ends the program.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LINE = b"hpcdispatch: interrupted\n"
-#: Seconds until Python must have seen a signal, and from then on until the program must have ended.
+#: Seconds for Python to handle a signal, and from then on for the program to end.
 _SEEN, _ENDED = 1.5, 30.0
+#: Seconds until an interrupt that was dropped is raised anew.
+_AGAIN = 0.05
 #: What the handler in Python writes to the pipe: no number of a signal.
 _ACKNOWLEDGED = b"\xff"
 
 
-#: The function itself: a part that is plugged in gets another, see :func:`stand_by`.
+#: The original function: plug-ins get another one, see :func:`stand_by`.
 _exit = os._exit
 
 
@@ -37,9 +39,9 @@ class Interrupts:
     Attributes
     ----------
     told
-        Whether it was; an exception of any kind that follows is taken for the end of it.
+        Whether it was. Any later exception counts as this end.
     pipe
-        Where the process that stands by reads; -1 for none.
+        Write end of the pipe to the watcher; -1 for none.
     """
 
     told = False
@@ -47,10 +49,10 @@ class Interrupts:
 
 
 def stand_by() -> None:
-    """Start the process that stands by, before anything large is imported; signals end this one at once until then.
+    """Start the watcher before any large import. Until then signals end this process at once.
 
-    From now on ``os._exit`` is ``sys.exit`` in this process: a plug-in that calls it would end a command without a
-    word, and with a code of its own.
+    From now on ``os._exit`` is ``sys.exit`` in this process. Otherwise a plug-in that calls it would end a command
+    silently, with a code of its own.
     """
     for number in _SIGNALS:
         signal.signal(number, _leave)
@@ -59,7 +61,7 @@ def stand_by() -> None:
     read, write = os.pipe()
     us, child = os.getpid(), os.fork()
     if child == 0:
-        if os.fork() == 0:  # as a child of ours it would be in the way of those who count them
+        if os.fork() == 0:  # a direct child would disturb code that counts children
             with contextlib.suppress(BaseException):
                 os.close(write)
                 _watch(read, us)
@@ -81,7 +83,7 @@ def _ask_to_exit(process: int, code: int) -> NoReturn:
 
 
 def _end_on_hangup() -> None:
-    """Let the C library end the process on SIGHUP, number 1, with ``_exit(1)``: also where Python cannot."""
+    """Let the C library end the process on SIGHUP, number 1, with ``_exit(1)``, even where Python cannot."""
     import ctypes  # noqa: PLC0415 - where it is missing, SIGKILL does as well
 
     library = ctypes.CDLL(None)
@@ -91,7 +93,7 @@ def _end_on_hangup() -> None:
 
 
 def raise_interrupts() -> None:
-    """Let signals raise ``KeyboardInterrupt`` from now on, if this process is one that :func:`stand_by` prepared."""
+    """Let signals raise ``KeyboardInterrupt`` from now on, if :func:`stand_by` prepared this process."""
     if signal.getsignal(signal.SIGINT) is _leave:
         for number in _SIGNALS:
             signal.signal(number, _raise)
@@ -107,9 +109,11 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt anew that came within a destructor or a callback, where it is dropped."""
+    """Raise an interrupt anew that came within a destructor or a callback, where it is dropped, and here as well."""
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        _thread.interrupt_main()
+        again = threading.Timer(_AGAIN, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -120,7 +124,7 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _watch(pipe: int, process: int) -> None:
-    """Wait until the pipe is closed; end the process if it does not end in time after a signal."""
+    """Wait until the pipe is closed. End the process if it does not end in time after a signal."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     for stream in (0, 1):
@@ -144,7 +148,7 @@ def _watch(pipe: int, process: int) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with a code, without waiting for threads that a plug-in has left."""
+    """End the process with a code, without waiting for threads of a plug-in."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()

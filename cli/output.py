@@ -1,4 +1,4 @@
-"""What a command prints: one JSON object, or tables and after them its answer in a sentence."""
+"""Print the result of a command: one JSON object, or tables and then the answer in a sentence."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..bench.reports.number_formats import count, percent, ratio, seconds
 from ..bench.reports.tables import PlainConsole, terminal_table
 from .app import settings
 
-#: The version of what ``--json`` prints; docs/commands.md says what it holds.
+#: The version of the ``--json`` output; docs/reference/commands.md describes it.
 SCHEMA = 1
 _STATISTICS = ("mean", "median", "p95", "max")
 _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))
 
 
 def clean(value: Any) -> Any:
-    """Return a value as JSON knows it: plain numbers, and ``None`` for those that are not finite."""
+    """Return a value for JSON: plain numbers, and ``None`` for non-finite ones."""
     if isinstance(value, Mapping):
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -38,7 +38,7 @@ def clean(value: Any) -> Any:
 
 
 def time(value: float) -> str:
-    """Return a duration as it is printed: ``2h05m``, or with --seconds the number."""
+    """Return a duration for printing: ``2h05m``, or seconds with --seconds."""
     return seconds(value) if settings().seconds else time_text(value)
 
 
@@ -49,7 +49,7 @@ def exact(value: float) -> str:
 
 
 def headed(name: str) -> str:
-    """Return the header of a column of durations, with its unit where it has one."""
+    """Return the header of a column of durations, with its unit if needed."""
     return f"{name} (s)" if settings().seconds else name
 
 
@@ -61,9 +61,9 @@ def finish(answer: str, fields: Mapping[str, Any], *shown: RenderableType) -> No
     answer
         The result in a sentence; the last line on a terminal.
     fields
-        What JSON says; times are in seconds.
+        Content of the JSON output; times are in seconds.
     shown
-        Tables and texts that stand above the answer.
+        Tables and texts above the answer.
     """
     if settings().json:
         name = click.get_current_context().command_path.partition(" ")[2]
@@ -77,7 +77,7 @@ def finish(answer: str, fields: Mapping[str, Any], *shown: RenderableType) -> No
 
 
 def summary_shown(summary: Mapping[str, float], source: str, manifest: Mapping[str, Any]) -> list[RenderableType]:
-    """Return the metrics of one result, to be printed."""
+    """Return the metrics of one result, for printing."""
     states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
     total = count(summary["jobs"] + summary["rejected"], "job")
     return [
@@ -90,7 +90,7 @@ def summary_shown(summary: Mapping[str, float], source: str, manifest: Mapping[s
 
 
 def pairs(rows: Sequence[tuple[str, str | Text]]) -> Table:
-    """Return a table of labels and values; a value is wrapped, unless it is a text that says otherwise."""
+    """Return a table of labels and values. Values are wrapped, unless they are texts with other settings."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")

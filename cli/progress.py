@@ -1,4 +1,4 @@
-"""Progress on stderr: nothing where stderr is no terminal, nothing for what is over in a moment."""
+"""Progress on stderr. Without a terminal, and for short work, it prints nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..bench.campaigns.board import CampaignProgress
 from ..bench.reports.tables import PlainConsole
 
 _PATIENCE = 0.5
-#: Running simulations that are shown.
+#: Most running simulations in the list.
 _SHOWN = 8
 
 
@@ -42,14 +42,14 @@ class RateColumn(ProgressColumn):
 class JobBar:
     """A bar that counts jobs, with their rate and the remaining time.
 
-    Used as a context; it appears after half a second and leaves nothing behind.
+    Use it as a context. It appears after half a second and disappears at the end.
 
     Parameters
     ----------
     label
-        What stands before the bar.
+        Text before the bar.
     total
-        How many jobs there are; ``None`` while that is not known.
+        Number of jobs; ``None`` if unknown.
     """
 
     def __init__(self, label: str, total: int | None = None) -> None:
@@ -64,7 +64,7 @@ class JobBar:
         self._clock.daemon = True
 
     def __enter__(self) -> JobBar:
-        """Start to wait for the bar to be worth it."""
+        """Start the timer after which the bar appears."""
         if sys.stderr.isatty():
             self._clock.start()
         return self
@@ -72,19 +72,19 @@ class JobBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._clock.cancel()
         if self._clock.ident is not None:
             self._clock.join()
             self._live.stop()
 
     def update(self, done: int) -> None:
-        """Say how many jobs are done."""
+        """Set the number of finished jobs."""
         self.done = done
         self._progress.update(self._task, completed=done)
 
     def show(self, now: CampaignProgress, noun: str = "cells") -> None:
-        """Say how far a campaign is; its running cells are listed below the bar."""
+        """Show the progress of a campaign, with its running cells below the bar."""
         self.done, self._running = now.jobs, now.running
         failed = f", {now.failed} failed" if now.failed else ""
         label = f"{now.cells} of {now.planned} {noun}{failed}"
@@ -99,7 +99,7 @@ class JobBar:
 
 @contextmanager
 def spinner(text: str) -> Iterator[None]:
-    """Show that something goes on that cannot be counted."""
+    """Show a spinner for work that cannot be counted."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the types of their values."""
+"""Options of several commands, and the types of their values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .app import READING, options
 from .command_errors import say
 from .durations import Duration
 
-#: Commas that are followed by the next item of a list, and not by another ``key=value`` of the same.
+#: Commas before the next item of a list, not before another ``key=value`` of the same item.
 _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
 
 
@@ -48,7 +48,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How a trace is read; see :func:`hpcdispatch.workloads.read`. `no_cache` reads it anew and keeps nothing."""
+    """How a trace is read; see :func:`hpcdispatch.workloads.read`. `no_cache` neither reads nor writes the cache."""
 
     machine: Path | None = None
     lenient: bool = False
@@ -66,7 +66,7 @@ class ReadingOptions:
 
 
 def path_option(name: str, help: str, metavar: str = "FILE") -> Callable[..., Any]:
-    """Return an option that takes a path, which need not exist."""
+    """Return an option for a path, which need not exist."""
     return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help)
 
 
@@ -127,7 +127,7 @@ _READING = (
 
 
 def gathered(name: str, kind: type[Any], group: str, declared: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a decorator that adds a group of options to a command, which gets them as one object of a dataclass."""
+    """Return a decorator that adds a group of options to a command. The command gets them as one dataclass object."""
     names = [field.name for field in fields(kind)]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -172,7 +172,7 @@ mold_option = click.option(
     "--mold",
     callback=_molding,
     metavar="SPEEDUP",
-    help="Make the jobs moldable, such as downey or amdahl:serial=0.1 (docs/moldable.md).",
+    help="Make the jobs moldable, such as downey or amdahl:serial=0.1.",
 )
 
 
@@ -207,12 +207,12 @@ longest_option = click.option(
 def split_specs(values: tuple[str, ...], kind: str) -> list[str]:
     """Split lists such as ``easy,conservative:compress=once,placement=best-fit,fcfs`` into their items.
 
-    A comma separates unless a ``key=value`` follows, which belongs to the item before.
+    A comma separates items unless a ``key=value`` follows. That belongs to the item before.
 
     Raises
     ------
     InputError
-        If an item is empty or comes twice.
+        If an item is empty or occurs twice.
     """
     items = [item.strip() for value in values for item in _BETWEEN.split(value)]
     for item in items:
@@ -224,12 +224,12 @@ def split_specs(values: tuple[str, ...], kind: str) -> list[str]:
 
 
 def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
-    """Build every part once, so that a bad name or option shows before the trace is read; see :func:`say_few_runs`.
+    """Build every part once, so that a bad name or option fails before the trace is read; see :func:`say_few_runs`.
 
     Raises
     ------
     InputError
-        For an unknown name or option, or a value that a part refuses.
+        For an unknown name or option, or an invalid value.
     """
     for dispatcher in dispatchers:
         create_dispatcher(dispatcher)
@@ -237,7 +237,7 @@ def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
 
 
 def say_few_runs(predictors: Iterable[str]) -> None:
-    """Build every predictor once, and say in one line which make distributions of fewer runs than tell anything."""
+    """Build every predictor once. Print one line on those with distributions from too few runs."""
     beliefs = {predictor: create_predictor(predictor) for predictor in predictors}
     least = {name: made.least for name, made in beliefs.items() if isinstance(made, Empirical)}
     few = [name for name, runs in least.items() if runs < LEAST_TO_TRUST]
@@ -247,21 +247,21 @@ def say_few_runs(predictors: Iterable[str]) -> None:
 
 
 def check_writable(path: Path | None, option: str, kinds: Iterable[str]) -> None:
-    """Refuse a file that cannot be written, before anything is computed.
+    """Refuse a file that cannot be written, before any computation.
 
     Parameters
     ----------
     path
-        The file; nothing is checked without it.
+        The file; ``None`` passes.
     option
         Its option, for the message.
     kinds
-        The suffixes that it may have, without the dot.
+        The allowed suffixes, without the dot.
 
     Raises
     ------
     InputError
-        For another suffix, a folder of this name, or a folder that is missing.
+        For another suffix, a folder of this name, or a missing folder.
     """
     if path is None:
         return
@@ -275,14 +275,14 @@ def check_writable(path: Path | None, option: str, kinds: Iterable[str]) -> None
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def make_folder(path: Path | None) -> None:
-    """Make the folder for results before anything is simulated, so that no work is lost to a bad name.
+    """Make the folder for results before any simulation, so that a bad name loses no work.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A Slurm site on the command line: its configuration and its accounting."""
+"""Options for a Slurm site: its configuration and its accounting records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class SiteFiles:
-    """The files of a site, and how they are read; see :func:`hpcdispatch.workloads.slurm_workload.slurm_workload`."""
+    """The files of a site and reading options; see :func:`hpcdispatch.workloads.slurm_workload.slurm_workload`."""
 
     config: Path
     sacct: Path
@@ -36,12 +36,12 @@ class SiteFiles:
     cluster: str | None = None
 
     def load(self, config: Path | None = None) -> Workload:
-        """Return the jobs on their machine, or on that of another configuration; what the reader says goes to stderr.
+        """Return the jobs on their machine, or on that of another configuration. Print the reader's notes on stderr.
 
         Raises
         ------
         InputError
-            For whatever is wrong with either file.
+            If either file is invalid.
         """
         workload = slurm_workload(
             self.sacct, config or self.config, timezone=self.timezone, lenient=self.lenient, cluster=self.cluster
@@ -56,14 +56,14 @@ site_options = gathered("site", SiteFiles, "The site", _OPTIONS)
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
-    """What the commands of Slurm printed at one moment; none: they are asked."""
+    """Output of Slurm's commands at one moment. Without files, the commands are called."""
 
     squeue: Path | None = None
     sinfo: Path | None = None
     now: int | None = None
 
     def read(self) -> Snapshot:
-        """Return what runs and waits; errors as :func:`~.slurm_answers.cluster`."""
+        """Return the running and waiting jobs; errors as :func:`~.slurm_answers.cluster`."""
         return cluster(self.squeue, self.sinfo, self.now)
 
 

@@ -1,4 +1,4 @@
-"""What Slurm's commands answer; each gets its arguments as a list, and has a limit of time."""
+"""Call Slurm's commands. Each gets its arguments as a list, and has a time limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..base import InputError
 from ..workloads.slurm_cluster import Snapshot, read_cluster
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 
-#: What ``sacctmgr show`` has to say of a site.
+#: Arguments of ``sacctmgr show`` for the limits of a site.
 SACCTMGR_SHOWN = (
     (
         "assoc",
@@ -20,21 +20,21 @@ SACCTMGR_SHOWN = (
     ),
     ("qos",),
 )
-#: Seconds that a command of Slurm may take.
+#: Most seconds for a command of Slurm.
 PATIENCE = 30
 
 
 class CommandFailedError(InputError):
-    """A command of Slurm ended with an error, so it did nothing."""
+    """A command of Slurm ended with an error and changed nothing."""
 
 
 def answer(arguments: list[str]) -> bytes:
-    """Return what a command of Slurm prints; times are seconds since 1970.
+    """Return the output of a command of Slurm; times are seconds since 1970.
 
     Raises
     ------
     InputError
-        If there is none, or it does not answer.
+        If there is no such command, or it does not answer.
     CommandFailedError
         If it fails.
     """
@@ -52,12 +52,12 @@ def answer(arguments: list[str]) -> bytes:
 
 
 def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapshot:
-    """Return what runs and waits, from files or asked for where there are none.
+    """Return the running and waiting jobs, from files or from Slurm.
 
     Raises
     ------
     InputError
-        If only some of the three are given, for what is wrong with a file, and as :func:`answer`.
+        If only some of the three are given, if a file is invalid, and as :func:`answer`.
     """
     if squeue is not None and sinfo is not None and now is not None:
         return read_cluster(squeue, sinfo, now)
@@ -71,7 +71,7 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
 
 
 def accounting(folder: Path, days: int) -> Path:
-    """Write what ended within so many days to a file in a folder, and return it."""
+    """Write the jobs that ended within `days` days to a file in a folder, and return it."""
     path = folder / "jobs.sacct"
     path.write_bytes(answer(["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS]))
     return path

@@ -1,4 +1,4 @@
-"""One job of a Slurm: submitted once, looked at, changed."""
+"""Submit, query and change one job of Slurm."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..base.time_texts import seconds_of
 from ..models.reservations.resubmission import JobSeen
 from .slurm_answers import PATIENCE, CommandFailedError, answer
 
-#: What a job can be asked of; no field holds text that a user chose.
+#: Queried fields of a job. None holds text from a user.
 _FIELDS = ("State", "TimeLimit", "exit_code", "PriorityLong")
-#: Bytes of a batch script.
+#: Most bytes of a batch script.
 _MOST_BYTES = 1 << 22
-#: Options that a script must not have: what they would do, by their names.
+#: Options that a script must not have, and the reasons.
 _NOT_HERE = {
     "time": ("-t", "it would be the limit of every request"),
     "array": ("-a", "each of its tasks ends by itself"),
@@ -30,7 +30,7 @@ _NOT_HERE = {
 
 
 class UnknownEndError(InputError):
-    """A job is over, and nobody knows how it ended."""
+    """A job is over, and its end is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ def directives(script: Path) -> list[Directive]:
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     InputError
-        If it is no script.
+        If the file is no script.
     """
     text = read_bounded(script, "a batch script", _MOST_BYTES).decode("utf-8", "replace")
     lines = text.splitlines()
@@ -83,12 +83,12 @@ def _options(text: str, number: int, script: Path) -> list[Directive]:
 
 
 def check_script(script: Path, longest: int) -> None:
-    """Refuse a script that does not go with limits of its own, or whose partition does not allow the longest, minutes.
+    """Refuse a script with excluded options, or whose partition does not allow the longest walltime, minutes.
 
     Raises
     ------
     InputError
-        Naming the line, or the partition.
+        With the line, or the partition.
     """
     partition = ""
     for found in directives(script):
@@ -115,23 +115,23 @@ def check_script(script: Path, longest: int) -> None:
 
 
 def submit(command: tuple[str, ...], minutes: int, mark: str, answered: Path, lock: int) -> str:
-    """Submit a job, and return its number; once, however often it is called with the same mark and file.
+    """Submit a job and return its number. Repeated calls with the same mark and file submit it once.
 
-    What sbatch answers goes straight into a file, so that it is there even if we end before sbatch does; and sbatch
-    holds the lock, so that nobody looks before.
+    The answer of sbatch goes straight to a file. It is there even if this process ends before sbatch. Sbatch inherits
+    the lock, so that no other process reads the file too early.
 
     Parameters
     ----------
     command
         Script and arguments.
     minutes
-        The limit.
+        The walltime.
     mark
-        Stands in the job's comment.
+        Text in the job's comment.
     answered
         The file of the answer.
     lock
-        A descriptor to be inherited.
+        A descriptor that sbatch inherits.
     """
     known = submitted(mark, answered)
     if known is not None:
@@ -157,7 +157,7 @@ def submit(command: tuple[str, ...], minutes: int, mark: str, answered: Path, lo
 
 
 def submitted(mark: str, answered: Path) -> str | None:
-    """Return the number of a job that was submitted with a mark; ``None`` if there is none."""
+    """Return the number of the job submitted with a mark; ``None`` if there is none."""
     if answered.is_file():
         told = read_bounded(answered, "an answer of sbatch", _MOST_BYTES).decode("utf-8", "replace")
         number = told.strip().partition(";")[0]
@@ -171,14 +171,14 @@ def submitted(mark: str, answered: Path) -> str | None:
 
 
 def look(job: str) -> JobSeen:
-    """Return how a job is: of the controller, or once that has forgotten it of the accounting.
+    """Return the state of a job, from the controller or else from the accounting records.
 
     Raises
     ------
     InputError
         If the controller does not answer.
     UnknownEndError
-        If neither knows it.
+        If neither has it.
     """
     asked = ",".join(f"{name}:|" for name in _FIELDS)
     try:
@@ -212,7 +212,7 @@ def _accounted(job: str) -> JobSeen:
 
 
 def minutes_of(text: str) -> int | None:
-    """Return a limit as Slurm writes it, ``[D-][H:]MM:SS``, in minutes; ``None`` for none."""
+    """Return a limit in Slurm's format, ``[D-][H:]MM:SS``, in minutes; ``None`` for none."""
     try:
         return -(-seconds_of(text) // 60)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A moment of a Slurm as what a simulation begins from: for forecasts, reasons and advice."""
+"""The state of Slurm at a moment, from which simulations begin: for forecasts, reasons and advice."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .shared_options import gathered
 from .site_options import FILE, SnapshotFiles
 from .slurm_answers import CommandFailedError, accounting, configuration, limits_of, reservations_of
 
-#: Fields of reservations with values that are not modelled: a forecast without these is better than none.
+#: Fields of reservations with unsupported values. A forecast without these reservations is better than none.
 _NOT_MODELLED = ("Flags", "CoreCnt")
-#: Days of accounting that are asked for.
+#: Days of accounting records to request.
 DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SiteAnswers:
-    """The files of a site; what is not given is asked for."""
+    """The files of a site. Missing ones come from Slurm."""
 
     config: Path | None
     sacct: Path | None
@@ -63,16 +63,16 @@ answers_options = gathered(
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What runs and waits, as jobs on the machine of the site.
+    """The running and waiting jobs, on the machine of the site.
 
     Attributes
     ----------
     snapshot
-        As Slurm said it.
+        As Slurm printed it.
     workload, state
-        The jobs, and what runs and has ended.
+        The jobs, and the state of the running and ended ones.
     site, limits, reservations
-        The configuration, and what ``sacctmgr`` and ``scontrol show reservation`` say.
+        The configuration, and the output of ``sacctmgr`` and ``scontrol show reservation``.
     options
         Of ``slurm``.
     zero
@@ -93,7 +93,7 @@ class Moment:
         return Slurm(**{**self.options, "epoch": self.zero, **changed})
 
     def held(self, job: str) -> ClusterJob | None:
-        """Return a waiting job that is not planned, as held ones are not; ``None`` if it is planned, or not there."""
+        """Return a waiting job outside the plan, such as a held one. ``None`` if it is planned or unknown."""
         known = set(self.workload.columns.texts())
         return next(
             (
@@ -110,7 +110,7 @@ class Moment:
         Raises
         ------
         InputError
-            If none waits that can be planned.
+            If there is no such waiting job in the plan.
         """
         running = {since.id for since in self.state.running}
         ids = [id_ for id_ in self.workload.columns.texts() if id_ not in running]
@@ -128,7 +128,7 @@ class Moment:
 
 @contextmanager
 def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[Moment]:
-    """Read or ask for a moment, while something is told; the files that were asked for stay until it is over."""
+    """Read a moment from files or Slurm, while a spinner shows a text. Temporary files stay until the end."""
     with TemporaryDirectory(prefix="hpcdispatch-") as made, spinner(told):
         config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
         past = slurm_workload(sacct, config, timezone=answers.timezone)
@@ -150,9 +150,10 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
 
 
 def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tuple[Path, Path, str, Path | None]:
-    """Return configuration, accounting, limits and reservations; what is missing is asked for, if it is to be.
+    """Return configuration, accounting records, limits and reservations. `ask` requests missing ones from Slurm.
 
-    A configuration and an accounting are always asked for, limits and reservations only of the present.
+    Configuration and accounting records are always requested. Limits and reservations are requested only for the
+    present.
     """
     limits, reserved = list(answers.limits), answers.reservations
     config = answers.config or configuration(folder)
@@ -168,5 +169,5 @@ def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tup
 
 
 def accounted(answers: SiteAnswers, folder: Path) -> Workload:
-    """Return the jobs of the accounting as they were recorded."""
+    """Return the jobs of the accounting records."""
     return read(answers.sacct or accounting(folder, DAYS), timezone=answers.timezone)

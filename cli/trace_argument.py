@@ -1,4 +1,4 @@
-"""From the TRACE of a command line to a workload."""
+"""Convert the TRACE of a command line to a workload."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .command_errors import say
 from .progress import spinner
 from .shared_options import ReadingOptions
 
-#: The folder of traces that were read, in the user's cache.
+#: The folder of parsed traces, in the user's cache.
 PARSED = "parsed"
 #: The workload of commands called without one.
 BUILT_IN = "lublin:jobs=1000,processors=128,load=0.6"
 
 
 def resolve(trace: str | None) -> Source:
-    """Return what a TRACE means; without one it is the built-in workload, which is said on stderr.
+    """Return the source of a TRACE. Without a TRACE it is the built-in workload, and a note says so.
 
     Raises
     ------
     InputError
-        If it means nothing.
+        If it names no source.
     """
     if trace is None:
         say("note", f"no trace given, using the built-in workload {BUILT_IN}: drawn jobs, not as dense as real logs")
@@ -35,12 +35,12 @@ def resolve(trace: str | None) -> Source:
 
 
 def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool = True) -> Workload:
-    """Read, fetch or generate a workload; what the reader has to say goes to stderr, unless `notes` is false.
+    """Read, fetch or generate a workload. The reader's notes go to stderr, unless `notes` is false.
 
     Raises
     ------
     InputError
-        For whatever is wrong with the trace or the specification.
+        If the trace or the specification is invalid.
     OSError
         If a file cannot be read or downloaded.
     """
@@ -61,7 +61,7 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
                     max_size=reading.max_size,
                     cache=None if reading.no_cache else cache_folder() / PARSED, memory=half_the_memory(),
                 )  # fmt: skip
-            except NoRequestedTimesError as error:  # which names an option as the command line has it
+            except NoRequestedTimesError as error:  # its option has another name on the command line
                 raise NoRequestedTimesError(str(error).replace("default_walltime", "--default-walltime")) from None
         warned = [str(warning.message) for warning in caught]
         for text in warned:
@@ -73,7 +73,7 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
 
 
 def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
-    """Raise :class:`InputError` for options that say how to read a trace, given a workload that is not read."""
+    """Raise :class:`InputError` if reading options are given for a generated workload."""
     for option, given in (
         ("--machine", reading.machine),
         ("--default-walltime", reading.default_walltime),

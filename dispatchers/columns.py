@@ -1,4 +1,4 @@
-"""Waiting and running jobs as a dispatcher sees them: one by one, and as columns side by side."""
+"""Waiting and running jobs as a dispatcher sees them: as entries and as columns."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..base import IntArray
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
-#: Stands for the demand among the columns that were made.
+#: Key of the demand among cached columns.
 _DEMAND = -1
 
 
 class Follower(Protocol[T_contra]):
-    """What is told of every job that comes or leaves."""
+    """Receiver of all arrivals and departures of jobs."""
 
     def changed(self, job: T_contra, came: bool) -> bool:
-        """Take note of a job that came or left; return whether to be told of more."""
+        """Process an arrival or departure. Return whether to receive more."""
         ...
 
 
@@ -37,21 +37,21 @@ class Jobs(Sequence[T], Generic[T]):
     entries
         The jobs.
     resources
-        How many resources the machine has.
+        Number of resources of the machine.
     table
-        Returns the columns as the rows of one array, the fields before the demand, for entries that change; otherwise a
-        column is made when it is first asked for, and kept.
+        For changing entries: function that returns all columns as rows of one array, fields before the demand.
+        Otherwise, columns are created at first use and cached.
     slots
-        Returns how many slots of which demand the jobs have, for entries that change.
+        For changing entries: function that returns the number of slots per demand.
 
     Attributes
     ----------
     FIELDS
-        Where an entry has what stands in the columns beside the demand.
+        Attributes of an entry in the columns, besides the demand.
     entries
-        The jobs; to be looked at only.
+        The jobs. Read only.
     followers
-        What is told of changes, by its key, where the columns are kept.
+        Receivers of changes by key, if columns are kept up to date.
     """
 
     FIELDS: ClassVar[tuple[str, ...]]
@@ -88,17 +88,17 @@ class Jobs(Sequence[T], Generic[T]):
 
     @property
     def kept(self) -> bool:
-        """Whether the columns are kept up to date from state to state; else each is made by a walk over the jobs."""
+        """Whether the columns are kept up to date between states. Otherwise they are built from the entries."""
         return self._table is not None
 
     @property
     def slots(self) -> Mapping[tuple[int, ...], int]:
-        """How many slots of which demand they have, all jobs together."""
+        """Number of slots per demand, over all jobs."""
         return self._slots() if self._slots is not None else slots_of(self.entries)
 
     @property
     def table(self) -> IntArray:
-        """All columns as the rows of one array, the fields before the demand, shape (columns, jobs)."""
+        """All columns as rows of one array, fields before the demand. Shape (columns, jobs)."""
         if self._table is not None:
             return self._table()
         made = np.stack([*map(self.column, range(len(self.FIELDS))), *self.demand.T])
@@ -106,14 +106,14 @@ class Jobs(Sequence[T], Generic[T]):
         return made
 
     def followed(self, key: Hashable, make: Callable[[Sequence[T]], F]) -> F:
-        """Return what follows the jobs under a key, made of those that are here if nothing does."""
+        """Return the follower with a key. If there is none, create it from the present jobs."""
         follower: F | None = self.followers.get(key)
         if follower is None:
             follower = self.followers[key] = make(self.entries)
         return follower
 
     def column(self, index: int) -> IntArray:
-        """Return a column by its place in :data:`FIELDS`."""
+        """Return a column by its position in :data:`FIELDS`."""
         if self._table is not None:
             kept: IntArray = self._table()[index]
             return kept
@@ -125,7 +125,7 @@ class Jobs(Sequence[T], Generic[T]):
 
     @property
     def demand(self) -> IntArray:
-        """What a slot asks for, in the order of the machine's resources, shape (jobs, resources)."""
+        """Amounts per slot, in order of the machine's resources. Shape (jobs, resources)."""
         if self._table is not None:
             return self._table()[len(self.FIELDS) :].T
         if _DEMAND not in self._made:
@@ -137,7 +137,7 @@ class Jobs(Sequence[T], Generic[T]):
 
     @property
     def order(self) -> IntArray:
-        """Place in the trace, by which a job is known."""
+        """Position in the trace, which identifies a job."""
         return self.column(0)
 
     @property
@@ -147,7 +147,7 @@ class Jobs(Sequence[T], Generic[T]):
 
 
 def slots_of(entries: Sequence[Any]) -> dict[tuple[int, ...], int]:
-    """Return how many slots of which demand jobs have."""
+    """Return the number of slots per demand."""
     slots: Counter[tuple[int, ...]] = Counter()
     for job in entries:
         slots[job.demand] += job.nodes
@@ -166,31 +166,31 @@ class WaitingJobs(Jobs[T]):
 
     @property
     def since(self) -> IntArray:
-        """When the job entered the queue, seconds."""
+        """Time of entry into the queue, seconds."""
         return self.column(3)
 
     @property
     def submit(self) -> IntArray:
-        """When the job was submitted, seconds."""
+        """Submission, seconds."""
         return self.column(4)
 
     @property
     def walltime(self) -> IntArray:
-        """What is left of the walltime, seconds, at least 1."""
+        """Remaining walltime, seconds, at least 1."""
         return self.column(5)
 
 
 class RunningJobs(Jobs[T]):
-    """The jobs on the machine, in order of their predicted end."""
+    """Running jobs, in order of predicted end."""
 
     FIELDS = ("order", "nodes", "predicted_end", "start")
 
     @property
     def predicted_end(self) -> IntArray:
-        """When the job is expected to end, seconds; may lie in the past."""
+        """Predicted end, seconds. May be in the past."""
         return self.column(2)
 
     @property
     def start(self) -> IntArray:
-        """When this attempt began, seconds."""
+        """Start of this attempt, seconds."""
         return self.column(3)

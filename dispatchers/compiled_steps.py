@@ -1,4 +1,4 @@
-"""What simulations in compiled steps have in common, whoever decides in them."""
+"""Common interface of simulations in compiled steps."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from ..base import IntArray
 
 
 class CompiledSteps(ABC):
-    """Jobs that fit the machine, and how far their simulation is.
+    """Jobs that fit the machine, and the state of their simulation.
 
     Attributes
     ----------
     lengths
-        What is predicted of the jobs, seconds, shape (jobs,).
+        Predicted run times of the jobs, seconds, shape (jobs,).
     """
 
     lengths: IntArray
 
     @abstractmethod
     def go_on(self) -> tuple[IntArray, IntArray]:
-        """Go on for a while.
+        """Simulate a part of the trace.
 
         Returns
         -------
-        Time, waiting, running and started jobs of each decision, shape (decisions, 4), and the jobs that ended, in this
-        order, shape (jobs,), both until the next call only; the simulation has ended when both are empty.
+        Time, waiting, running and started jobs of each decision. Shape (decisions, 4). And the ended jobs in order,
+        shape (jobs,). Both are valid until the next call. The simulation is over if both are empty.
         """
 
     @abstractmethod
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the attempts of jobs that have left, those of a job one after the other.
+        """Return the attempts of ended jobs, those of a job adjacent.
 
         Returns
         -------
-        The place in `jobs`, the start, the seconds on the machine and the request of each.
+        Position in `jobs`, start, seconds on the machine, and walltime of each.
         """
 
     def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
-        """Return the nodes of the slots of jobs, one array a job; ``None`` on a pool."""
+        """Return the nodes of the slots of jobs, one array per job. ``None`` on a pool."""
         return None
 
     def eligible(self, jobs: IntArray) -> IntArray | None:
-        """Return when jobs entered the queue, seconds, shape (jobs,); ``None`` if all did at their submission."""
+        """Return when jobs entered the queue, seconds, shape (jobs,). ``None`` if all did at submission."""
         return None

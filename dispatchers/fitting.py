@@ -1,4 +1,4 @@
-"""Which waiting jobs fit now, from the columns of the queue: without a look at the entries."""
+"""Waiting jobs that fit now, from the columns of the queue, without reading the entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .space import NodeSpace, PoolSpace
 
 
 def amounts_of(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
-    """Return the amounts that each job asks for, all its slots together, shape (jobs, resources)."""
+    """Return the amounts of each job, all slots together. Shape (jobs, resources)."""
     table = jobs.table
     demand = table[len(jobs.FIELDS) :].T
     need = np.empty(demand.shape, dtype=np.int64)
@@ -22,10 +22,9 @@ def amounts_of(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
 
 
 def sums_suffice(state: State) -> bool:
-    """Return whether jobs fit wherever the sums of what is free leave room for them.
+    """Return whether free sums alone decide which jobs fit.
 
-    That is so on one node, and on equal nodes if there is a resource of which every slot of who waits or runs takes all
-    that a node has.
+    True on one node. Also on equal nodes, if every waiting and running slot uses a whole node in some resource.
     """
     capacity = state.machine.capacity
     if len(capacity) == 1:
@@ -37,16 +36,16 @@ def sums_suffice(state: State) -> bool:
 
 
 def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple[BoolArray, bool]:
-    """Return which waiting jobs fit now, each alone, and whether there may be room for all together.
+    """Return which waiting jobs each fit now, and whether all may fit together.
 
     Parameters
     ----------
     state
-        Now.
+        Present state.
     need
-        As of :func:`amounts_of`.
+        As returned by :func:`amounts_of`.
     space
-        What is free. On nodes the slots that fit are counted for each demand of those for which the sums leave room.
+        Free amounts. On nodes, slots are counted per demand, for jobs that fit into the free sums.
     """
     fits, count, together = fitting_in(need, np.array(space.totals, dtype=np.int64))
     if count and isinstance(space, NodeSpace):

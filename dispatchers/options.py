@@ -1,4 +1,4 @@
-"""How a dispatcher is configured: by a frozen dataclass of options, of which a preset is one instance."""
+"""Configuration of dispatchers by frozen dataclasses of options. A preset is an instance of one."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ..base.checks import check_choice
 from ..models import PlacementRule
 from ..workloads import Machine
 
-#: Which run times reservations and guaranteed starts are computed with.
+#: Run times for reservations and guaranteed starts.
 ReserveBy = Literal["predictions", "walltimes"]
-#: Classes whose annotations are kept.
+#: Number of classes with cached annotations.
 _KEPT = 512
 OptionsT = TypeVar("OptionsT")
 BuiltT = TypeVar("BuiltT")
 
 
 def internal(default: Any) -> Any:
-    """Return a field of a dataclass of options that only code sets: for presets, studies and ablations."""
+    """Return a dataclass field that only code sets, for presets, studies and ablations."""
     return field(default=default, metadata={"internal": True})
 
 
 def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
-    """Return what can be set in a dataclass of options, or in an instance of it, which gives the defaults.
+    """Return the settable options of a dataclass, or of an instance, which gives the defaults.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def check_known(owner: str, known: Sequence[Option], given: Iterable[str]) -> None:
-    """Raise ``TypeError``, which lists the `known` options of `owner`, for a name in `given` that is none of them."""
+    """Raise ``TypeError`` for a name in `given` that is not an option of `owner`. It lists the `known` ones."""
     names = [option.name for option in known]
     for name in given:
         if name not in names:
@@ -69,36 +69,36 @@ def check_known(owner: str, known: Sequence[Option], given: Iterable[str]) -> No
 
 
 def with_options(owner: str, options: OptionsT, given: dict[str, Any], fixed: frozenset[str] = frozenset()) -> OptionsT:
-    """Return `options` with some of them set anew.
+    """Return `options` with some of them changed.
 
     Raises
     ------
     TypeError
-        For a name that is no option; the message lists those that are.
+        For an unknown name. The message lists the known ones.
     ValueError
-        For a value that the options refuse.
+        For a value that the options reject.
     """
     check_known(owner, declared(options, fixed), given)
     return replace(options, **given) if given else options  # type: ignore[type-var]
 
 
 class Configured(Generic[OptionsT]):
-    """A dispatcher with a memory, built from a dataclass of options, from single options by name, or from both.
+    """A dispatcher with memory, built from a dataclass of options, from options by name, or both.
 
-    A subclass names the dataclass, whose fields all have defaults, as ``Options``. Checks of the values stand in its
-    ``__post_init__``. What a dispatcher remembers is set in :meth:`forget`.
+    A subclass names its dataclass ``Options``. All fields need defaults. The dataclass checks values in its
+    ``__post_init__``. :meth:`forget` initialises the memory.
 
     Attributes
     ----------
     options
-        What it was built with.
+        The options.
 
     Raises
     ------
     TypeError
-        For a name that is no option, or what is no instance of ``Options``.
+        For an unknown name, or an object that is not an instance of ``Options``.
     ValueError
-        For a value that the options refuse.
+        For a value that the options reject.
     """
 
     Options: ClassVar[type]
@@ -112,10 +112,10 @@ class Configured(Generic[OptionsT]):
         self.forget()
 
     def forget(self) -> None:
-        """Set what is remembered from one decision to the next as it is before the first; nothing here."""
+        """Reset the memory to its initial state. Does nothing here."""
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Forget what the last simulation left."""
+        """Drop the data of the last simulation."""
         self.forget()
 
     @classmethod
@@ -126,7 +126,7 @@ class Configured(Generic[OptionsT]):
 
 @dataclass(frozen=True)
 class Preset(Generic[BuiltT]):
-    """A configured class with some of its options set; called like the class itself.
+    """A configured class with some options set. Called like the class.
 
     Attributes
     ----------
@@ -135,9 +135,9 @@ class Preset(Generic[BuiltT]):
     options
         Its options.
     summary
-        One line on what it is.
+        One line of description.
     fixed
-        Names of the options that make the preset, which may not be set again.
+        Options that define the preset and may not change.
     """
 
     build: Callable[[Any], BuiltT]
@@ -146,10 +146,10 @@ class Preset(Generic[BuiltT]):
     fixed: frozenset[str] = frozenset()
 
     def __call__(self, **given: Any) -> BuiltT:
-        """Build it, with further options set by name; errors as those of the class."""
+        """Create an instance, with further options by name. Errors are those of the class."""
         owner = getattr(self.build, "__name__", "preset")
         made = with_options(owner, self.options, given, self.fixed)
-        # Where the options are the dispatcher itself, each has one of its own.
+        # If the options are the dispatcher itself, each call needs a copy.
         return replace(made) if made is not None and type(made) is self.build else self.build(made)
 
     def declared_options(self) -> list[Option]:
@@ -159,12 +159,12 @@ class Preset(Generic[BuiltT]):
 
 @dataclass(frozen=True)
 class PlacementOption:
-    """The choice of how nodes are picked.
+    """Option of the choice of nodes.
 
     Attributes
     ----------
     placement
-        ``"first-fit"`` fills the nodes in their order; ``"best-fit"`` the one with the least free share first.
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     """
 
     placement: PlacementRule = "first-fit"

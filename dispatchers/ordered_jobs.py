@@ -1,4 +1,4 @@
-"""The waiting and the running jobs, in their order, with the columns that dispatchers see kept up to date."""
+"""Ordered waiting and running jobs, with columns for dispatchers that are kept up to date."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from .columns import Jobs, RunningJobs, WaitingJobs, slots_of
 from .protocol import Running, Waiting, id_of
 
 T = TypeVar("T")
-#: The order of the queue.
+#: Sort key of the queue.
 by_place = attrgetter("place")
 _FEW = 64
 
 
 class KeptColumns:
-    """The table of :class:`~hpcdispatch.dispatchers.columns.Jobs`, with jobs put in and taken out.
+    """Table of :class:`~hpcdispatch.dispatchers.columns.Jobs`, with insertion and removal of jobs.
 
-    The jobs stand in the middle of an array with room at both ends, so that a change moves the shorter side.
+    The jobs are in the middle of an array with room at both ends. A change moves only the shorter side.
     """
 
     def __init__(self, table: IntArray) -> None:
         self._grow(table)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> KeptColumns:
-        """Return a copy: what is shown is to be a view of its own table."""
+        """Return a copy. Its view must belong to its own table."""
         return KeptColumns(self.shown)
 
     @property
     def shown(self) -> IntArray:
-        """The table, read-only."""
+        """Read-only table."""
         return self._read_only[:, self._first : self._last]
 
     def put(self, index: int, row: tuple[int, ...]) -> None:
@@ -74,23 +74,23 @@ class KeptColumns:
 
 
 class OrderedJobs(Generic[T]):
-    """Jobs in the order of a rank; ties in the order in which they were added.
+    """Jobs in order of a rank. Ties keep the order of insertion.
 
     Parameters
     ----------
     view
-        What dispatchers see.
+        Class that dispatchers see.
     resources
-        How many resources the machine has.
+        Number of resources of the machine.
     rank
-        Of a job; must not change while it is in.
+        Rank of a job. It must not change while the job is present.
 
     Attributes
     ----------
     entries
-        The jobs; to be looked at only.
+        The jobs. Read only.
     shown
-        The same, for dispatchers. Its columns are kept for as long as they are asked for.
+        The same for dispatchers. Columns are kept up to date while they are used.
     """
 
     def __init__(self, view: type[Jobs[T]], resources: int, rank: Callable[[T], Any]) -> None:
@@ -106,7 +106,7 @@ class OrderedJobs(Generic[T]):
         self._followers = self.shown.followers
 
     def add(self, job: T) -> None:
-        """Put a job in its place."""
+        """Insert a job at its position."""
         ranks, rank = self._ranks, self._rank(job)
         index = len(ranks)
         if index and rank < ranks[-1]:
@@ -121,7 +121,7 @@ class OrderedJobs(Generic[T]):
             self._tell(job, True)
 
     def remove(self, job: T) -> None:
-        """Take a job out."""
+        """Remove a job."""
         entries, index = self.entries, 0
         if entries[0] is not job:
             index = bisect_left(self._ranks, self._rank(job))
@@ -136,13 +136,13 @@ class OrderedJobs(Generic[T]):
             self._tell(job, False)
 
     def _tell(self, job: T, came: bool) -> None:
-        """Tell those that follow the jobs, and forget who wants to hear no more."""
+        """Report a change to the followers, and drop those that want no more."""
         done = [key for key, follower in self._followers.items() if not follower.changed(job, came)]
         for key in done:
             del self._followers[key]
 
     def _still_asked_for(self) -> bool:
-        """Give the columns up if nobody asked for them while about all jobs changed: making them anew costs no more."""
+        """Drop the columns if unused while about all jobs changed. Building them anew then costs no more."""
         self._changes += 1
         if self._changes > len(self.entries) + _FEW:
             self._columns = None
@@ -170,42 +170,42 @@ class OrderedJobs(Generic[T]):
         return self._columns.shown
 
     def _row(self, job: Any) -> tuple[int, ...]:
-        """Return what the columns say of one job."""
+        """Return the columns of one job."""
         return (*self._fields(job), *job.demand)
 
 
 class WaitingQueue(OrderedJobs[Waiting]):
-    """The waiting jobs in order of `since`; ties by priority, then in the order of the trace."""
+    """Waiting jobs in order of `since`. Ties by priority, then by trace order."""
 
     def __init__(self, resources: int) -> None:
         super().__init__(WaitingJobs, resources, by_place)
 
 
 class JobsOnMachine(OrderedJobs[Running]):
-    """The running jobs in order of their predicted end; ties in the order in which these were predicted."""
+    """Running jobs in order of predicted end. Ties in order of prediction."""
 
     def __init__(self, resources: int) -> None:
         super().__init__(RunningJobs, resources, attrgetter("predicted_end"))
 
     def expect(self, running: Running, end: int) -> None:
-        """Give a job another predicted end, and its place in the order of these."""
+        """Change a job's predicted end and its position."""
         self.remove(running)
         running.predicted_end = end
         self.add(running)
 
 
 class Changes(Generic[T]):
-    """Which jobs came or left since somebody looked, and which are there.
+    """Jobs that arrived or left since the last look, and jobs that are present.
 
     Parameters
     ----------
     jobs
-        Those that are there at first, all of which count as changed.
+        Initial jobs. All count as changed.
 
     Attributes
     ----------
     present
-        The jobs that are there, by id.
+        Present jobs by id.
     """
 
     def __init__(self, jobs: Iterable[T]) -> None:
@@ -213,7 +213,7 @@ class Changes(Generic[T]):
         self._touched = dict.fromkeys(self.present)
 
     def changed(self, job: T, came: bool) -> bool:
-        """Take note of a job that came or left."""
+        """Record an arrival or departure."""
         id_ = id_of(job)
         if came:
             self.present[id_] = job
@@ -223,21 +223,21 @@ class Changes(Generic[T]):
         return True
 
     def taken(self) -> Iterable[str]:
-        """Return the ids of the jobs that came or left, and begin anew."""
+        """Return the ids of jobs that arrived or left, and reset them."""
         touched, self._touched = self._touched, {}
         return touched
 
 
 class ChangesSeen(Generic[T]):
-    """The changes of the jobs in one state after the other, which may have lists of their own."""
+    """Changes of jobs between successive states, which may have separate lists."""
 
     def __init__(self) -> None:
         self._changes: Changes[T] | None = None
 
     def look(self, jobs: Jobs[T]) -> tuple[Mapping[str, T], Iterable[str]]:
-        """Return the jobs that are there by id, and the ids of those that came or left since the last look.
+        """Return the present jobs by id, and ids of jobs that arrived or left since the last look.
 
-        Jobs that are there still may be among them.
+        The ids may include jobs that are still present.
         """
         before, changes = self._changes, jobs.followed(self, Changes)
         touched = changes.taken()

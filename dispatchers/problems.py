@@ -1,4 +1,4 @@
-"""From the state of the system to the problem that the models solve."""
+"""Convert the state of the system to a scheduling problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..workloads.machine_rules import Closure
 from .columns import RunningJobs
 from .protocol import Running, State, Waiting
 
-#: The largest weight of a problem: enough digits for the ratios, small enough for 64-bit sums.
+#: Largest weight of a problem: precise enough for ratios, and small enough for 64-bit sums.
 WEIGHT = 1_000_000
 
 
@@ -30,29 +30,29 @@ def problem_of(
     earliest: IntArray | None = None,
     instant: bool = False,
 ) -> tuple[Problem, float]:
-    """Return the problem of starting `waiting` beside what runs, and the weight that stands for a rate of one.
+    """Return the problem of starting `waiting` beside running jobs, and the weight for a rate of one.
 
     Parameters
     ----------
     state
-        Now.
+        Present state.
     waiting
-        Who wants a start time.
+        Jobs to start.
     rates
-        Cost of a second's delay of each, shape (waiting,), at least 0; they become whole weights of at most `WEIGHT`.
+        Cost per second of delay, shape (waiting,), at least 0. Converted to whole weights of at most `WEIGHT`.
     due
-        Seconds from now until which a start costs nothing, shape (waiting,).
+        Latest start without cost, seconds from now, shape (waiting,).
     pooled
-        Whether the nodes are one.
+        Whether all nodes form one pool.
     overdue
-        Whether running jobs whose predicted end has passed hold what they have for one more second; otherwise they
-        hold nothing.
+        Whether running jobs past their predicted ends occupy their amounts for one more second. Otherwise they occupy
+        nothing.
     pinned
-        Waiting jobs with fixed starts, seconds from now; only with `pooled`.
+        Waiting jobs with fixed starts, seconds from now. Only with `pooled`.
     earliest
-        Seconds from now before which a job may not start, shape (waiting,).
+        Earliest starts, seconds from now, shape (waiting,).
     instant
-        With `pooled`: whether what starts now must have places on the nodes all the same.
+        With `pooled`: whether jobs that start now must still fit on the nodes.
     """
     capacity = state.machine.capacity
     busy = held(state.running, state.now, capacity, pooled=pooled, overdue=overdue)
@@ -77,7 +77,7 @@ def problem_beside(
     due: IntArray | None = None,
     **more: Any,
 ) -> tuple[Problem, float]:
-    """Return the problem of starting `waiting` beside what is held, with more of its fields, as :func:`problem_of`."""
+    """Return the problem of starting `waiting` beside occupied amounts, as :func:`problem_of`. `more` sets fields."""
     scale = WEIGHT / (float(rates.max()) or 1.0)
     problem = Problem(
         duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
@@ -96,14 +96,14 @@ def problem_beside(
 
 
 class Held(NamedTuple):
-    """What holds the machine.
+    """Occupied amounts of the machine.
 
     Attributes
     ----------
     begin, end
-        From when and until when, seconds from now, shape (held,).
+        Begin and end, seconds from now, shape (held,).
     node, amount
-        Where, shape (held,), and how much, shape (held, resources).
+        Node, shape (held,), and amounts, shape (held, resources).
     """
 
     begin: IntArray
@@ -117,7 +117,7 @@ class Held(NamedTuple):
 
 
 def closed_amounts(closures: Sequence[Closure], time: int | None, machine: Machine) -> IntArray:
-    """Return what is closed at a time, or of all closures together if that is ``None``, shape (nodes, resources)."""
+    """Return the closed amounts at a time, or of all closures if it is ``None``. Shape (nodes, resources)."""
     closed: IntArray = np.zeros_like(machine.capacity)
     for closure in closures:
         if time is None or closure.begin <= time < closure.end:
@@ -130,9 +130,9 @@ def closed_amounts(closures: Sequence[Closure], time: int | None, machine: Machi
 
 
 def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
-    """Return what closures hold beside what is held already on the same nodes, a row for each time and node.
+    """Return closed amounts beside occupied ones of the same nodes, a row per time and node.
 
-    Jobs that run in reservations hold a part of these.
+    Jobs that run in a reservation occupy a part of its closed amounts.
     """
     machine, now, capacity = state.machine, state.now, state.machine.capacity
     inside = [run for run in state.running if machine.rules.is_on(run.job.reservation, now)]
@@ -153,14 +153,14 @@ def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
 
 
 def _used(busy: Held, time: int, capacity: IntArray) -> IntArray:
-    """Return what is held of each node at a time, shape (nodes, resources)."""
+    """Return the occupied amounts at a time, shape (nodes, resources)."""
     used, still = np.zeros_like(capacity), (busy.begin <= time) & (busy.end > time)
     np.add.at(used, busy.node[still], busy.amount[still])
     return used
 
 
 def summed(rows: Held) -> Held:
-    """Return what is held at each time on all nodes together."""
+    """Return the occupied amounts at each time, summed over nodes."""
     spans, which = np.unique(np.column_stack((rows.begin, rows.end)), axis=0, return_inverse=True)
     amount = np.zeros((len(spans), rows.amount.shape[1]), dtype=np.int64)
     np.add.at(amount, which.ravel(), rows.amount)
@@ -168,14 +168,14 @@ def summed(rows: Held) -> Held:
 
 
 def held(running: Sequence[Running], now: int, capacity: IntArray, *, pooled: bool, overdue: bool = True) -> Held:
-    """Return what running jobs hold, with `overdue` as in :func:`problem_of`."""
+    """Return the amounts of running jobs. `overdue` as in :func:`problem_of`."""
     jobs = running if isinstance(running, RunningJobs) else RunningJobs(running, capacity.shape[1])
     rows = np.flatnonzero(overdue | (jobs.predicted_end > now))
     ends, demand = np.maximum(jobs.predicted_end[rows] - now, 1), jobs.demand[rows]
     if pooled or len(capacity) == 1:
         zeros = np.zeros(len(rows), dtype=np.int64)
         return Held(zeros, ends, zeros, demand * jobs.nodes[rows][:, None])
-    # A row for every node of every job, with its slots there.
+    # One row per node of each job, with its slots there.
     places = np.concatenate([np.zeros(0, dtype=np.int64), *(jobs[row].placement for row in rows.tolist())])
     job = np.repeat(np.arange(len(rows)), jobs.nodes[rows])
     found, slots = np.unique(job * len(capacity) + places, return_counts=True)

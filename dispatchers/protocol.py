@@ -1,4 +1,4 @@
-"""What a dispatcher is shown and what it may answer: :class:`State` in, actions out."""
+"""Interface of dispatchers: :class:`State` in, actions out."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..base import IntArray
 from ..workloads import Checkpoint, Job, Machine, Shape
 from .columns import RunningJobs, WaitingJobs
 
-#: Node index of every slot of a job, in any order; an index appears as often as the node holds slots.
+#: Node index of each slot of a job, in any order. An index appears once per slot on that node.
 Placement = NDArray[np.int64]
-#: How a running job gives way.
+#: How a running job is stopped.
 How = Literal["kill", "checkpoint"]
 
 
 class ShapeView:
-    """An alternative request of a moldable job as a dispatcher sees it: without its run time.
+    """An alternative request of a moldable job, without its run time.
 
     Attributes
     ----------
     nodes, per_node, demand
-        Slots; what a slot asks for, by name and in the order of the machine's resources.
+        Slots, and amounts per slot by name and in order of the machine's resources.
     walltime
         Walltime, seconds.
     predicted
@@ -45,9 +45,9 @@ class ShapeView:
 
 
 class JobView:
-    """A job as a dispatcher sees it: the fields of :class:`~hpcdispatch.workloads.Job` but for the run time.
+    """A job as a dispatcher sees it: the fields of :class:`~hpcdispatch.workloads.Job` except the run time.
 
-    Reading ``runtime`` raises :class:`AttributeError`. After a resubmission `walltime` is the enlarged request.
+    Reading ``runtime`` raises :class:`AttributeError`. After a resubmission, `walltime` is the new one.
     """
 
     __slots__ = (
@@ -102,11 +102,11 @@ class JobView:
 
     @property
     def runtime(self) -> int:
-        """Not known to a dispatcher."""
+        """Unknown to dispatchers."""
         raise AttributeError(f"job {self.id}: dispatchers see predictions only; the run time is not known yet")
 
     def with_shapes_predicted(self, predicted: Callable[[ShapeView], int]) -> JobView:
-        """Return it with other predictions of its shapes, seconds, at least 1; itself if it has none."""
+        """Return a view with other predictions of its shapes, seconds, at least 1. Itself if it has none."""
         if not self.shapes:
             return self
         shown, shapes = copy(self), [copy(shape) for shape in self.shapes]
@@ -116,11 +116,11 @@ class JobView:
         return shown
 
     def __deepcopy__(self, memo: dict[int, Any]) -> JobView:
-        """Return itself: nothing of it changes."""
+        """Return itself, because it never changes."""
         return self
 
     def __repr__(self) -> str:
-        """Name the job and its request."""
+        """Return the job and its request."""
         return f"JobView(id={self.id!r}, submit={self.submit}, nodes={self.nodes}, walltime={self.walltime})"
 
 
@@ -134,18 +134,18 @@ class Waiting:
     predicted
         Predicted remaining run time, seconds, at least 1.
     since
-        When it entered the queue: its submission, or the last time it came back.
+        Time of entry into the queue: its submission, or its last return.
     attempt
-        How often it was started before.
+        Number of earlier starts.
     order
-        Its place in the trace, the last tie-breaker.
+        Position in the trace, the last tie-breaker.
     nodes, demand
-        Its node slots, and the amounts a slot asks for in the order of the machine's resources.
+        Node slots, and amounts per slot in order of the machine's resources.
     law
-        The distribution of its whole run time, seconds: of a predictor that gives distributions, what it makes of the
-        job; else the job's own. ``None`` where nothing is known.
+        Distribution of the whole run time, seconds. From the predictor if it gives distributions, else the job's own.
+        ``None`` if unknown.
     done
-        Seconds of its work that are done, on its own request, as it comes back after it gave way.
+        Seconds of work already done, on its own request, after a preemption.
     """
 
     __slots__ = ("attempt", "demand", "done", "job", "law", "nodes", "order", "predicted", "since")
@@ -178,24 +178,24 @@ class Waiting:
 
     @property
     def walltime(self) -> int:
-        """What is left of the walltime, seconds, at least 1."""
+        """Remaining walltime, seconds, at least 1."""
         left = self.job.walltime - self.done
         return left if left > 1 else 1
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """What the queue is sorted by: when it entered, then by priority, then by the trace."""
+        """Sort key of the queue: entry, priority, trace order."""
         return self.since, -self.job.priority, self.order
 
     @property
     def tie(self) -> int:
-        """Its priority and its place in the trace as one number, least first."""
+        """Priority and position in the trace as one number, least first."""
         return self.order - (self.job.priority << 31)
 
     def shown_as(
         self, *, job: JobView | None = None, predicted: int | None = None, demand: tuple[int, ...] | None = None
     ) -> Waiting:
-        """Return the job as another dispatcher is to see it, with what is given in place of its own."""
+        """Return a copy for another dispatcher, with some values replaced."""
         return Waiting(
             self.job if job is None else job,
             self.predicted if predicted is None else predicted,
@@ -208,40 +208,39 @@ class Waiting:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Waiting:
-        """Return itself: nothing of it changes while the job waits."""
+        """Return itself, because it never changes while the job waits."""
         return self
 
     def __repr__(self) -> str:
-        """Name the job and its prediction."""
+        """Return the job and its prediction."""
         return f"Waiting({self.job.id!r}, predicted={self.predicted}, since={self.since}, attempt={self.attempt})"
 
 
 class Running:
-    """A job on the machine.
+    """A running job.
 
     Attributes
     ----------
     job
         Its request.
     start
-        When this attempt began.
+        Start of this attempt.
     predicted_end
-        When it is expected to end. May lie in the past, for a job that outran its prediction: see
-        :meth:`expected_end`.
+        Predicted end. May be in the past if the job overruns its prediction: see :meth:`expected_end`.
     kill_at
         When it will be killed if it still runs, or ``None``.
     placement
-        Node index of each of its slots.
+        Node index of each slot.
     nodes, demand
-        Slots and amounts a slot, of the shape it runs on.
+        Slots, and amounts per slot, of its shape.
     stopping
         Whether it is being checkpointed and leaves the machine at `predicted_end`.
     done
-        Seconds of its work, on the shape it runs on, that it had done when this attempt began.
+        Seconds of work, on its shape, done before this attempt.
     restart
-        Seconds at the start of this attempt in which it does not work yet, as it comes back after it gave way.
-    requested
-        Seconds that this attempt may take by the request of the shape it runs on.
+        Seconds of restart at the begin of this attempt, without work.
+    walltime
+        Seconds that this attempt may take, by the walltime of its shape.
     """
 
     __slots__ = (
@@ -278,7 +277,7 @@ class Running:
         return self.job.id
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Running:
-        """Return a copy with the same request and placement, of which nothing changes."""
+        """Return a copy that shares request and placement, which never change."""
         copied: Running = copy(self)
         return copied
 
@@ -287,14 +286,14 @@ class Running:
         return self.predicted_end if self.predicted_end > now else now + 1
 
     def walltime_end(self, now: int) -> int:
-        """Return when it has to end by its request; what is expected where that has passed."""
+        """Return the end of its walltime, or the expected end if that has passed."""
         end = self.start + self.walltime
         if self.kill_at is not None and self.kill_at < end:
             end = self.kill_at
         return end if end > now and not self.stopping else self.expected_end(now)
 
     def corrected_end(self, whole: float, now: int) -> int:
-        """Return when it ends, after `now`, if its work takes `whole` seconds in all, or is killed if that is sooner.
+        """Return its end after `now` for `whole` seconds of work in total, or its kill if sooner.
 
         Raises
         ------
@@ -305,14 +304,14 @@ class Running:
         return end if self.kill_at is None else min(end, max(self.kill_at, now + 1))
 
     def shown_as(self, *, predicted_end: int) -> Running:
-        """Return the job as another dispatcher is to see it, with another predicted end."""
+        """Return a copy for another dispatcher, with another predicted end."""
         shown = Running(self.job, self.start, self.placement, self.demand, self.order)
         shown.kill_at, shown.stopping, shown.done, shown.restart = self.kill_at, self.stopping, self.done, self.restart
         shown.predicted_end, shown.walltime = predicted_end, self.walltime
         return shown
 
     def __repr__(self) -> str:
-        """Name the job and its times."""
+        """Return the job and its times."""
         return f"Running({self.job.id!r}, start={self.start}, predicted_end={self.predicted_end})"
 
 
@@ -327,20 +326,20 @@ class _StateFields(NamedTuple):
 class State(_StateFields):
     """The system at one instant, after completions and arrivals.
 
-    Everything in it is read-only and holds for this call only: copy what is to be kept. Plain sequences of jobs may be
-    given for `queue` and `running`: they get their columns when these are asked for.
+    Everything in it is read-only and valid for this call only. Copy what you keep. `queue` and `running` may be plain
+    sequences of jobs. Their columns are then created on use.
 
     Attributes
     ----------
     now
         Time, seconds.
     queue
-        Waiting jobs in order of submission; ties by priority, then in the order of the trace. A sequence of
-        :class:`Waiting`, and the same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``,
-        ``since``, ``submit`` and ``walltime`` of shape (jobs,) and ``demand`` of shape (jobs, resources).
+        Waiting jobs in order of submission. Ties by priority, then by trace order. A sequence of :class:`Waiting`. The
+        same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``, ``since``, ``submit`` and
+        ``walltime`` of shape (jobs,), and ``demand`` of shape (jobs, resources).
     running
-        Running jobs in order of their predicted end; ties in the order of their start. A sequence of :class:`Running`,
-        and the same as columns ``order``, ``nodes``, ``predicted_end``, ``start`` and ``demand``.
+        Running jobs in order of predicted end. Ties in order of start. A sequence of :class:`Running`. The same as
+        columns ``order``, ``nodes``, ``predicted_end``, ``start`` and ``demand``.
     free
         Free amounts, integer array of shape (nodes, resources).
     machine
@@ -352,7 +351,7 @@ class State(_StateFields):
     def __new__(
         cls, now: int, queue: Sequence[Waiting], running: Sequence[Running], free: IntArray, machine: Machine
     ) -> State:
-        """Return the state; a tuple, since one is made for every decision, and frozen dataclasses are slow to make."""
+        """Return the state. It is a tuple, because frozen dataclasses are slow to create for each decision."""
         if not isinstance(queue, WaitingJobs):
             queue = WaitingJobs(queue, len(machine.resources))
         if not isinstance(running, RunningJobs):
@@ -360,7 +359,7 @@ class State(_StateFields):
         return tuple.__new__(cls, (now, queue, running, free, machine))
 
 
-@dataclass(slots=True)  # Not frozen: it is made for every job, and that takes four times as long.
+@dataclass(slots=True)  # Not frozen: one is created per job, and freezing takes four times as long.
 class Start:
     """Start a waiting job now.
 
@@ -371,12 +370,12 @@ class Start:
     placement
         Node index of each slot.
     limit
-        Kill it after so many seconds; ``None`` leaves that to the simulation's overrun policy.
+        Seconds after which to kill it. ``None`` for the simulation's overrun policy.
     shape
-        Index into the job's `shapes`; ``None`` for the request itself.
+        Index into the job's `shapes`. ``None`` for the request itself.
     write
-        Seconds at the end of `limit` in which the job writes a checkpoint, if it has not ended before: it then keeps
-        all it has done, and comes back at the limit as a job that was killed there does.
+        Seconds at the end of `limit` in which the job writes a checkpoint, unless it ends before. It then keeps all its
+        work, and returns to the queue at the limit like a killed job.
     """
 
     job: Any
@@ -388,17 +387,17 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Take a running job off the machine; it goes back to the queue.
+    """Stop a running job. It returns to the queue.
 
     Attributes
     ----------
     job
         The running job: its :class:`Running` entry, its :class:`JobView` or its id.
     how
-        ``"kill"``: at once; the work since its last application checkpoint, or all of it, is lost. ``"checkpoint"``: it
-        stops working now, keeps its nodes for `delay` seconds while its state is written, and loses nothing.
+        ``"kill"``: at once. The work since its last application checkpoint, or all of it, is lost. ``"checkpoint"``: it
+        stops working now, occupies its nodes for `delay` seconds while its state is written, and loses nothing.
     delay
-        Seconds until the nodes are free; only with ``"checkpoint"``. With 0 they are free for the actions that follow.
+        Seconds until the nodes are free. Only with ``"checkpoint"``. With 0 they are free for the next actions.
     """
 
     job: Any
@@ -408,21 +407,21 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """Ask to be called again at a time in the future, even if nothing else happens then."""
+    """Request a call at a future time, even if nothing else happens then."""
 
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Take a waiting job out of the queue for good.
+    """Remove a waiting job from the queue for good.
 
     Attributes
     ----------
     job
         The waiting job: its :class:`Waiting` entry, its :class:`JobView` or its id.
     reason
-        Kept in the records.
+        Stored in the records.
     """
 
     job: Any
@@ -433,14 +432,14 @@ Action = Start | Stop | Wake | Reject
 
 
 def id_of(named: object) -> str:
-    """Return the id of the job that an action names, by its entry, its view or its id."""
+    """Return the id of an action's job, given as entry, view or id."""
     return named if isinstance(named, str) else str(named.id)  # type: ignore[attr-defined]
 
 
 def well_formed(actions: object) -> bool:
-    """Return whether an answer is a sequence of actions whose jobs have ids, and whose placements are node indices.
+    """Return whether an answer is a sequence of actions with job ids and node indices.
 
-    Whoever looks at what another dispatcher wants hands on what is not as it is, so that the simulation says so.
+    Wrappers pass malformed answers through unchanged, so that the simulation reports them.
     """
     return isinstance(actions, Sequence) and all(map(_well_formed, actions))
 
@@ -458,16 +457,16 @@ def _well_formed(action: object) -> bool:
 
 @runtime_checkable
 class Dispatcher(Protocol):
-    """Decides which waiting job starts when and where, and which running one gives way.
+    """Decides which waiting jobs start, when and where, and which running jobs stop.
 
-    Two more methods are used where a dispatcher has them: ``reset(machine, rng)`` is called before a simulation, so
-    that one object serves for several (`rng` is a ``numpy.random.Generator`` of the simulation's seed), and
-    ``report()`` after each decision returns a mapping of what is to be kept of it in ``Result.decisions``.
+    Two further methods are optional. ``reset(machine, rng)`` is called before each simulation, so that an object can be
+    reused. `rng` is a ``numpy.random.Generator`` with the simulation's seed. ``report()`` is called after each
+    decision. It returns a mapping to store in ``Result.decisions``.
     """
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Return what is to be done now, in order.
+        """Return the actions for now, in order.
 
-        Called once an instant at which jobs ended, arrived, came back or a :class:`Wake` is due, if any job waits.
+        Called once at each instant with job ends, arrivals, returns or a due :class:`Wake`, if any job waits.
         """
         ...

@@ -1,4 +1,4 @@
-"""The dispatchers that can be had by name."""
+"""Registered dispatchers, by name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .protocol import Dispatcher
 
 registry = Registry("dispatcher", "hpcdispatch.dispatchers")
 
-#: How many dispatchers may stand on one another: each is asked through all that stand over it.
+#: Largest number of nested dispatchers. Each call passes through all outer ones.
 MOST_LAYERS = 8
 _LAYER = re.compile(r"\b(?:over|first)\s*=")
 
 
 def create_dispatcher(spec: str | Dispatcher, internal: bool = False) -> Dispatcher:
-    """Build a registered dispatcher from ``NAME:key=value,...``; an object that dispatches passes as it is.
+    """Create a registered dispatcher from ``NAME:key=value,...``. A dispatcher object is returned as is.
 
-    With `internal`, options for code alone may be given, as presets and studies do.
+    `internal` allows options that only code may set, as presets and studies do.
 
     Raises
     ------
@@ -39,14 +39,14 @@ def create_dispatcher(spec: str | Dispatcher, internal: bool = False) -> Dispatc
 
 
 def create_inner(spec: str | Dispatcher) -> Dispatcher:
-    """Build the dispatcher under another one, as :func:`create_dispatcher` does, with ``/`` in place of the comma.
+    """Create the inner dispatcher of another one, as :func:`create_dispatcher` does, with ``/`` for the comma.
 
-    ``over=hcp3:m=50/k=1`` is one option of the other one.
+    ``over=hcp3:m=50/k=1`` is one option of the outer one.
 
     Raises
     ------
     InputError
-        As there, or if more than :data:`MOST_LAYERS` stand on one another.
+        As there, or if more than :data:`MOST_LAYERS` are nested.
     """
     if isinstance(spec, str) and len(_LAYER.findall(spec)) >= MOST_LAYERS:
         raise InputError(f"over: expected at most {MOST_LAYERS} dispatchers on one another, got {shown(spec)}")
@@ -54,7 +54,7 @@ def create_inner(spec: str | Dispatcher) -> Dispatcher:
 
 
 def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
-    """Yield a dispatcher, the one it stands on, and so on."""
+    """Yield a dispatcher, its inner one, and so on."""
     part: Dispatcher | None = dispatcher
     while part is not None:
         yield part
@@ -62,33 +62,33 @@ def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
 
 
 def knows_site(dispatcher: Dispatcher) -> bool:
-    """Return whether a dispatcher, or one it stands on, has the rules of a site itself.
+    """Return whether a dispatcher, or an inner one, implements site rules itself.
 
-    Those are limits of arrays, reservations, and which nodes belong to what, by number.
+    Those are limits of arrays, reservations, and node numbers of partitions.
     """
     return any(getattr(part, "knows_site", False) for part in layers(dispatcher))
 
 
 def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-    """Let a dispatcher forget the last simulation, if it is one that remembers."""
+    """Reset a dispatcher, if it has memory."""
     reset = getattr(part, "reset", None)
     if reset is not None:
         reset(machine, rng)
 
 
 def tell_end(dispatcher: Dispatcher, id_: str, ran: int, now: int) -> None:
-    """Let a dispatcher and those it stands on learn of a job that has ended, as far as they want to."""
+    """Report an ended job to a dispatcher and its inner ones, if they support it."""
     for part in layers(dispatcher):
         if hasattr(part, "job_ended"):
             part.job_ended(id_, ran, now)
 
 
 def reported(part: Dispatcher) -> Mapping[str, Any]:
-    """Return what a dispatcher has to say of its last decision, nothing if it never does."""
+    """Return a dispatcher's report of its last decision. Empty if it has none."""
     report = getattr(part, "report", None)
     return {} if report is None else report() or {}
 
 
 def spec_of_inner(text: str) -> str:
-    """Return the spec of a part that is an option of another one; ``//`` stands for the ``/`` of a part in it."""
+    """Return the spec of a part that is an option of another one. ``//`` stands for the ``/`` of a part in it."""
     return "/".join(part.replace("/", ",") for part in text.split("//"))

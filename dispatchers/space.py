@@ -1,4 +1,4 @@
-"""Room on the machine at one instant: does a job fit, and on which nodes is it put."""
+"""Free room of the machine at one instant: whether a job fits, and on which nodes."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from ..models import PlacementRule, choose, count_slots, equal_rows, pool_placem
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting
 
-#: Nodes from which on equal ones are counted once for many demands: fewer are counted faster one by one.
+#: Number of nodes from which equal nodes are grouped. Below it, counting each is faster.
 _GROUPED = 256
 
 
 class Space(Protocol):
-    """Free amounts that jobs are put into one after the other."""
+    """Free amounts, to fill with jobs one after another."""
 
     @property
     def totals(self) -> Sequence[int]:
-        """Return the free amounts of each resource, all nodes together."""
+        """Return the free amounts of each resource over all nodes."""
         ...
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
-        """Return how many slots of `demand` fit, counted up to `most`."""
+        """Return how many slots of `demand` fit, at most `most`."""
         ...
 
     def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
-        """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
+        """Place `nodes` slots of `demand`. Return their nodes, or ``None`` if they do not fit."""
         ...
 
     def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
-        """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""
+        """Place slots of `demand` at `placement`, if they fit there. Return whether they do."""
         ...
 
     def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Return the amounts of slots of `demand` at `placement`."""
+        """Free the slots of `demand` at `placement`."""
         ...
 
 
 class PoolSpace:
-    """A single node: plain integers."""
+    """A single node, as plain integers."""
 
     __slots__ = ("free",)
 
@@ -57,14 +57,14 @@ class PoolSpace:
         return self.free
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
-        """Return how many slots of `demand` fit, counted up to `most`."""
+        """Return how many slots of `demand` fit, at most `most`."""
         for free, amount in zip(self.free, demand, strict=True):
             if amount:
                 most = min(most, free // amount)
         return most
 
     def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
-        """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
+        """Place `nodes` slots of `demand`. Return their nodes, or ``None`` if they do not fit."""
         free = self.free
         for index, amount in enumerate(demand):
             if amount * nodes > free[index]:
@@ -74,26 +74,26 @@ class PoolSpace:
         return pool_placement(nodes)
 
     def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
-        """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""
+        """Place slots of `demand` at `placement`, if they fit there. Return whether they do."""
         return self.place(len(placement), demand) is not None
 
     def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Return the amounts of slots of `demand` at `placement`."""
+        """Free the slots of `demand` at `placement`."""
         for index, amount in enumerate(demand):
             self.free[index] += amount * len(placement)
 
 
 class NodeSpace:
-    """Many nodes: a matrix, with the slots that fit on each node counted once a demand.
+    """Many nodes as a matrix, with cached slot counts per demand.
 
     Parameters
     ----------
     free
-        Integer array of shape (nodes, resources); copied.
+        Integer array of shape (nodes, resources). Copied.
     machine
-        Its capacities weigh the resources against each other under best-fit.
+        Its capacities weigh resources for best-fit.
     rule
-        ``"first-fit"`` fills the nodes in their order; ``"best-fit"`` the one with the least free share first.
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     """
 
     __slots__ = ("_counts", "free", "machine", "rule", "totals")
@@ -106,18 +106,18 @@ class NodeSpace:
         self._counts: dict[tuple[int, ...], tuple[IntArray, int]] = {}
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
-        """Return how many slots of `demand` fit, counted up to `most`."""
+        """Return how many slots of `demand` fit, at most `most`."""
         return min(most, self._count(demand)[1])
 
     def rooms(self, demands: IntArray, most: IntArray) -> IntArray:
-        """Return how many slots of each demand fit, shape (demands,), at most so many counted on a node."""
+        """Return how many slots of each demand fit, shape (demands,), at most `most` per node."""
         if len(self.free) < _GROUPED:
             return slots_of_each(self.free, _ones(len(self.free)), demands, most)
         first, label = equal_rows(self.free)
         return slots_of_each(self.free[first], np.bincount(label), demands, most)
 
     def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
-        """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
+        """Place `nodes` slots of `demand`. Return their nodes, or ``None`` if they do not fit."""
         for total, amount in zip(self.totals, demand, strict=True):
             if amount * nodes > total:
                 return None
@@ -129,7 +129,7 @@ class NodeSpace:
         return placement
 
     def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
-        """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""
+        """Place slots of `demand` at `placement`, if they fit there. Return whether they do."""
         self._shift(placement, demand, -1)
         if self.free[placement].min() < 0:
             self._shift(placement, demand, 1)
@@ -137,7 +137,7 @@ class NodeSpace:
         return True
 
     def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Return the amounts of slots of `demand` at `placement`."""
+        """Free the slots of `demand` at `placement`."""
         self._shift(placement, demand, 1)
 
     def _shift(self, placement: Placement, demand: tuple[int, ...], sign: int) -> None:
@@ -156,12 +156,12 @@ class NodeSpace:
 
 @cache
 def _ones(nodes: int) -> IntArray:
-    """Return ones, whose product with a matrix is the sums of its columns: on few nodes a quarter of the time."""
+    """Return ones. Their product with a matrix sums its columns, four times as fast on few nodes."""
     return np.ones(nodes, dtype=np.int64)
 
 
 def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | None:
-    """Take room for all of `waiting`, in order; return their nodes, or ``None`` and take nothing if one finds none."""
+    """Place all of `waiting` in order. Return their nodes, or ``None`` and place none if one does not fit."""
     placed: list[Placement] = []
     for entry in waiting:
         placement = space.place(entry.nodes, entry.demand)
@@ -174,7 +174,7 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
 
 
 def space_of(state: State, rule: PlacementRule = "first-fit") -> PoolSpace | NodeSpace:
-    """Return the free room of `state`, to be filled by `rule`."""
+    """Return the free room of `state`, filled by `rule`."""
     if len(state.free) == 1:
         return PoolSpace(state.free)
     return NodeSpace(state.free, state.machine, rule)

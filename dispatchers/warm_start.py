@@ -1,4 +1,4 @@
-"""Another dispatcher for the first jobs, so that what is compared begins with a past."""
+"""Run another dispatcher for the first jobs, so that a comparison begins with a common past."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from .registered import create_inner, layers, reported, reset_part
 
 
 class WarmStart:
-    """One dispatcher until so many jobs have been submitted, another one from then on.
+    """Runs one dispatcher until so many jobs have been submitted, and another one from then on.
 
-    Dispatchers that are compared so begin with the same machine, the same queue and the same knowledge of the predictor
-    (warm-up of a simulation: Law, Simulation Modeling and Analysis, section 9.5.1). What is to be left out of the
-    measurement are the first `jobs` jobs.
+    Compared dispatchers then begin with the same machine, queue and predictor state (warm-up of a simulation: Law,
+    Simulation Modeling and Analysis, section 9.5.1). Measurements should leave out the first `jobs` jobs.
 
     Parameters
     ----------
     jobs
-        How many of the trace are dispatched by `first`, at least 0.
-    first, over
-        The two, by name or as objects; in a name with options ``/`` stands for the comma.
+        Number of jobs that `first` dispatches, at least 0.
+    first
+        First dispatcher, by name or as an object. In a name with options, ``/`` replaces the comma.
+    over
+        Second dispatcher, given likewise.
 
     Raises
     ------
@@ -46,17 +47,17 @@ class WarmStart:
         return all(getattr(part, "plans_closures", False) for part in layers(self.first))
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Begin anew."""
+        """Begin a simulation."""
         self._warm = not self.jobs
         for part in (self.first, self.over):
             reset_part(part, machine, rng)
 
     def report(self) -> Mapping[str, Any]:
-        """Return what the second dispatcher reports, nothing before its first decision."""
+        """Return the report of the second dispatcher. Empty before its first decision."""
         return reported(self.over) if self._warm else {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Let the one whose turn it is decide."""
+        """Run the current dispatcher."""
         if not self._warm and len(state.queue):
             self._warm = int(state.queue.order.max()) >= self.jobs
         return (self.over if self._warm else self.first).dispatch(state)

@@ -1,4 +1,4 @@
-"""The mathematics of dispatching: no clock, no input or output."""
+"""Algorithms of dispatching, without clock, input or output."""
 
 import lazy_loader
 

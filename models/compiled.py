@@ -1,4 +1,4 @@
-"""Functions compiled to machine code when they are first called."""
+"""Functions that are compiled to machine code at their first call."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from numba.core.cpu import CPUTargetOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
 
-#: Seconds of compiling that are not worth a notice.
+#: Compile time, in seconds, below which no notice appears.
 PATIENCE = 1.0
-#: CPU seconds that compiling takes per byte of byte code: 0.31 to 0.48 ms of the functions of this package.
+#: CPU seconds of compiling per byte of byte code. Measured: 0.31 to 0.48 ms in this package.
 SECONDS_PER_BYTE = 4e-4
-#: The logger of notices.
+#: Name of the logger of notices.
 LOGGER = "hpcdispatch"
 _RELATIVE = re.compile(r"^from (\.+)([\w.]*) import", re.MULTILINE)
 
-#: What numba calls it; a version that does not know it counts.
+#: numba's option to turn off reference counting. A version without it counts.
 _UNCOUNTED = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 
 P = ParamSpec("P")
@@ -31,28 +31,28 @@ T = TypeVar("T")
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile `function` for the types it is first called with, and keep the result beside the byte code.
+    """Compile `function` for the types of its first call, and cache the result beside the byte code.
 
-    It is compiled anew after a change in its module, or in one that this one imports from by a relative import: numba
-    looks at the first alone, would run what it inlined of the others, and fails where a tuple of theirs has gone.
-    Where nothing can be written, neither here nor in the user's cache folder, every process compiles anew.
+    A change in its module, or in modules that this one imports relatively, compiles it anew. numba checks only the
+    module itself. It would run outdated inlined code of the others, and fail on their removed tuples. If no cache
+    folder is writable, every process compiles anew.
     """
     return _compiled(function, {})
 
 
 def borrowing(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a function that makes no array and calls none that does, so that references to arrays are not counted.
+    """Compile a function that creates no array, without reference counts of arrays.
 
-    To count them, atomically, for every argument and every row that is looked at takes longer than short loops do. If
-    its name begins with an underscore, only compiled functions can call it, see :func:`within`.
+    It must not call functions that create arrays. Atomic reference counts for every argument and row take longer than
+    short loops. A name with a leading underscore is only for compiled callers, see :func:`within`.
     """
     return within(function) if function.__name__.startswith("_") else _compiled(function, _UNCOUNTED)
 
 
 def within(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a function as :func:`borrowing` does, for calls from compiled functions only.
+    """Compile a function as :func:`borrowing` does, only for calls from compiled functions.
 
-    Without the code for calls from Python it takes a fifth less time to compile.
+    Without the wrapper for Python it compiles a fifth faster.
     """
     return _compiled(function, {**_UNCOUNTED, "no_cpython_wrapper": True})
 
@@ -64,25 +64,25 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
         made = compiler(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
         made = compiler(no_cfunc_wrapper=True, **options)(function)
-    if not hasattr(made, "get_call_template"):  # Numba is told not to compile: it is the function itself.
+    if not hasattr(made, "get_call_template"):  # With compiling turned off, numba returns the function itself.
         return cast(Callable[P, T], made)
     if "no_cpython_wrapper" in options:
         made._insert, made._compile_for_args = _ignore, _refuse
     resolve, plain = made.get_call_template, cast(Any, numba.types).unliteral
-    # Numba would compile a function again for every number that a caller writes out.
+    # numba would compile again for every literal number in a call.
     made.get_call_template = lambda args, kws: resolve(
         tuple(map(plain, args)), {name: plain(kind) for name, kind in kws.items()}
     )
     kept: Any = getattr(getattr(made, "_cache", None), "_cache_file", None)
     source = Path(function.__code__.co_filename)
     if hasattr(kept, "_version") and source.exists():
-        # The version is compared before anything else is read of what was kept.
+        # numba compares the version before it reads anything else of the cache.
         kept._version = f"{kept._version} {_fingerprint(source)}"
     return cast(Callable[P, T], made)
 
 
 def _ignore(*_: object) -> None:
-    """Leave a compiled function out of the table for calls from Python."""
+    """Keep a compiled function out of the table of calls from Python."""
 
 
 def _refuse(*_: object) -> None:
@@ -91,7 +91,7 @@ def _refuse(*_: object) -> None:
 
 @cache
 def _fingerprint(path: Path) -> str:
-    """Return a hash of a module and of those that it imports from, and these in turn."""
+    """Return a hash of a module and all its relative imports, recursively."""
     text = path.read_bytes()
     sha = sha256(text)
     for dots, name in _RELATIVE.findall(text.decode()):
@@ -102,10 +102,10 @@ def _fingerprint(path: Path) -> str:
 
 
 class CompileNotice(Listener):
-    """Says before functions are compiled for about how long, where that is longer than :data:`PATIENCE`.
+    """Announces the estimated compile time if it exceeds :data:`PATIENCE`.
 
-    It says so by :attr:`tell`, which logs a warning unless it is set to something else: Python writes that to stderr
-    where nobody has set up logging, in scripts and in notebooks. :attr:`count` is how many functions were compiled.
+    It calls :attr:`tell`, which logs a warning by default. Without logging set up, Python writes that to stderr, in
+    scripts and notebooks. :attr:`count` is the number of compiled functions.
     """
 
     def __init__(self) -> None:
@@ -115,31 +115,31 @@ class CompileNotice(Listener):
         self.tell: Callable[[float], None] = log_compiling
 
     def on_start(self, event: Event) -> None:
-        """Add what a function needs to what is not told yet, and tell it once it takes long enough."""
+        """Add a function's estimate to the time not yet announced. Announce it once it is long enough."""
         self._depth += 1
         self.count += 1
         if self._depth > 1:
             return
         self._pending += SECONDS_PER_BYTE * sum(_bytes_to_compile(event.data["dispatcher"], self._known))
         if self._pending >= PATIENCE * self._factor:
-            # Once it is told, what comes after is worth a line if it takes long itself.
+            # After the first notice, only a long compilation gets another.
             seconds, self._pending, self._factor = self._pending, 0.0, 3
             self.tell(seconds)
 
     def on_end(self, event: Event) -> None:
-        """Note the end of a compilation."""
+        """Record the end of a compilation."""
         self._depth -= 1
 
 
 def log_compiling(seconds: float) -> None:
-    """Log for about how long will be compiled."""
+    """Log the estimated seconds of compiling."""
     logging.getLogger(LOGGER).warning(
         "hpcdispatch: compiling for about %.0f s, which the next call finds done", seconds
     )
 
 
 def _bytes_to_compile(function: Any, known: set[Any]) -> Iterator[int]:
-    """Yield the sizes of the byte code of a function and of those it calls that are not compiled yet."""
+    """Yield the byte code sizes of a function and of the uncompiled functions that it calls."""
     if function in known:
         return
     known.add(function)
@@ -152,11 +152,11 @@ def _bytes_to_compile(function: Any, known: set[Any]) -> Iterator[int]:
 
 
 def _kept(function: Any) -> bool:
-    """Return whether a function was compiled by an earlier process, for some types."""
+    """Return whether an earlier process compiled a function, for any types."""
     file = getattr(getattr(function, "_cache", None), "_cache_file", None)
     return bool(file is not None and file._load_index())
 
 
-#: What says that functions are compiled, in this process.
+#: The listener for compilations in this process.
 notice = CompileNotice()
 register("numba:compile", notice)  # type: ignore[no-untyped-call]

@@ -1,9 +1,9 @@
-"""How a run time grows with the size of the input: classes of complexity, fitted and compared.
+"""Growth of run times with the input size: fit and compare complexity classes.
 
-Gainaru, Sun, Aupy, Huo, Landman, Raghavan: "On-the-fly scheduling vs. reservation-based scheduling for unpredictable
-workflows", IJHPCA 2019, section 3.2. There the class with the smallest mean squared error is the best one; but a curve
-with one more coefficient never has a larger one than a constant, whatever the data. Here classes are compared by their
-errors in runs that were left out of the fit; where the difference may be chance, the slower growth is the better class.
+Source: Gainaru, Sun, Aupy, Huo, Landman, Raghavan: "On-the-fly scheduling vs. reservation-based scheduling for
+unpredictable workflows", IJHPCA 2019, section 3.2. The paper chooses the class with the smallest mean squared error.
+But a curve with one more coefficient never has a larger error than a constant, for any data. So here classes are
+compared by their errors on runs left out of the fit. If the difference may be chance, the slower growth is chosen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base import FloatArray
 
-#: The classes, slowest growth first: the power of n, and that of log n.
+#: Classes, slowest growth first: the powers of n and of log n.
 COMPLEXITIES: dict[str, tuple[int, int]] = {
     "1": (0, 0),
     "log n": (0, 1),
@@ -27,34 +27,34 @@ COMPLEXITIES: dict[str, tuple[int, int]] = {
     "n^3": (3, 0),
 }
 CONSTANT = "1"
-#: So many different sizes are needed.
+#: Least number of different sizes.
 LEAST_SIZES = 3
-#: Sizes and times above this are refused, so that no square or cube overflows.
+#: Largest size and time, so that no square or cube overflows.
 LARGEST = 1e30
-#: Standard errors of the difference within which two classes err alike.
+#: Standard errors of the difference within which two classes are tied.
 TIE = 1.0
-#: A run that has all but so much of the leverage decides the slope alone: left out, it leaves a constant.
+#: A run with all but this share of the leverage decides the slope alone. Without it, only a constant remains.
 _ALONE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFit:
-    """The curve ``intercept + slope * g(n)`` with the least squared errors.
+    """The least-squares curve ``intercept + slope * g(n)``.
 
     Attributes
     ----------
     complexity
-        Whose g it is, one of :data:`COMPLEXITIES`; log n is the natural logarithm of 1 + n, which is 0 for no input.
+        Class of g, one of :data:`COMPLEXITIES`. log n is the natural logarithm of 1 + n, which is 0 for no input.
     intercept, slope
-        In the units of time, and of time over those of g.
+        In units of time, and of time per unit of g.
     mse
         Mean squared error of the points.
     left_out_mse
-        The same, each point being left out of the fit that it is compared with.
+        The same, with each point left out of the fit that predicts it.
     correlation
-        Pearson's, of time and g; NaN for a constant and for times that do not vary.
+        Pearson's correlation of time and g. NaN for a constant, and for times that do not vary.
     tied
-        Whether its left-out errors exceed the least by no more than chance, and it grows or is the constant.
+        Whether its left-out errors exceed the least only by chance. Only for a growing curve or the constant.
     """
 
     complexity: str
@@ -66,24 +66,24 @@ class ClassFit:
     tied: bool
 
     def times(self, sizes: ArrayLike) -> FloatArray:
-        """Return the times of the curve at sizes."""
+        """Return the times of the curve at given sizes."""
         found: FloatArray = self.intercept + self.slope * growth(self.complexity, sizes)
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexityFit:
-    """All classes fitted to the same runs.
+    """All classes, fitted to the same runs.
 
     Attributes
     ----------
     classes
         In the order of :data:`COMPLEXITIES`.
     best
-        The slowest growth of those that are tied.
+        The tied class of slowest growth.
     pearson, spearman
-        Correlations of time and size, and of their ranks; NaN where the times do not vary. Ranks are the same for all
-        classes, and tell of growth that none of them has.
+        Correlations of time and size, and of their ranks. NaN if the times do not vary. Ranks are equal for all
+        classes. They show growth that no class has.
     """
 
     classes: tuple[ClassFit, ...]
@@ -97,7 +97,7 @@ class ComplexityFit:
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """The classes that the runs do not tell apart from the best."""
+        """Classes that the runs cannot distinguish from the best."""
         return tuple(one.complexity for one in self.classes if one.tied)
 
     @property
@@ -107,7 +107,7 @@ class ComplexityFit:
 
     @property
     def correlation(self) -> float:
-        """That of the best class; of time and size where that is the constant."""
+        """Correlation of the best class, or of time and size if that is the constant."""
         return self.pearson if self.best.complexity == CONSTANT else self.best.correlation
 
 
@@ -122,21 +122,21 @@ def growth(complexity: str, sizes: ArrayLike) -> FloatArray:
 def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
     """Fit every class to runs.
 
-    The squared errors of two classes are compared run by run: they are tied if the mean difference is at most
-    :data:`TIE` standard errors of it. A class whose curve falls takes no part.
+    The squared errors of two classes are compared run by run. They are tied if the mean difference is at most
+    :data:`TIE` of its standard errors. A class with a falling curve is excluded.
 
     Parameters
     ----------
     sizes
-        Of the inputs, in a unit that most of them are well above, such as bytes; shape (runs,).
+        Sizes of the inputs, shape (runs,). Most should be well above one unit, such as bytes.
     times
-        Run times, in any unit; shape (runs,).
+        Run times, in any unit, shape (runs,).
 
     Raises
     ------
     ValueError
-        If the shapes differ, a value is not in [0, :data:`LARGEST`], a size is above 0 and below the inverse of that,
-        or there are fewer than :data:`LEAST_SIZES` different sizes.
+        If the shapes differ, or a value is not in [0, :data:`LARGEST`]. Also if a size is above 0 and below the inverse
+        of that, or there are fewer than :data:`LEAST_SIZES` different sizes.
     """
     n, time = _checked(sizes, times)
     fits, errors = zip(*(_fit(name, n, time) for name in COMPLEXITIES), strict=True)
@@ -149,7 +149,7 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
 
 
 def _checked(sizes: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return both as arrays, or raise what :func:`fit_complexity` does."""
+    """Return both as arrays, or raise the errors of :func:`fit_complexity`."""
     n, time = (np.asarray(values, dtype=np.float64) for values in (sizes, times))
     if n.ndim != 1 or n.shape != time.shape:
         raise ValueError(
@@ -171,7 +171,7 @@ def _checked(sizes: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray
 
 
 def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, FloatArray]:
-    """Return a class, untied, and its squared left-out errors; g is scaled to at most 1 and centred."""
+    """Return a class, not yet tied, and its squared left-out errors. g is scaled to at most 1 and centred."""
     g = growth(complexity, n)
     largest = float(g.max())
     x, y = g / largest - (g / largest).mean(), time - time.mean()
@@ -194,7 +194,7 @@ def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, Fl
 
 
 def _tied(errors: FloatArray, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which classes err as little as the least, by chance; squared errors have the shape (classes, runs)."""
+    """Return the classes that are as good as the best, up to chance. Errors have the shape (classes, runs)."""
     least = int(np.where(allowed, errors.mean(axis=1), np.inf).argmin())
     difference = errors - errors[least]
     chance = TIE * difference.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
@@ -203,7 +203,7 @@ def _tied(errors: FloatArray, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
-    """Return Pearson's correlation; NaN where one does not vary."""
+    """Return Pearson's correlation. NaN if either does not vary."""
     x, y = (values - values.mean() for values in (one, other))
     scale = float(np.sqrt((x @ x) * (y @ y)))
     varies = np.ptp(one) > 0 and np.ptp(other) > 0 and scale > 0

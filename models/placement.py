@@ -1,4 +1,4 @@
-"""Slots on nodes: how many fit, which nodes take them, and what that leaves free."""
+"""Placement of slots on nodes: how many fit, which nodes to use, and what stays free."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .compiled import compiled
 
 PlacementRule = Literal["first-fit", "best-fit"]
 
-#: The placement of one slot on the first node, read-only and always this one object.
+#: Placement of one slot on the first node, read-only. It is always this object.
 NODE_ZERO: IntArray = np.zeros(1, dtype=np.int64)
 NODE_ZERO.flags.writeable = False
 
 
 def pool_placement(nodes: int) -> IntArray:
-    """Return the placement of so many slots on the first node, read-only."""
+    """Return the placement of `nodes` slots on the first node, read-only."""
     return NODE_ZERO if nodes == 1 else _zeros(nodes.bit_length())[:nodes]
 
 
 @cache
 def _zeros(bits: int) -> IntArray:
-    """Return as many zeros as numbers of so many bits can count; on a large pool there is a placement at every turn."""
+    """Return 2**bits zeros. Large pools need a placement at every decision, so they are cached."""
     zeros = np.zeros(1 << bits, dtype=np.int64)
     zeros.flags.writeable = False
     return zeros
@@ -34,12 +34,12 @@ def _zeros(bits: int) -> IntArray:
 def choose(
     free: IntArray, capacity: IntArray, counts: IntArray, nodes: int, rule: PlacementRule = "first-fit"
 ) -> IntArray:
-    """Choose the nodes of `nodes` slots, of which `counts` fit on each node.
+    """Choose the nodes of `nodes` slots. `counts` holds how many fit on each node.
 
-    First-fit takes the nodes in their order, as many slots on each as fit. Best-fit takes first the node whose free
-    share, summed over the resources, is least; ties in the order of the nodes.
+    First-fit uses the nodes in their order, with as many slots on each as fit. Best-fit starts with the node of least
+    free share, summed over the resources. Ties go by node order.
     """
-    # Methods and not functions throughout: on few nodes their wrappers take longer than the work.
+    # Uses methods: on few nodes, numpy's function wrappers take longer than the work.
     candidates: IntArray = counts.nonzero()[0]
     if rule == "best-fit":
         share = free[candidates] / np.maximum(capacity[candidates], 1)
@@ -71,9 +71,9 @@ def slots_of_each(free: IntArray, count: IntArray, demands: IntArray, most: IntA
     Parameters
     ----------
     free, count
-        Amounts on a node of each class, shape (classes, resources), and its nodes, shape (classes,).
+        Free amounts on a node of each class, shape (classes, resources), and its number of nodes. Shape (classes,).
     demands, most
-        Of a slot, shape (demands, resources), and how many are counted on a node at most, shape (demands,).
+        Amounts per slot, shape (demands, resources), and most slots to count on a node. Shape (demands,).
     """
     room = np.zeros(len(demands), dtype=np.int64)
     for kind in range(len(demands)):

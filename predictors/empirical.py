@@ -1,4 +1,4 @@
-"""A job's run time is drawn from those of the user's or application's past."""
+"""Predict a job's run time from past run times of its user or application."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.checks import MOST_STEPS, check_choice, check_number, check_whole
 from ..workloads import Job
 
-#: Whose past counts.
+#: Which past jobs count.
 By = Literal["user", "name", "user-name", "walltime"]
 _Key = tuple[str, str, int]
 
 
 class RunTimes:
-    """The empirical distribution of run times that were observed, with what may come beyond them.
+    """Empirical distribution of observed run times, with room for longer ones.
 
-    The next of n + 1 run times in any order is the longest with a chance of 1/(n + 1), as likely as each of the others:
-    with a bound, so much of the mass lies there.
+    Of n + 1 run times in random order, the next is the longest with probability 1/(n + 1). If there is a bound, it gets
+    this mass.
 
     Parameters
     ----------
     samples
-        Seconds, in the order in which they were observed; at least one.
+        Seconds, in order of observation. At least one.
     bound
-        What the next one can be at most, such as the walltime; ``None`` for the longest of the samples, to which
-        no mass is added then. A bound below that is taken as that.
+        Upper bound of the next run time, such as the walltime, at least the longest sample. ``None`` for the longest
+        sample, without extra mass.
 
     Attributes
     ----------
     samples
-        The same, as a tuple.
+        The samples as a tuple.
     values
-        The run times in order, and the bound where there is one, int64, each of the same chance.
+        Sorted run times, and the bound if there is one, int64, equally likely.
     """
 
     __slots__ = ("samples", "values")
@@ -47,11 +47,11 @@ class RunTimes:
         self.values: NDArray[np.int64] = np.sort(np.array(self.samples + more, dtype=np.int64))
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability that a run time is not above `x`, element by element."""
+        """Return the probability of a run time of at most `x`, element by element."""
         return np.searchsorted(self.values, x, side="right") / len(self.values)
 
     def support(self) -> tuple[float, float]:
-        """Return the least and the largest run time."""
+        """Return the shortest and the longest run time."""
         return float(self.values[0]), float(self.values[-1])
 
     def mean(self) -> float:
@@ -62,22 +62,22 @@ class RunTimes:
 class Empirical:
     """The distribution of the last run times of the same user or application, learned as jobs end.
 
-    As a single number it predicts their mean or a `quantile`, never above the walltime; before `least` run times are
-    known, the walltime itself, and no distribution. The distribution of n run times has 1/(n + 1) of its mass at the
-    walltime, for the next one may be longer than all of them.
+    The prediction is their mean or a `quantile`, never above the walltime. With fewer than `least` run times it is the
+    walltime, without a distribution. The distribution of n run times has 1/(n + 1) of its mass at the walltime,
+    because the next one may be the longest.
 
     Parameters
     ----------
     by
-        Whose past counts: that of jobs of the same ``"user"``, the same ``"name"`` (the application, whoever runs it),
-        ``"user-name"`` both, or ``"walltime"`` both and the same walltime.
+        Which past jobs count: those of the same ``"user"``, or of the same ``"name"`` (application of any user).
+        ``"user-name"``: both are the same. ``"walltime"``: so is the walltime.
     last
-        How many of the last run times are kept, at least 1.
+        Number of stored last run times, at least 1.
     least
-        How many there must be before anything is made of them, at least 1.
+        Number of run times needed before they are used, at least 1.
     quantile
-        What is predicted of them, above 0 and up to 1; ``None`` for the mean. A job that outruns it gets the same of
-        those that ran longer.
+        Quantile to predict, above 0 and up to 1. ``None`` for the mean. After an overrun only the longer run times
+        count.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class Empirical:
         self._laws: dict[_Key, dict[int, RunTimes]] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the mean or quantile, or the walltime where that is less or nothing better is known, seconds."""
+        """Return the mean or quantile, at most the walltime, seconds. The walltime if too little is known."""
         past = self._past.get(self._key(job), ())
         return float(job.walltime) if len(past) < self.least else self._one_number(past, job)
 
@@ -107,7 +107,7 @@ class Empirical:
         return min(float(found), float(job.walltime))
 
     def distribution(self, job: Job) -> RunTimes | None:
-        """Return the law of the run times that are known, up to the walltime; ``None`` if these are too few."""
+        """Return the distribution of known run times up to the walltime. ``None`` if they are too few."""
         key = self._key(job)
         past = self._past.get(key, ())
         if len(past) < self.least:
@@ -118,18 +118,18 @@ class Empirical:
         return laws[job.walltime]
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the same of the run times above `elapsed`, or the walltime if there was none, seconds."""
+        """Return the mean or quantile of the run times above `elapsed`, seconds. The walltime if there are none."""
         longer = [time for time in self._past.get(self._key(job), ()) if time > elapsed]
         return self._one_number(longer, job) if longer else float(max(elapsed, job.walltime))
 
     def observe(self, job: Job) -> None:
-        """Remember the run time of a finished job."""
+        """Store the run time of an ended job."""
         key = self._key(job)
         self._past.setdefault(key, deque(maxlen=self.last)).append(job.runtime)
         self._laws.pop(key, None)
 
     def reset(self) -> None:
-        """Forget all finished jobs."""
+        """Drop all ended jobs."""
         self._past.clear()
         self._laws.clear()
 

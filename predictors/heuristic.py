@@ -1,4 +1,4 @@
-"""The data-driven heuristic: a job runs as long as the user's last job of the same profile."""
+"""Predict that a job runs as long as its user's last similar job (the data-driven heuristic)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..base.checks import check_choice, check_whole
 from ..workloads import Job
 
 _Key = tuple[int, *tuple[Hashable, ...]]
-#: Node slots and amounts a slot.
+#: Node slots and amounts per slot.
 _Resources = tuple[int, Mapping[str, int]] | None
 
-#: So many different resources are kept under a rule: a prediction looks at all of them.
+#: Most different resources stored per rule. A prediction compares all of them.
 _MOST_RESOURCES = 256
 
 Correction = Literal["walltime", "none"]
@@ -22,42 +22,40 @@ WALLTIME_RULE = 7
 
 
 class Heuristic:
-    """The last run time of the user's most similar finished jobs, never above the walltime.
+    """The run time of the user's last similar job, never above the walltime.
 
-    Galleguillos et al., "Data-driven job dispatching in HPC systems", MOD 2017; "-D" in the CP paper (section
-    5), where, as here, knowledge is gathered online as jobs end. The first of these rules that has a match
-    among the finished jobs of the same user decides:
+    Galleguillos et al., "Data-driven job dispatching in HPC systems", MOD 2017. "-D" in the CP paper (section 5). As
+    there, it learns from jobs as they end. It compares a job with the ended jobs of the same user. The first rule with
+    a match decides:
 
-    1. same name, queue, walltime and resources (nodes, amounts per node)
-    2. a name that begins alike, same queue, walltime and resources
-    3. same name, queue and walltime
-    4. a name that begins alike, same queue and walltime
-    5. same name
-    6. a name that begins alike
-    7. the walltime
+    1. Same name, queue, walltime and resources (nodes, amounts per node).
+    2. Common name prefix, same queue, walltime and resources.
+    3. Same name, queue and walltime.
+    4. Common name prefix, same queue and walltime.
+    5. Same name.
+    6. Common name prefix.
+    7. The walltime.
 
-    Of names that begin alike those with the longest common prefix are meant; in rules 3 and 4, then, those of the most
-    similar resources (`difference`) among the 256 different ones seen last; and of these the job that ended last.
+    Among common prefixes the longest wins. Rules 3 and 4 then choose the most similar resources (`difference`) among
+    the last 256 different ones. Ties go to the job that ended last.
 
-    A job without a name has no prefix, and rules 2, 4, 5, 6 pass it by. In rules 1 and 3 "no name" equals "no name", so
-    that traces without executables, such as KTH, are still predicted by queue, walltime and resources. Jobs whose
-    user is unknown count as one user's. A prefix without a letter matches nothing: SWF traces number the executables,
-    and the leading digits of such a number mean nothing.
+    A job without a name has no prefix, and rules 2, 4, 5 and 6 skip it. In rules 1 and 3 two missing names are equal.
+    So traces without executables, such as KTH, are predicted by queue, walltime and resources. Jobs with unknown users
+    count as one user's. A prefix without a letter matches nothing. SWF traces number the executables, so leading
+    digits have no meaning.
 
-    A job that outruns its prediction gets the walltime, the last of the rules; one that has outrun that as well
-    may end at any second.
+    A job that overruns its prediction gets the walltime, the last rule. After that it may end at any second.
 
-    A prediction takes a look-up for each letter of the name and rule, and a comparison with each of those resources
-    where rule 3 or 4 decides; memory grows with the number of different profiles and the length of their names, not
-    with the number of jobs.
+    A prediction needs a look-up per letter of the name and rule. Rules 3 and 4 also compare all stored resources.
+    Memory grows with the number of different profiles and the length of names, not with the number of jobs.
 
     Parameters
     ----------
     prefix
-        The fewest leading characters that count as a common prefix, at least 1.
+        Least length of a common prefix, at least 1.
     correction
-        ``"walltime"`` as above; ``"none"`` takes a job that outruns its prediction to end at any second, as the CP
-        paper does from version 2 on (section 4, underestimates).
+        ``"walltime"`` as above. ``"none"``: a job that overruns its prediction may end at any second, as in the CP
+        paper from version 2 on (section 4, underestimates).
 
     Raises
     ------
@@ -75,16 +73,16 @@ class Heuristic:
         self._ended = 0
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the run time of the best match or the walltime, whichever is less, seconds."""
+        """Return the run time of the best match, at most the walltime, seconds."""
         _, seconds = self.match(job)
         return float(min(seconds, job.walltime))
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the walltime, or `elapsed` if nothing better is known."""
+        """Return the walltime, or `elapsed` if no better value is known."""
         return float(max(elapsed, job.walltime if self.correction == "walltime" else 0))
 
     def match(self, job: Job) -> tuple[int, int]:
-        """Return the number of the rule that decides on `job`, 1 to 7, and its seconds, not yet capped."""
+        """Return the number of the rule for `job`, 1 to 7, and its uncapped seconds."""
         for key in self._keys(job):
             known = self._latest.get(key)
             if known is not None:
@@ -94,10 +92,10 @@ class Heuristic:
         return WALLTIME_RULE, job.walltime
 
     def observe(self, job: Job) -> None:
-        """Remember the run time of a finished job as the latest under each rule."""
+        """Store the run time of an ended job as the latest under each rule."""
         self._ended += 1
         for key in self._keys(job):
-            # Where resources do not count, the latest job stands for all.
+            # Without resources in the rule, only the latest job counts.
             resources = (job.nodes, job.per_node) if key[0] in {3, 4} else None
             known = self._latest.setdefault(key, {})
             known.pop(resources, None)
@@ -106,12 +104,12 @@ class Heuristic:
                 del known[next(iter(known))]
 
     def reset(self) -> None:
-        """Forget all finished jobs."""
+        """Drop all ended jobs."""
         self._latest.clear()
         self._ended = 0
 
     def _keys(self, job: Job) -> Iterator[_Key]:
-        """Yield what a job must have in common with another, for each rule that applies to it, in order."""
+        """Yield the key of each applicable rule, in order. Jobs with an equal key match."""
         user, name = job.user, job.name
         request = (job.queue, job.walltime)
         resources = (job.nodes, job.per_node)
@@ -130,9 +128,9 @@ class Heuristic:
 
 
 def difference(asked: _Resources, other: _Resources) -> float:
-    """Return how much two requests differ: of nodes and each resource in all, the difference over the larger, summed.
+    """Return the sum of relative differences of nodes and total amounts of two requests.
 
-    Zero where one of them does not count.
+    It is 0 if one request is ``None``.
 
     Examples
     --------

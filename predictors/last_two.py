@@ -1,8 +1,8 @@
-"""A user's next job runs as long as that user's last ones did; and what to believe of a job that outruns this.
+"""Predict a user's next run time from the last ones. Correct predictions of jobs that overrun.
 
-Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user runtime
-estimates", IEEE TPDS 18(6), 2007: the job is not killed at its prediction; the prediction grows by a given
-amount at each miss, up to the walltime.
+Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user runtime estimates", IEEE
+TPDS 18(6), 2007. A job is not killed at its prediction. The prediction grows by a given amount at each miss, up to the
+walltime.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(
 SC15_INCREMENTS: tuple[int, ...] = tuple(after - before for before, after in pairwise((0, *TSAFRIR_INCREMENTS)))
 """Seconds added at each miss where the schedule counts from the *first* prediction.
 
-It becomes that + 1 min, then that + 5 min, and so on: increments of 1, 4, 10, 15, 30 min, 1, 3, 5, 10, 30,
-50 h. The simulator behind Gaussier et al., "Improving backfilling by using machine learning to predict
-running times", SC 2015, has it so.
+It becomes that + 1 min, then that + 5 min, and so on. The increments are 1, 4, 10, 15, 30 min, 1, 3, 5, 10, 30, 50 h.
+The simulator of Gaussier et al. has it so: "Improving backfilling by using machine learning to predict running times",
+SC 2015.
 """
 
 _INCREMENTS = {"tsafrir": TSAFRIR_INCREMENTS, "sc15": SC15_INCREMENTS}
@@ -34,19 +34,19 @@ _INCREMENTS = {"tsafrir": TSAFRIR_INCREMENTS, "sc15": SC15_INCREMENTS}
 def tsafrir_correction(job: Job, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS) -> float:
     """Return the corrected prediction of the whole run time of a running job.
 
-    It is ``elapsed + increments[misses]``, the last increment repeating, and at most the walltime as
-    long as that is still ahead. A job that has reached its walltime goes on with the increments.
+    It is ``elapsed + increments[misses]``, with the last increment repeated. Before the walltime it is at most the
+    walltime. After the walltime the increments continue.
 
     Parameters
     ----------
     job
         The running job.
     elapsed
-        How long it has run, seconds.
+        Its seconds so far.
     misses
-        How often it was corrected before; 0 at the first.
+        Number of earlier corrections. 0 at the first.
     increments
-        What each miss adds, seconds, all above 0.
+        Increment of each miss, seconds, all above 0.
 
     Returns
     -------
@@ -68,20 +68,20 @@ class LastTwo:
 
     The predictor of EASY++ (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007). Details:
 
-    - The last jobs are the ones that *ended* last, whenever they were submitted.
-    - A user with fewer than `count` finished jobs gets the walltime. Both published implementations of EASY++, in
-      PYSS and in the simulator of the SC'15 study, do the same.
-    - The prediction is made once, at submission. (PYSS renews it while the job waits; the SC'15 study does not.)
-    - Jobs whose user is unknown count as one user's.
-    - A job that outruns its prediction is corrected, see `tsafrir_correction`.
+    * The last jobs are those that *ended* last, regardless of submission.
+    * A user with fewer than `count` ended jobs gets the walltime. Both published implementations of EASY++ do so, in
+      PYSS and in the simulator of the SC'15 study.
+    * The prediction is made once, at submission. (PYSS renews it while the job waits. The SC'15 study does not.)
+    * Jobs with unknown users count as one user's.
+    * A job that overruns its prediction is corrected, see `tsafrir_correction`.
 
     Parameters
     ----------
     count
-        How many of the last jobs, at least 1.
+        Number of last jobs, at least 1.
     correction
-        How the schedule of 1, 5, 15, 30 min, 1, 2, 5, ... h is read: ``"tsafrir"`` adds each amount to the
-        time elapsed, ``"sc15"`` to the first prediction, as the simulator of that study does.
+        Meaning of the increments of 1, 5, 15, 30 min, 1, 2, 5, ... h: ``"tsafrir"`` adds each to the elapsed time.
+        ``"sc15"`` adds it to the first prediction, as the simulator of that study does.
 
     Raises
     ------
@@ -98,20 +98,20 @@ class LastTwo:
         self._runtimes: dict[str, deque[int]] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the mean of the user's last run times or the walltime, whichever is less, seconds."""
+        """Return the mean of the user's last run times, at most the walltime, seconds."""
         last = self._runtimes.get(job.user, ())
         if len(last) < self.count:
             return float(job.walltime)
         return min(sum(last) / self.count, float(job.walltime))
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return `elapsed` plus the increment of this miss, seconds, see `tsafrir_correction`."""
+        """Return `elapsed` plus the increment of this miss, seconds. See `tsafrir_correction`."""
         return tsafrir_correction(job, elapsed, misses, _INCREMENTS[self.correction])
 
     def observe(self, job: Job) -> None:
-        """Remember the run time of a finished job as its user's latest."""
+        """Store the run time of an ended job as its user's latest."""
         self._runtimes.setdefault(job.user, deque(maxlen=self.count)).append(job.runtime)
 
     def reset(self) -> None:
-        """Forget all users."""
+        """Drop all users."""
         self._runtimes.clear()

@@ -1,8 +1,7 @@
-"""What a predictor is: the one thing it must do, what it may do beyond that, and those that can be had by name.
+"""Interface of predictors: required and optional methods, and the registry.
 
-Times are seconds throughout. A predictor sees a job when it is submitted, when it outruns its prediction and
-when it has ended; it keeps whatever it likes in between. Deterministic predictors make deterministic
-simulations.
+Times are seconds. A predictor sees a job at its submission, when it overruns its prediction, and at its end. It may
+store anything in between. Deterministic predictors make deterministic simulations.
 """
 
 from __future__ import annotations
@@ -15,20 +14,24 @@ from ..workloads import Job
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Answers how long a job will run.
+    """Predicts how long a job will run.
 
-    The optional parts are protocols of their own: `Correcting`, `Distributional`, `Resettable`.
+    The optional methods are separate protocols: `Correcting`, `Distributional`, `Resettable`, `Watching`. Two more
+    methods are used if a predictor has them:
+
+    * ``predict_many(jobs, now)`` returns the predictions of jobs that are submitted at the same time.
+    * ``counts()`` returns numbers by name, for ``Result.manifest["predictions"]``.
     """
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the expected run time of a job that was just submitted.
+        """Return the predicted run time of a newly submitted job.
 
         Parameters
         ----------
         job
             The job. Only an oracle may read its `runtime`.
         now
-            The time of the simulation, seconds.
+            Time of the simulation, seconds.
 
         Returns
         -------
@@ -38,58 +41,70 @@ class Predictor(Protocol):
         ...
 
     def observe(self, job: Job) -> None:
-        """Learn from a job that has finished; its `runtime` is what was observed.
+        """Learn from an ended job. Its `runtime` is the observed one.
 
-        Jobs come in the order in which they end; those that end at the same instant, before the ones
-        submitted then.
+        Jobs come in order of their ends. At one instant, ends come before submissions.
         """
         ...
 
 
 @runtime_checkable
 class Correcting(Protocol):
-    """A predictor that has an answer when a job outruns its prediction."""
+    """A predictor that corrects the predictions of overrunning jobs."""
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return a new prediction of the whole run time of a job that is still running.
+        """Return a new prediction of the whole run time of a running job.
 
         Parameters
         ----------
         job
-            The running job; its `runtime` must not be read.
+            The running job. Its `runtime` must not be read.
         elapsed
-            How long it has run, seconds: as long as was predicted.
+            Its seconds so far, equal to the prediction.
         misses
-            How often this job was corrected before; 0 at the first.
+            Number of earlier corrections of this job. 0 at the first.
 
         Returns
         -------
         float
-            Seconds since the start of the job. A value not above `elapsed` says that nothing better is known: the
-            job is then expected to end at any second, and not asked for again.
+            Seconds since the start of the job. A value of at most `elapsed` means that no better one is known. The job
+            may then end at any second, and is not corrected again.
         """
         ...
 
 
 @runtime_checkable
 class Distributional(Protocol):
-    """A predictor that knows more than one number."""
+    """A predictor of run-time distributions."""
 
     def distribution(self, job: Job) -> Any:
         """Return the distribution of the whole run time of a job that enters the queue, seconds.
 
-        A frozen scipy distribution, as `Job.law`, or anything with its ``cdf(x)`` and ``support()``; ``None`` where
-        nothing is known. The job's `runtime` must not be read.
+        A frozen scipy distribution, as `Job.law`, or an object with ``cdf(x)`` and ``support()``. ``None`` if unknown.
+        The job's `runtime` must not be read.
         """
         ...
 
 
 @runtime_checkable
 class Resettable(Protocol):
-    """A predictor that can start afresh, so that one object serves several simulations."""
+    """A predictor that can be reset, so that one object serves several simulations."""
 
     def reset(self) -> None:
-        """Forget everything observed; called at the start of each simulation."""
+        """Drop everything observed. Called at the start of each simulation."""
+        ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A predictor that follows which jobs run."""
+
+    def started(self, job: Job, now: int) -> None:
+        """Record that a job starts. Its `runtime` must not be read."""
+        ...
+
+    def stopped(self, job: Job, now: int) -> None:
+        """Record that a job has left the machine, for now or for good. Called before :meth:`Predictor.observe`."""
         ...
 
 
@@ -103,12 +118,12 @@ def create(spec: str | Predictor) -> Predictor:
     Parameters
     ----------
     spec
-        ``NAME`` or ``NAME:key=value,key=value``, or a predictor, which is returned as it is.
+        ``NAME`` or ``NAME:key=value,key=value``, or a predictor, which is returned as is.
 
     Raises
     ------
     InputError
-        For an unknown name or key, a bad value, or what is no predictor.
+        For an unknown name or key, a bad value, or an object that is not a predictor.
     """
     found = registry.create(spec) if isinstance(spec, str) else spec
     if isinstance(found, type) or not isinstance(found, Predictor):

@@ -1,4 +1,4 @@
-"""In which of a few ranges a run time lies, as an analysis of a workflow may tell.
+"""Predict a range of run times, as an analysis of a workflow may give.
 
 A. Gainaru, H. Sun, G. Aupy, Y. Huo, B. A. Landman, P. Raghavan: "On-the-fly scheduling vs. reservation-based scheduling
 for unpredictable workflows", International Journal of High Performance Computing Applications, 2019, section 5.1.
@@ -19,19 +19,19 @@ from .walltime_oracle import Oracle
 
 
 class RunTimeRanges:
-    """A run time that lies in one of some adjoining ranges, each with its chance, and anywhere in it.
+    """A distribution of run times over adjoining ranges, uniform within each.
 
     Parameters
     ----------
     edges
-        The lower end of the first range and the upper ends of all, seconds, rising.
+        Lower end of the first range and upper ends of all, seconds, rising.
     shares
-        The chance of each range, not below 0, with a sum of 1; may be left out for a single range.
+        Probability of each range, not below 0, with a sum of 1. Optional for a single range.
 
     Raises
     ------
     ValueError
-        If the lower end of a range is not below its upper end, or the chances are none.
+        If the lower end of a range is not below its upper end, or the probabilities are invalid.
     """
 
     __slots__ = ("edges", "shares")
@@ -49,11 +49,11 @@ class RunTimeRanges:
         self.shares = np.array(shares, dtype=np.float64)
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability that a run time is not above `x`, element by element."""
+        """Return the probability of a run time of at most `x`, element by element."""
         return np.interp(np.asarray(x, dtype=np.float64), self.edges, np.concatenate(([0.0], np.cumsum(self.shares))))
 
     def support(self) -> tuple[float, float]:
-        """Return the least and the largest run time."""
+        """Return the shortest and the longest run time."""
         there = np.flatnonzero(self.shares)
         return float(self.edges[there[0]]), float(self.edges[there[-1] + 1])
 
@@ -63,22 +63,22 @@ class RunTimeRanges:
 
 
 class Ranges(Oracle):
-    """The range in which a run time lies, of some equally long ones, right for a share of the jobs: for bounds.
+    """The range of a run time, right for a share of the jobs, to compute bounds.
 
-    An oracle, which reads the run time, but tells no more of it than an analysis of the input may. The others of the
-    ranges share the rest of the chance. A job for which it errs is told any other range; which jobs these are depends
-    on `seed` and their ids alone. A run time that lies outside all of them is told the nearest.
+    All ranges have the same length. This oracle reads the run time. It reveals only what an analysis of the input may.
+    The other ranges share the remaining probability. A wrongly predicted job gets any other range. Which jobs are wrong
+    depends only on `seed` and their ids. A run time outside all ranges gets the nearest.
 
     Parameters
     ----------
     count
-        How many, at least 1. One tells all jobs the same.
+        Number of ranges, at least 1. With 1, all jobs get the same.
     accuracy
-        For which share of the jobs it is right, from 0 to 1.
+        Share of jobs with the right range, from 0 to 1.
     shortest, longest
-        The ends of all ranges, seconds, the first below the other.
+        Ends of all ranges, seconds, the first below the other.
     seed
-        Of the errors.
+        Seed of the errors.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class Ranges(Oracle):
         return self.distribution(job).mean()
 
     def distribution(self, job: Job) -> RunTimeRanges:
-        """Return the law: the told range with the chance that it is right, and the others."""
+        """Return the predicted range with its probability, and the others."""
         place = int(np.clip(np.searchsorted(self._edges, job.runtime) - 1, 0, self.count - 1))
         rng = np.random.default_rng((self.seed, crc32(job.id.encode())))
         if self.count > 1 and rng.random() >= self.accuracy:

@@ -1,4 +1,4 @@
-"""An online regression of the logarithm of the run time, which gives a distribution."""
+"""Online regression of the logarithm of the run time, with a distribution."""
 
 from __future__ import annotations
 
@@ -14,24 +14,22 @@ from ..base.checks import check_number, check_whole
 from ..workloads import Job
 
 _NORMAL = NormalDist()
-#: Of the diagonal of the matrix of the regression: what it is at the beginning, and about what an entry grows to of
-#: which nothing is ever learned.
+#: Diagonal of the regression's matrix: initial value, and approximate bound of an entry without any information.
 _UNKNOWN, _MOST = 10.0, 1e4
 _LEAST_DEVIATION = 0.05
-#: A corrected prediction is longer than the time that has passed by this part of it, at least, so that there are
-#: hundreds of corrections of a job at most.
+#: Least relative growth of a corrected prediction. It limits the corrections of a job to a few hundred.
 _LEAST_MORE = 0.01
 
 
 class LogNormal:
-    """A run time whose logarithm is normal, with all that would be above a bound at the bound.
+    """A log-normal run time, with all mass above a bound at the bound.
 
     Parameters
     ----------
     mean, deviation
-        Of the logarithm of seconds; the deviation above 0.
+        Of the logarithm of seconds. The deviation is above 0.
     bound
-        The longest run time, such as the walltime, seconds.
+        Longest run time, such as the walltime, seconds.
     """
 
     __slots__ = ("bound", "deviation", "mean")
@@ -42,17 +40,17 @@ class LogNormal:
         self.bound = bound
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability that a run time is not above `x`, element by element."""
+        """Return the probability of a run time of at most `x`, element by element."""
         times = np.asarray(x, dtype=np.float64)
         below = scipy.special.ndtr((np.log(np.maximum(times, 1e-9)) - self.mean) / self.deviation)
         return np.where(times >= self.bound, 1.0, np.where(times <= 0, 0.0, below))
 
     def support(self) -> tuple[float, float]:
-        """Return the least and the largest run time."""
+        """Return the shortest and the longest run time."""
         return 0.0, self.bound
 
     def quantile(self, share: float, above: float = 0.0) -> float:
-        """Return the time that this share of the run times longer than `above` does not exceed, seconds.
+        """Return the quantile `share` of the run times longer than `above`, seconds.
 
         Parameters
         ----------
@@ -69,25 +67,28 @@ class LogNormal:
 
 
 class Regression:
-    """A regression of the run time on walltime, size, hour and the user's recent errors, learned as jobs end.
+    """A regression of the run time on walltime, size, hour and the user's recent errors.
 
-    The logarithm of the run time is linear in the logarithms of the walltime and the cores (node slots, where
-    none are asked for), in sine and cosine of the hour of submission, and in the means of log(run time / walltime) of
-    the user and of the user's jobs of the same name, in which a new job counts a third. It is fitted by recursive least
-    squares with forgetting (L. Ljung, System Identification, 2nd edition, 1999, section 11.2). Of what never changes,
-    such as the size where all jobs are of one core, nothing is learned and all is forgotten, so that the matrix would
-    grow without bound: with each job one of the weights, in turn, is taken to be what it is with a little certainty.
-    What is left is taken to be normal, with a variance that is forgotten alike. A job is predicted the `quantile` of
-    that, never above its walltime; one that outruns it, the same quantile of the run times that are longer.
+    It learns as jobs end. The logarithm of the run time is linear in these features:
+
+    * Logarithms of the walltime and of the cores (node slots, if no cores are requested).
+    * Sine and cosine of the hour of submission.
+    * Mean log(run time / walltime) of the user, and of the user's jobs of the same name. A new job counts a third.
+
+    It is fitted by recursive least squares with forgetting (L. Ljung, System Identification, 2nd edition, 1999, section
+    11.2). A constant feature brings no information, and forgetting goes on. An example is the size, if all jobs have
+    one core. Its matrix entry would grow without bound. So each job confirms one weight in turn, with a little
+    certainty. The residual is normal, with a variance that is forgotten alike. A prediction is the residual's
+    `quantile`, never above the walltime. A job that overruns it gets the same quantile of the longer run times.
 
     Parameters
     ----------
     quantile
         Above 0 and below 1.
     memory
-        After so many jobs a third of what was learned still counts, at least 10.
+        Number of jobs after which a third of the information still counts, at least 10.
     least
-        How many jobs must have ended before anything is made of them, at least 1; until then the walltime is predicted.
+        Number of ended jobs before predictions are used, at least 1. Until then the walltime is predicted.
 
     Raises
     ------
@@ -105,29 +106,29 @@ class Regression:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all finished jobs."""
+        """Drop all ended jobs."""
         size = len(self._features(1, 1.0, 0, 0.0, 0.0))
         self._weights = [0.0] * size
-        self._weights[1] = 1.0  # At first a job runs as long as it asks for.
+        self._weights[1] = 1.0  # At first, the prediction is the walltime.
         self._matrix = [[_UNKNOWN * (row == column) for column in range(size)] for row in range(size)]
         self._variance = 1.0
         self._ended = 0
         self._errors: dict[tuple[str, ...], float] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the quantile or the walltime, whichever is less, seconds."""
+        """Return the quantile, at most the walltime, seconds."""
         law = self.distribution(job)
         return float(job.walltime) if law is None else max(1.0, law.quantile(self.quantile))
 
     def distribution(self, job: Job) -> LogNormal | None:
-        """Return the law of the run time up to the walltime; ``None`` if too few jobs have ended."""
+        """Return the distribution of the run time up to the walltime. ``None`` if too few jobs have ended."""
         if self._ended < self.least:
             return None
         mean = _dot(self._weights, self._of(job))
         return LogNormal(mean, max(_LEAST_DEVIATION, math.sqrt(self._variance)), float(job.walltime))
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the quantile of the run times above `elapsed`, or the walltime if that is past, seconds."""
+        """Return the quantile of the run times above `elapsed`, seconds. Past the walltime, `elapsed`."""
         law = self.distribution(job)
         if law is None or elapsed >= job.walltime:
             return float(max(elapsed, job.walltime))
@@ -135,7 +136,7 @@ class Regression:
         return float(max(least, math.ceil(law.quantile(self.quantile, elapsed))))
 
     def observe(self, job: Job) -> None:
-        """Learn from the run time of a finished job."""
+        """Learn from the run time of an ended job."""
         features, target, keep = self._of(job), math.log(max(1, job.runtime)), 1 - 1 / self.memory
         moved = [_dot(row, features) for row in self._matrix]
         scale = keep + _dot(features, moved)
@@ -155,10 +156,10 @@ class Regression:
             self._errors[key] = known + (ratio - known) / 3
 
     def _anchor(self, place: int) -> None:
-        """Take the weight at a place for known with a little certainty, as much as makes up for what is forgotten.
+        """Confirm one weight with a little certainty, to compensate for forgetting.
 
-        That is an observation of this weight alone, with no error, by which no weight changes. By one that comes round
-        every so many jobs as there are weights, what nothing is learned of stays at about the bound.
+        This is an observation of this weight alone, without error, so no weight changes. It comes once per as many jobs
+        as there are weights. So entries without information stay near the bound.
         """
         column = [row[place] for row in self._matrix]
         scale = self.memory * _MOST / len(column) + column[place]

@@ -1,4 +1,4 @@
-"""The two ends of the scale: what the user asked for, and the truth."""
+"""The two extremes: the user's walltime, and the true run time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from ..workloads import Job
 
 
 class Walltime:
-    """The walltime, as most production systems use it; the soft walltime of a job that has one, until that has passed.
+    """The walltime, as most production systems use it.
 
-    Called "-W" in the CP paper (section 5, job duration prediction).
+    A job with a soft walltime gets that, until it has passed. Called "-W" in the CP paper
+    (section 5, job duration prediction).
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -26,9 +27,8 @@ class Walltime:
 class Oracle:
     """The actual run time, for bounds: what a perfect predictor would give.
 
-    Called "-R" (real) in the CP paper, "clairvoyant" in the SC'15 study. The run time is not capped by the
-    walltime: a job that overran its walltime in the trace is predicted to do so. A job of 0 s is
-    predicted 0 s.
+    Called "-R" (real) in the CP paper, "clairvoyant" in the SC'15 study. The walltime does not cap the run time. A job
+    that overran its walltime in the trace is predicted to do so. A job of 0 s is predicted 0 s.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

@@ -1,4 +1,4 @@
-"""The engine on AccaSim, its results, metrics and the check of the invariants."""
+"""The engine on AccaSim, its results, its metrics and the check of schedules."""
 
 import lazy_loader
 

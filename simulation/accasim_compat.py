@@ -1,7 +1,7 @@
-"""The one door to AccaSim: imports the released package on Pythons it was not written for.
+"""Import the released AccaSim on Python versions that it does not support. All other modules import it from here.
 
-AccaSim 1.1.3 imports ``Mapping`` from ``collections``, which Python 3.10 removed, and its docstrings have invalid
-escapes. Both are mended for the time of the import only.
+AccaSim 1.1.3 imports ``Mapping`` from ``collections``, which Python 3.10 removed. Its docstrings have invalid escapes.
+Both are fixed during the import only.
 """
 
 from __future__ import annotations

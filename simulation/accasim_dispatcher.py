@@ -1,4 +1,4 @@
-"""AccaSim's schedulers in our engine; :mod:`.adapters` has the other direction."""
+"""Use AccaSim's schedulers in this engine; :mod:`.adapters` has the other direction."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..workloads import Machine
 from .accasim_compat import AllocatorBase, Event, ResourceManager, Resources, SchedulerBase
 from .simulation_errors import ActionError
 
-#: Takes what AccaSim's parts log; without its simulator there is no logger with a level ``trace``.
+#: Takes the log of AccaSim's parts. Without its simulator there is no logger with a level ``trace``.
 _QUIET: Any = logging.Logger("accasim", logging.CRITICAL + 1)
 _QUIET.trace = _QUIET.debug
 
 
 def independent_copy(part: Any) -> Any:
-    """Return a deep copy in which functions that hold on to a copied object, as BestFit's does, have its copy."""
+    """Return a deep copy. Functions that close over a copied object, as in BestFit, get its copy."""
     memo: dict[int, Any] = {}
     copied = deepcopy(part, memo)
     for owner in [found for found in memo.values() if isinstance(found, SchedulerBase | AllocatorBase)]:
@@ -37,10 +37,10 @@ def independent_copy(part: Any) -> Any:
 
 
 class AccaSimJob(Event):  # type: ignore[misc]
-    """A job as AccaSim's schedulers see it, but for its run time."""
+    """A job as AccaSim's schedulers see it, without its run time."""
 
     def __init__(self, view: JobView, queued_time: int) -> None:
-        # Not by AccaSim's constructor, which makes process-wide constants.
+        # AccaSim's constructor is not called: it makes process-wide constants.
         self.id, self.queued_time = view.id, queued_time
         self._requested_nodes, self._requested_resources = view.nodes, dict(view.per_node)
         self.start_time: int | None = None
@@ -51,12 +51,12 @@ class AccaSimJob(Event):  # type: ignore[misc]
 
     @property
     def duration(self) -> int:
-        """Not known to a scheduler."""
+        """Raise, because a scheduler must not see the run time."""
         raise AttributeError(f"job {self.id}: schedulers see expected_duration only; duration is not known yet")
 
 
 class AccaSimDispatcher:
-    """AccaSim's scheduler and its allocator as a dispatcher; see :func:`accasim_dispatcher`."""
+    """An AccaSim scheduler with its allocator as a dispatcher; see :func:`accasim_dispatcher`."""
 
     every_second = True
 
@@ -70,11 +70,11 @@ class AccaSimDispatcher:
         self._order: list[str] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AccaSimDispatcher:
-        """Return one that has not run yet."""
+        """Return a dispatcher that has not run yet."""
         return AccaSimDispatcher(self._template)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Begin anew on a machine: AccaSim's schedulers keep what they know of the machine before."""
+        """Reset for a machine. AccaSim's schedulers keep data of the last machine, so a copy is made."""
         groups, counts = {}, {}
         for number, (amounts, nodes) in enumerate(groupby(map(tuple, machine.capacity.tolist()))):
             groups[f"group_{number}"] = dict(zip(machine.resources, amounts, strict=True))
@@ -88,7 +88,7 @@ class AccaSimDispatcher:
         self._jobs, self._order = {}, []
 
     def dispatch(self, state: State) -> list[Action]:
-        """Return what the scheduler's plan starts and rejects, and when it wants to be asked again."""
+        """Return the starts and rejections of the scheduler's plan, and the times to call it again."""
         names, running = list(self._nodes), {run.id for run in state.running}
         for id_ in self._manager.current_allocations.keys() - running:
             self._manager.remove_event(id_)
@@ -100,7 +100,7 @@ class AccaSimDispatcher:
                 self._place(job, [names[node] for node in run.placement])
         for waiting in state.queue:
             self._job(waiting, waiting.since).expected_duration = waiting.predicted
-        # The queue has the order of the last plan, as in AccaSim, with the new jobs behind.
+        # The queue keeps the order of the last plan, as in AccaSim. New jobs follow.
         rank = {id_: place for place, id_ in enumerate(self._order)}
         queue = sorted((waiting.id for waiting in state.queue), key=lambda id_: rank.get(id_, len(rank)))
         plan, rejected = self._scheduler.schedule(state.now, self._jobs, queue)
@@ -131,7 +131,7 @@ class AccaSimDispatcher:
         Raises
         ------
         ActionError
-            If it is none, or starts a job that does not wait, at another time or on nodes that are not there.
+            If it is no entry, or starts a job that does not wait. Also if it names another time or unknown nodes.
         """
         try:
             at, id_, nodes = entry
@@ -146,11 +146,10 @@ class AccaSimDispatcher:
 
 
 def accasim_dispatcher(scheduler: Any) -> AccaSimDispatcher:
-    """Wrap an AccaSim scheduler, with its allocator, as a dispatcher for our engine.
+    """Wrap an AccaSim scheduler, with its allocator, as a dispatcher for this engine.
 
-    It sees ``expected_duration``, the predicted run time, but no ``duration``. The engine refuses whatever has no room
-    on the nodes that the plan names; :func:`.check` checks the finished schedule. Each simulation runs on a copy of the
-    scheduler, as it was given.
+    It sees ``expected_duration``, the predicted run time, but no ``duration``. The engine refuses starts on nodes
+    without room. :func:`.check` checks the finished schedule. Each simulation runs on a copy of the given scheduler.
 
     Parameters
     ----------
@@ -160,7 +159,7 @@ def accasim_dispatcher(scheduler: Any) -> AccaSimDispatcher:
     Raises
     ------
     InputError
-        If it is none.
+        If it is no such object.
     """
     if not isinstance(scheduler, SchedulerBase):
         expected = "an object of AccaSim's SchedulerBase, such as FirstInFirstOut(FirstFit())"

@@ -1,6 +1,6 @@
-"""Does an action of a dispatcher make sense: what it names, where it puts it, for how long.
+"""Check the actions of a dispatcher: the jobs they name, the nodes and the times.
 
-Every refusal is an :class:`ActionError` that says of which job and what was expected.
+Every refusal is an :class:`ActionError` that names the job and the expected value.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _INT64 = np.dtype(np.int64)
 
 
 class ActionChecks:
-    """What is asked before an action is carried out.
+    """Checks before an action is carried out.
 
     Parameters
     ----------
     jobs
         The jobs that have not left, by their ids.
     nodes
-        How many nodes the machine has.
+        Number of nodes of the machine.
     bounded
         Whether a job is killed at its walltime.
     """
@@ -53,7 +53,7 @@ class ActionChecks:
         return job, job.running
 
     def start(self, action: Start) -> tuple[SimulatedJob, Request, Placement, int | None]:
-        """Return which job is started, on which request and nodes, and after how many seconds it is killed."""
+        """Return the job to start, its request, its nodes, and the seconds until it is killed."""
         job, _ = self.waiting(action.job, "start")
         request = job.own if action.shape is None else self.requested(job, action.shape)
         placement = action.placement
@@ -66,7 +66,7 @@ class ActionChecks:
         return job, request, placement, limit
 
     def requested(self, job: SimulatedJob, shape: int | None) -> Request:
-        """Return what a waiting job asks for on one of its shapes, ``None``: by itself."""
+        """Return the request of a waiting job on one of its shapes. ``None`` is the job's own request."""
         if shape is None or job.waiting is None:
             return job.own
         shapes = job.waiting.job.shapes
@@ -75,7 +75,7 @@ class ActionChecks:
         return job.request_of(shape, shapes[shape])
 
     def stop(self, action: Stop) -> tuple[SimulatedJob, int | None]:
-        """Return which job gives way, and after which delay; ``None`` if it is killed."""
+        """Return the job to stop and the delay; ``None`` for a kill."""
         job, running = self.running(action.job, "stop")
         if running.stopping:
             raise ActionError(f"job {job.id}: it is already being checkpointed")
@@ -107,10 +107,10 @@ class ActionChecks:
             raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
         if dtype != _INT64:
             placement = placement.astype(np.int64)
-        # Not by max and min, which take ten times as long on a few nodes.
+        # Not max and min: they take ten times as long on a few nodes.
         if placement.item(placement.argmax()) >= self._nodes or placement.item(placement.argmin()) < 0:
             raise ActionError(f"job {job.id}: placement must lie in 0..{self._nodes - 1}, got {placement}")
-        # It is kept for as long as the job runs: whoever may write to it must not.
+        # The engine keeps it while the job runs: copy what the caller could change.
         return placement.copy() if placement.flags.writeable else placement
 
     def _limit(self, job: SimulatedJob, given: int | None, walltime: int) -> int:
@@ -136,7 +136,7 @@ def _id(named: Any) -> Any:
 
 
 def whole_seconds(value: Any, what: str) -> int:
-    """Return a time as an integer, whichever kind of one it is."""
+    """Return a time of any integer type as an integer."""
     try:
         return operator.index(value)
     except TypeError:
@@ -144,12 +144,12 @@ def whole_seconds(value: Any, what: str) -> int:
 
 
 def checked_report(where: Callable[[], str], ask: Callable[[], Any]) -> Mapping[str, Any]:
-    """Return what a dispatcher reports of a decision, nothing where it reports ``None``.
+    """Return a dispatcher's report of a decision, empty for ``None``.
 
     Raises
     ------
     SimulationError
-        If it is no mapping, or has keys that are no texts or that the engine has taken.
+        If it is no mapping, a key is no text, or the engine uses the key.
     """
     report = asked(where, "report", ask)
     if report is None:

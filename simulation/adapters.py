@@ -1,4 +1,4 @@
-"""Use the parts alone: our dispatchers and predictors in an ordinary AccaSim script."""
+"""Use our dispatchers and predictors in an ordinary AccaSim script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PlanEntry = tuple[int | None, str, list[str]]
 
 
 class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
-    """A dispatcher as AccaSim's scheduler and allocator in one; see :func:`accasim_scheduler`."""
+    """A dispatcher as AccaSim's scheduler and allocator; see :func:`accasim_scheduler`."""
 
     def __init__(self, dispatcher: Dispatcher, name: str) -> None:
         before = random.getstate()  # AccaSim seeds the process-wide generator.
@@ -46,15 +46,15 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         return self._id
 
     def set_resource_manager(self, resource_manager: Any) -> None:
-        """Take over the machine; AccaSim calls this when a simulator is made."""
+        """Set the machine. AccaSim calls this when it makes a simulator."""
         super().set_resource_manager(resource_manager)
-        self._system_capacity = self._nodes_capacity = None  # AccaSim keeps those of the machine before.
+        self._system_capacity = self._nodes_capacity = None  # AccaSim keeps those of the last machine.
         self._machine = None
 
     def scheduling_method(
         self, cur_time: int, es: Sequence[Any], es_dict: Mapping[str, Any]
     ) -> tuple[list[PlanEntry], list[str]]:
-        """Ask the dispatcher; return AccaSim's plan, one entry a queued job, and the rejected ids."""
+        """Call the dispatcher. Return AccaSim's plan, one entry per queued job, and the rejected ids."""
         if self._machine is None:
             self._set_machine()
         assert self._machine is not None
@@ -78,13 +78,13 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         return plan, rejected
 
     def _postponed(self, now: int, ids: Sequence[str]) -> list[PlanEntry]:
-        """Leave jobs in the queue; the time at which the first is to be looked at again is the next timer."""
+        """Leave jobs in the queue. The first entry has the time of the next timer."""
         self._wakes = {at for at in self._wakes if at > now}
         timer = min(self._wakes, default=None)
         return [(None if place else timer, id_, []) for place, id_ in enumerate(ids)]
 
     def _take(self, now: int, verb: str, named: Any) -> Waiting:
-        """Take a job out of the queue."""
+        """Remove a job from the queue."""
         id_ = named if isinstance(named, str) else named.id
         waiting = self._entries.pop(id_, None)
         if waiting is None:
@@ -92,7 +92,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         return waiting
 
     def _placement(self, now: int, waiting: Waiting, action: Start, room: Any) -> list[str]:
-        """Return the names of the nodes of a job that starts, and take its amounts from `room`."""
+        """Return the node names of a starting job, and take its amounts from `room`."""
         where = f"{self._id} at t={now}: job {waiting.id}"
         if action.limit is not None or action.shape is not None or action.write:
             raise ActionError(f"{where}: AccaSim's simulator can neither stop a job nor change its shape")
@@ -167,7 +167,7 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
         self._running: dict[str, int] = {}
 
     def set_event_manager(self, event_manager: Any) -> None:
-        """Take the event manager of a new simulation; AccaSim passes ``None`` before it has one."""
+        """Set the event manager of a new simulation. AccaSim passes ``None`` before it has one."""
         if event_manager is None or event_manager is self.event_mapper:
             return
         self.event_mapper = event_manager
@@ -177,7 +177,7 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
             self._predictor.reset()
 
     def exec_before_dispatching(self, job_dict: Mapping[str, Any], queued_jobs: Sequence[str]) -> None:
-        """Predict the jobs that are new in the queue, and correct the predictions that have been outrun."""
+        """Predict the new jobs of the queue, and correct the predictions of overrun jobs."""
         for id_ in queued_jobs:
             if id_ not in self._seen:
                 self._seen.add(id_)
@@ -192,21 +192,21 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
     def exec_after_dispatching(
         self, job_dict: Mapping[str, Any], to_dispatch_jobs: Sequence[PlanEntry], rejected_jobs: Sequence[str]
     ) -> None:
-        """Watch the jobs that start, if the predictor corrects itself."""
+        """Watch the started jobs, if the predictor makes corrections."""
         self._seen.difference_update(rejected_jobs)
         if self._correct is not None:
             now = self.event_mapper.current_time
             self._running.update((id_, 0) for time, id_, nodes in to_dispatch_jobs if nodes and time == now)
 
     def exec_after_completion(self, removed_jobs: Sequence[Any]) -> None:
-        """Show the predictor the jobs that have ended."""
+        """Pass the ended jobs to the predictor."""
         for event in removed_jobs:
             self._seen.discard(event.id)
             self._running.pop(event.id, None)
             self._predictor.observe(job_of(event))
 
     def _correct_prediction(self, event: Any) -> None:
-        """Correct the prediction of a running job as often as it was outrun, until the predictor has no answer."""
+        """Correct the prediction of a running job until it is in the future. Stop if the predictor has no answer."""
         elapsed = event.expected_duration
         while event.start_time + elapsed <= self.event_mapper.current_time:
             whole = self._correct(job_of(event), elapsed, self._running[event.id])  # type: ignore[misc]
@@ -232,8 +232,8 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
 def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
     """Wrap a dispatcher for AccaSim's own ``Simulator``.
 
-    It takes each job's ``expected_duration`` for its predicted run time. AccaSim's simulator has no way to stop a job
-    or to change its shape: a dispatcher that asks for that, or for something impossible, raises :class:`ActionError`.
+    Each job's ``expected_duration`` is its predicted run time. AccaSim's simulator cannot stop a job or change its
+    shape. A dispatcher that does so, or returns an impossible action, raises :class:`ActionError`.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
 def accasim_predictor(predictor: str | Predictor) -> AccaSimPredictor:
     """Wrap a predictor for the ``additional_data`` of AccaSim's own ``Simulator``.
 
-    A job's ``expected_duration`` becomes the prediction when it enters the queue, and the corrected one when it outruns
-    it, so that every AccaSim scheduler works with it; what was requested is kept as ``requested_duration``.
+    A job's ``expected_duration`` becomes the prediction when the job enters the queue. An overrun job gets the
+    corrected one. Therefore every AccaSim scheduler works with it. The walltime stays in ``requested_duration``.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def job_of(event: Any) -> Job:
     Raises
     ------
     InputError
-        If its walltime is missing, which AccaSim's reader lets pass.
+        If it has no walltime. AccaSim's reader allows this.
     """
     walltime = getattr(event, "requested_duration", None)
     if walltime is None:

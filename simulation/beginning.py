@@ -1,4 +1,4 @@
-"""How a simulation begins from a state: jobs are put where they are, as if they had come and started in it."""
+"""Begin a simulation from a state: the engine replays the arrivals and starts that led to it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .events.event_calendar import CORRECTION, TIMER
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError, asked
 
-#: An :class:`~.engine.Engine`, which begins by this.
+#: The :class:`~.engine.Engine` that begins.
 Engine = Any
 
 
 def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, state: MachineState) -> None:
-    """Put an engine that has not run yet into a state.
+    """Set an engine that has not run yet to a state.
 
     Raises
     ------
     InputError
-        If what runs is not in the workload, came later, has no room on the machine, or has ended before.
+        If a running job is not in the workload, came later, or has no room. Also if it has already ended.
     """
     mapper, at = engine.mapper, state.at
     for ended in sorted(state.ended, key=attrgetter("end")):
@@ -43,7 +43,7 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     unknown = [since for since in state.running if since.placement is None]
     for since in sorted(known, key=attrgetter("start")):
         _start(engine, jobs, since, at)
-    # What has fewer nodes to choose from comes first.
+    # Jobs with fewer possible nodes come first.
     unknown.sort(key=lambda since: (_choices(engine, jobs, since), since.start))
     for since in _laid_out(engine, jobs, unknown):
         _start(engine, jobs, since, at)
@@ -51,7 +51,7 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     while heap and heap[0][0] < at:
         passed = heap[0][0]
         for _, kind, _, job in mapper.calendar.due(passed, CORRECTION):
-            if kind == CORRECTION:  # What an outage of before has ended does not run in the state.
+            if kind == CORRECTION:  # Other events are past outages: their jobs do not run in the state.
                 mapper.cycle.correct(job, passed)
     mapper.decisions.wakes.update((at,) if state.timers is None else state.timers)
     for timer in sorted(mapper.decisions.wakes):
@@ -61,7 +61,7 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
 
 
 def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
-    """Let the jobs come that were submitted before the state; return them by id."""
+    """Add the jobs submitted before the state. Return them by id."""
     mapper, arrivals = engine.mapper, engine.arrivals
     workload = arrivals.recorder.workload
     before = int(np.searchsorted(workload.columns.submit, state.at))
@@ -74,16 +74,16 @@ def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
             came = max(event.queued_time, job.begin if job.begin < state.at else 0)
             mapper.cycle.submit(event, came, state.predicted.get(event.id))
     arrivals.position = before
-    # Those that are lost, as held ones are, are taken off again.
+    # Lost jobs, such as held ones, are subtracted again.
     engine.loaded_jobs += came_before
     jobs: dict[str, SimulatedJob] = mapper.events
     return jobs
 
 
 def _laid_out(engine: Engine, jobs: dict[str, SimulatedJob], unknown: list[RunningSince]) -> list[RunningSince]:
-    """Return jobs with nodes for each, in their order, as far as there is a way that is found.
+    """Return jobs with nodes for each, in their order, if a placement is found.
 
-    A job for which there is no room goes before all others, and they are laid out anew.
+    A job without room moves to the front, and all are placed again.
     """
     order = [since for since in unknown if since.id in jobs]
     for _ in range(len(order) + 1):
@@ -103,7 +103,7 @@ def _laid_out(engine: Engine, jobs: dict[str, SimulatedJob], unknown: list[Runni
 
 
 def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, at: int) -> None:
-    """Let a job have started when it did."""
+    """Start a job at its recorded time."""
     mapper, where = engine.mapper, f"state: job {since.id}"
     job = jobs.get(since.id)
     if job is None:
@@ -129,12 +129,12 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
 
 
 def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince) -> int:
-    """Return for how many slots of a job the empty machine has room, 0 if it is not there."""
+    """Return the slots of the empty machine for a job, 0 if the job is unknown."""
     machine: Machine = engine.mapper.machine
     return machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
 
 
 def _room(free: IntArray, asks: Request) -> tuple[int, ...]:
-    """Return nodes for a job, the first ones with room; too few if there are no more."""
+    """Return the first nodes with room for a job; too few if there are no more."""
     slots = count_slots(free, asks.demand)
     return tuple(np.repeat(np.arange(len(slots)), slots)[: asks.nodes].tolist())

@@ -1,4 +1,4 @@
-"""How much a simulation may cost, and whether it gets anywhere."""
+"""Bound the cost of a simulation, and stop one without progress."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ..base import InputError
 from ..base.checks import check_number, check_whole, shown
 from .simulation_errors import SimulationError
 
-#: Decisions in a row without a job that arrives or leaves, after which there must be more work done than before.
+#: Decisions in a row without an arrival or an end of a job. After these, more work must be done than before.
 PATIENCE = 10_000
 
 
 class BudgetError(SimulationError):
-    """A simulation took more decisions or seconds than it was given."""
+    """A simulation used more decisions or seconds than its budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a simulation may take before it is stopped, as Slurm bounds a pass of its scheduler.
+    """Bounds on a simulation, as Slurm bounds a pass of its scheduler.
 
     Attributes
     ----------
     decisions
-        How often the dispatcher is asked; the same on any machine. ``None``: without bound.
+        Most calls of the dispatcher; the same on any machine. ``None``: without bound.
     seconds
-        Of wall-clock time, looked at before each decision. ``None``: without bound.
+        Most wall-clock time, checked before each decision. ``None``: without bound.
 
     Raises
     ------
@@ -44,12 +44,12 @@ class Budget:
 
 
 class Spending:
-    """What a simulation has taken of its budget, and when it last got anywhere.
+    """The used part of a budget, and the last progress.
 
     Attributes
     ----------
     acted
-        Whether a job was started or stopped since the last check; without, timers wait for the next one to arrive.
+        Whether a job was started or stopped since the last check. If not, timers only wait for the next arrival.
     """
 
     def __init__(self, budget: Budget | None) -> None:
@@ -65,12 +65,12 @@ class Spending:
         self.acted = False
 
     def spend(self) -> bool:
-        """Count a decision; return whether it is time to look at the work done.
+        """Count a decision. Return whether progress is due to be checked.
 
         Raises
         ------
         BudgetError
-            If it is one too many.
+            If the budget is used up.
         """
         self._decisions += 1
         if self._most is not None and self._decisions > self._most:
@@ -80,19 +80,19 @@ class Spending:
         return self._decisions % PATIENCE == 0
 
     def check(self, jobs: tuple[int, int], work: int) -> None:
-        """See that something has happened since the last check.
+        """Check that there was progress since the last check.
 
         Parameters
         ----------
         jobs
-            How many are still to arrive and how many have not left.
+            Numbers of jobs that are still to arrive and that have not left.
         work
-            Seconds of work that the jobs that have not left have done, those that run too.
+            Seconds of work done by the jobs that have not left, running ones included.
 
         Raises
         ------
         SimulationError
-            If jobs were started or stopped, but none has arrived or left, and no more work is done than ever before.
+            If jobs were started or stopped, but none arrived or left. The work is also no more than ever before.
         """
         acted, self.acted = self.acted, False
         if acted and jobs == self._checked and work <= self._work:

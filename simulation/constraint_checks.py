@@ -1,7 +1,7 @@
-"""A check of a finished schedule against the constraints of a site, over all of it.
+"""Check a finished schedule against the constraints of a site.
 
-It shares nothing with the dispatchers but the constraints themselves. What a built-in one asks is written down here a
-second time, from its options; of any other it is what its own methods say.
+Only the constraints themselves are shared with the dispatchers. The rule of a built-in constraint is written here a
+second time, from its options. Any other constraint is checked by its own methods.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..dispatchers.site import Deadline, PlanConstraint, PlannedJob, PlannedJobs
 from ..workloads import Job, Workload
 from .result import Result
 
-#: Rounding that sums of real numbers are allowed, of what there is.
+#: Allowed rounding of sums of real numbers, as a share of the capacity.
 _SLACK = 1e-6
 
 
 class Stay(NamedTuple):
-    """A stay of a job on the machine.
+    """An attempt of a job on the machine.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Stay(NamedTuple):
     start, end
         Half-open.
     answered_until
-        The part that is the dispatcher's: where jobs run on past their request, until that at most.
+        End of the part that the dispatcher decides. Where jobs run past their walltime, it ends there.
     slots
-        How many slots it has on each of its nodes, by index.
+        Number of slots on each of its nodes, by index.
     """
 
     job: Job
@@ -49,12 +49,12 @@ class Stay(NamedTuple):
         return frozenset(self.slots)
 
 
-#: What a stay takes of what, and how much of it there is.
+#: A resource, the amount that an attempt uses of it, and the capacity.
 Take = tuple[str, float, float]
 
 
 def broken_constraints(workload: Workload, result: Result, constraints: Sequence[SiteConstraint]) -> Iterator[str]:
-    """Yield a line for every constraint that a schedule breaks, the first time at which it does."""
+    """Yield a line for every constraint that a schedule breaks, at the first such time."""
     if not constraints:
         return
     stays = list(stays_of(workload, result))
@@ -70,7 +70,7 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
 
 
 def stays_of(workload: Workload, result: Result) -> Iterator[Stay]:
-    """Yield the stays of all jobs, in the order of the records."""
+    """Yield the attempts of all jobs, in the order of the records."""
     jobs = {job.id: job for job in workload.jobs}
     runs_on = str(result.manifest.get("overrun", "run")) == "run"
     for row in cast(Any, result.attempts).itertuples(index=False):
@@ -80,7 +80,7 @@ def stays_of(workload: Workload, result: Result) -> Iterator[Stay]:
 
 
 def over(stays: Sequence[Stay], takes: Callable[[Stay], Sequence[Take]]) -> Iterator[str]:
-    """Yield where the stays at one time take more than there is; what ends at a time takes nothing then."""
+    """Yield the first time at which attempts use more than the capacity. Ends are half-open."""
     events: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
     for stay in stays:
         if stay.end > stay.start:
@@ -124,10 +124,9 @@ def _guarded(lines: Iterator[str]) -> Iterator[str]:
 def _of_plans(
     constraint: PlanConstraint, stays: Sequence[Stay], workload: Workload, predicted: Mapping[str, int]
 ) -> Iterator[str]:
-    """Yield the first time at which the jobs that start then, beside those that run, break a constraint on plans.
+    """Yield the first time at which starting and running jobs break a constraint on plans.
 
-    A job is taken to run for as long as was predicted when it was submitted; one that has run for longer, one second
-    more.
+    The run time of a job is the one predicted at its submission. A job beyond that runs for one more second.
     """
     events = sorted(stays, key=lambda stay: stay.start)
     submitted = sorted(workload.jobs, key=lambda job: job.submit)
@@ -155,7 +154,7 @@ def _of_plans(
 
 
 def _planned(stay: Stay, now: int, predicted: Mapping[str, int]) -> PlannedJob:
-    """Return a stay as constraints on plans see it at a time."""
+    """Return an attempt at a time as constraints on plans see it."""
     nodes = tuple(np.repeat(list(stay.slots), list(stay.slots.values())).tolist())
     duration = max(int(predicted[stay.job.id]), now - stay.start + 1)
     return PlannedJob(cast(Any, stay.job), duration, stay.start - now, nodes)

@@ -1,4 +1,4 @@
-"""When jobs may enter the queue: begin times, dependencies on other jobs, and limits of arrays."""
+"""Decide when jobs enter the queue: begin times, dependencies on other jobs, and limits of arrays."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from ..workloads.job_columns import JobColumns
 from .events.event_calendar import ELIGIBLE, EventCalendar
 from .simulated_job import SimulatedJob
 
-#: What a job is at the end that is held for ever; it meets no condition.
+#: Status of a job that is held for ever. It meets no condition.
 _HELD = "held"
-#: For each condition how the other job must have ended; ``after`` is met by its start, too.
+#: Statuses of the other job that meet each condition. ``after`` is also met by its start.
 _MEETS: Mapping[str, frozenset[str]] = {
     "after": frozenset(("completed", "killed", "rejected")),
     "afterok": frozenset(("completed",)),
     "afternotok": frozenset(("killed", "rejected")),
     "afterany": frozenset(("completed", "killed", "rejected")),
 }
-#: A held job that may never enter the queue, and why.
+#: A held job that can never enter the queue, and the reason.
 Lost = tuple[SimulatedJob, str]
 
 
 def has_rules(columns: JobColumns, arrays: bool) -> bool:
-    """Return whether some job may not enter the queue at its submission, for its array only if `arrays`."""
+    """Return whether a job may have to wait before it enters the queue. Array limits count only with `arrays`."""
     fields = columns.depends, columns.begin, columns.hold
     return any(any(field.values) for field in fields) or (arrays and any("%" in each for each in columns.array.values))
 
 
 def eligibility_of(workload: Workload, calendar: EventCalendar, arrays: bool) -> Eligibility | None:
-    """Return the rules by which jobs enter the queue, ``None`` if each does at its submission.
+    """Return the rules for entering the queue, ``None`` if every job enters at its submission.
 
     Parameters
     ----------
     workload, calendar
-        The jobs, and what is to happen.
+        The jobs, and the future events.
     arrays
-        Whether limits of arrays are held by the queue; otherwise the dispatcher does so itself.
+        Whether the queue enforces limits of arrays. Otherwise the dispatcher does.
     """
     columns = workload.columns
     return Eligibility(workload, calendar, arrays) if has_rules(columns, arrays) else None
 
 
 class Eligibility:
-    """Holds jobs back from the queue until they may enter it.
+    """Holds jobs until they may enter the queue.
 
     Attributes
     ----------
     held
-        Jobs that were submitted and are not in the queue yet, by place in the workload.
+        Submitted jobs that are not in the queue yet, by place in the workload.
     """
 
     def __init__(self, workload: Workload, calendar: EventCalendar, arrays: bool) -> None:
@@ -67,7 +67,7 @@ class Eligibility:
         if arrays:
             limited = (each.split("%") for each in workload.columns.array.values if "%" in each)
             self._limits = {name: max(1, int(most)) for name, most in limited}
-        #: Of arrays with a limit: how many tasks are in the queue or on the machine, and those behind them.
+        #: Per array with a limit: the number of its tasks in the queue or on the machine, and the next tasks.
         self._inside: Counter[str] = Counter()
         self._behind: dict[str, list[SimulatedJob]] = {}
         self._children: dict[int, list[int]] = {}
@@ -80,14 +80,14 @@ class Eligibility:
                 self._ended[parent] = "rejected", job.submit
 
     def enter(self, job: SimulatedJob, now: int) -> tuple[bool, list[Lost]]:
-        """Take in a job that is submitted.
+        """Add a submitted job.
 
         Returns
         -------
         bool
-            Whether it enters the queue at once. Otherwise it is held until it may.
+            Whether it enters the queue at once. Otherwise it is held.
         list
-            It, and jobs that wait for it, if they never may.
+            It and its dependents, if they can never enter.
         """
         if job.job.hold:
             return False, self._lose(job, "it is held and never released", _HELD, now)
@@ -104,13 +104,13 @@ class Eligibility:
         return False, []
 
     def started(self, order: int, now: int) -> None:
-        """Note that a job has started for the first time."""
+        """Record the first start of a job."""
         if order in self._children:
             self._started[order] = now
             self._look(order, now)
 
     def ended(self, job: SimulatedJob, status: str, now: int) -> list[Lost]:
-        """Note that a job has left; return held jobs that may never enter the queue any more."""
+        """Record that a job has left. Return held jobs that can no longer enter the queue."""
         order, name = job.order, self._array(job)
         if name and order not in self._lost:
             self._inside[name] -= 1
@@ -122,7 +122,7 @@ class Eligibility:
         return self._look(order, now)
 
     def release(self, job: SimulatedJob, now: int) -> bool:
-        """Hold a job no longer; return whether it enters the queue, which a limit of its array may prevent."""
+        """Release a held job. Return whether it enters the queue; a limit of its array may prevent this."""
         if job.order in self._scheduled:
             self._scheduled.discard(job.order)
             job.eligible = now
@@ -132,7 +132,7 @@ class Eligibility:
         return True
 
     def rest(self, order: int) -> tuple[tuple[tuple[str, str, int], ...], int]:
-        """Return what a job that is not in the queue yet still waits for, and from when on it may enter."""
+        """Return the open dependencies of a job outside the queue, and its earliest time to enter."""
         left, begin = [], self._jobs[order].begin
         for link in self._waits_for.get(order, ()):
             at = self._met(link)
@@ -143,7 +143,7 @@ class Eligibility:
         return tuple(left), begin
 
     def _look(self, order: int, now: int) -> list[Lost]:
-        """See what a start or an end means for the held jobs that wait for it."""
+        """Update the held jobs that depend on a job that has started or ended."""
         lost: list[Lost] = []
         for child in self._children[order]:
             job = self.held.get(child)
@@ -162,12 +162,12 @@ class Eligibility:
         return [(job, reason), *self.ended(job, status, now)]
 
     def _array(self, job: SimulatedJob) -> str:
-        """Return the array of a job, if that has a limit."""
+        """Return the array of a job, if the array has a limit."""
         name, _, limited = job.job.array.partition("%")
         return name if limited and name in self._limits else ""
 
     def _has_room(self, job: SimulatedJob) -> bool:
-        """Let a job in if its array has room; otherwise it is next when a task of the array has left."""
+        """Admit a job if its array has room. Otherwise it follows when a task of the array leaves."""
         name = self._array(job)
         if not name:
             return True
@@ -183,7 +183,7 @@ class Eligibility:
             self._calendar.add(max(at, job.job.begin, now), ELIGIBLE, job)
 
     def _outlook(self, order: int) -> tuple[str, int | None]:
-        """Return why a job may never enter the queue, or when it may; ``None`` if that is not known yet."""
+        """Return why a job can never enter the queue, or when it may. ``None`` if the time is still unknown."""
         latest, open_ = 0, False
         for link in self._waits_for.get(order, ()):
             at = self._met(link)
@@ -197,7 +197,7 @@ class Eligibility:
         return "", None if open_ else latest
 
     def _met(self, link: Link) -> int | None:
-        """Return from when on a dependency is met, ``None`` if it is not yet or never."""
+        """Return when a dependency is met, ``None`` if not yet or never."""
         if link.condition == "after" and link.parent in self._started:
             return self._started[link.parent] + link.delay
         status, at = self._ended.get(link.parent, ("", 0))

@@ -36,22 +36,22 @@ from .result import Result, manifest
 from .simulated_job import SimulatedJob
 from .simulation_errors import asked
 
-#: Whether the events of one instant are dispatched together or one after the other.
+#: Whether the events of one instant get one dispatch together, or one each.
 SameInstant = Literal["batch", "sequence"]
-#: Jobs that are read at a time: few, since each is some objects until it has left.
+#: Jobs read at a time: few, since each job needs several objects until it leaves.
 _BLOCK = 64
-#: Jobs that are taken from a workload at a time: many, since a part of its columns is some arrays.
+#: Jobs taken from a workload at a time: many, since each part of its columns needs several arrays.
 _TAKEN = 4096
-#: New objects after which garbage is looked for while a simulation runs.
+#: New objects between two garbage collections during a simulation.
 _NEW_OBJECTS = 50_000
-#: The resource by which exclusive jobs keep others off their nodes.
+#: The resource that keeps other jobs off the nodes of exclusive jobs.
 _SHARES = "node shares"
 
 
 class Arrivals:
-    """The jobs of a workload in their order, as the simulator has them.
+    """The jobs of a workload in their order, in the form of the simulator.
 
-    Those that no state of the machine could run are booked as rejected, and shapes that do not fit are counted.
+    Jobs that cannot run on the empty machine are recorded as rejected. Shapes that do not fit are counted.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ class Arrivals:
     Attributes
     ----------
     position
-        The place in the trace of the job that is read next.
+        Place in the trace of the next job to read.
     changed
-        Jobs that stand for those of the workload, by their place, as far as they were not read.
+        Replacements of jobs that were not read yet, by their place.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -82,7 +82,7 @@ class Arrivals:
             order = self.position
             if order - self._first >= len(self._block):
                 jobs = self.recorder.workload.jobs
-                if order >= len(jobs):  # Asked at every step of the main loop: to take none of many columns is slow.
+                if order >= len(jobs):  # The main loop asks at every step: an empty slice of many columns is slow.
                     raise StopIteration
                 self._first, self._block = order, tuple(jobs[order : order + _TAKEN])
             self.position += 1
@@ -92,7 +92,7 @@ class Arrivals:
                 return event
 
     def event(self, job: Job, order: int) -> SimulatedJob | None:
-        """Return a job as the simulator has it; ``None`` if it is booked as rejected."""
+        """Return a job in the form of the simulator; ``None`` if it is recorded as rejected."""
         machine = self.recorder.workload.machine
         found = self._known.get(job.per_node)
         if found is None:
@@ -111,10 +111,10 @@ class Arrivals:
 
 
 class Engine(Simulator):  # type: ignore[misc]
-    """AccaSim's simulator with everything outside its main loop left out.
+    """AccaSim's simulator, reduced to its main loop.
 
-    Its constructor fills process-wide constants, adds a log handler and makes a results folder; nothing of that happens
-    here, so that any number of simulations can run in one process.
+    Its constructor fills process-wide constants, adds a log handler and makes a results folder. This one does not, so
+    any number of simulations can run in one process.
     """
 
     def __init__(self, events: Arrivals, mapper: DispatchEvents | CompiledEvents) -> None:
@@ -136,7 +136,7 @@ class Engine(Simulator):  # type: ignore[misc]
 
     @property
     def loaded_jobs(self) -> int:
-        """How many of the jobs that were read enter the queue; AccaSim compares it with those that started."""
+        """Number of read jobs that enter the queue. AccaSim compares it with the number of started jobs."""
         return self._loaded - int(self.mapper.lost)
 
     @loaded_jobs.setter
@@ -146,7 +146,7 @@ class Engine(Simulator):  # type: ignore[misc]
     def load_events(
         self, current_time: int, jobs_dict: dict[str, SimulatedJob], mapper: DispatchEvents, _: int = 2
     ) -> None:
-        """Read the next block of jobs, all of its last instant."""
+        """Read the next block of jobs, with all jobs of its last instant."""
         events = [*self.ahead, *islice(self.arrivals, _BLOCK)]
         self.ahead.clear()
         for event in self.arrivals:
@@ -173,36 +173,37 @@ def simulate(
 ) -> Result:
     """Simulate a workload under a dispatcher.
 
-    Completions come before arrivals, arrivals before the one dispatch of an instant. The same arguments give the same
-    records, byte for byte; only the measured times differ. Shapes that do not fit the empty machine are dropped, and
-    counted in ``Result.manifest["dropped_shapes"]``; a job whose request does not fit asks for the first shape that
-    does, and is rejected if there is none.
+    At each instant, completions come before arrivals, and arrivals before the one dispatch. The same arguments give the
+    same records, byte for byte; only the measured times differ. Shapes that do not fit the empty machine are dropped.
+    ``Result.manifest["dropped_shapes"]`` counts them. A job whose own request does not fit gets its first shape that
+    fits. It is rejected if there is none.
 
     Parameters
     ----------
     workload
-        Jobs and machine; or the path of a trace, ``NAME:key=value,...`` of a generator, the name of a published trace.
+        Jobs and machine. Or the path of a trace, ``NAME:key=value,...`` of a generator, or the name of a published
+        trace.
     dispatcher
         An object with ``dispatch(state)``, or ``NAME:key=value,...`` of a registered one. An object with
         ``reset(machine, rng)`` is reset first.
     predictor
         An object with ``predict`` and ``observe``, or ``NAME:key=value,...``. One with ``reset()`` is reset first.
     overrun
-        What happens to a job that reaches its walltime: ``"run"``, ``"kill"``, ``"resubmit"``, the last with
-        options such as ``"resubmit:factor=1.3,cap=86400"``; or an :class:`Overrun`.
+        What happens to a job that reaches its walltime: ``"run"``, ``"kill"`` or ``"resubmit"``. The last may have
+        options, such as ``"resubmit:factor=1.3,cap=86400"``. Or an :class:`Overrun`.
     seed
-        For the random draws of a generated workload, and of a dispatcher that makes any.
+        For the random numbers of a generated workload and of a dispatcher.
     same_instant
         ``"batch"``: one dispatch after all completions and arrivals of an instant. ``"sequence"``: one after each of
-        them, as in the simulators behind many published figures; jobs that end just when they were predicted to end
-        count as one completion.
+        them, as in the simulators behind many published figures. There, jobs that end exactly as predicted count as one
+        completion.
     progress
-        Called with the number of jobs that have left the system, now and then.
+        Called from time to time with the number of jobs that have left the system.
     budget
-        How many decisions or seconds it may take; without one it goes on for as long as it gets anywhere.
+        Most decisions or seconds. Without a budget it runs as long as there is progress.
     state
-        Where it begins: what runs then, and what has been before. Without one, with an empty machine. Jobs that run at
-        the beginning have the starts and the waits of the state, and the machine's use counts from there.
+        The state to begin from: its running jobs and its past. Without one, the machine is empty. Jobs that run at the
+        beginning keep their starts and waits. The use of the machine counts from there.
 
     Returns
     -------
@@ -212,12 +213,12 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown name or option, a workload that cannot be read, or a state that cannot be.
+        For an unknown name or option, an unreadable workload, or an impossible state.
     SimulationError
-        If the dispatcher asks for something impossible, leaves jobs waiting for ever, or starts and stops them without
-        any progress; if a part raises anything, with its name, the time and the job.
+        If the dispatcher returns an impossible action, leaves jobs waiting for ever, or makes no progress. Also if a
+        part raises an error: the message has its name, the time and the job.
     BudgetError
-        If the budget is spent, which is a :class:`SimulationError` too.
+        If the budget is used up. It is a :class:`SimulationError`, too.
     """
     workload = workload_of(workload, seed)
     named = {"dispatcher": dispatcher, "predictor": predictor}
@@ -249,6 +250,8 @@ def simulate(
         options["refused"] = refused
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
+    if hasattr(predicting, "counts"):
+        options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", predicting.counts))
     if state is not None:
         options["state"] = {"at": state.at, "running": len(state.running)}
     constraints = tuple(getattr(dispatching, "constraints", ()))
@@ -257,11 +260,11 @@ def simulate(
 
 
 class UnheededWarning(UserWarning):
-    """A field of jobs that is given and has no effect under the dispatcher of a simulation."""
+    """Warns of a field of jobs that has no effect under the dispatcher of a simulation."""
 
 
 def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
-    """Return the fields of jobs that have no effect; warn of them."""
+    """Return the fields of jobs that have no effect, and warn of them."""
     fields = []
     if any(workload.columns.licences.values) and not workload.machine.licences:
         told = "jobs name licences, and the machine has no number of any: they are not counted"
@@ -281,7 +284,7 @@ def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
 
 
 def _nodes_in_use(workload: Workload, dispatcher: Dispatcher) -> IntArray:
-    """Return the nodes on which some job has room for a slot; all nodes where the dispatcher knows them by number."""
+    """Return the nodes with room for a slot of some job. If the dispatcher numbers nodes, return all."""
     machine, columns = workload.machine, workload.columns
     every = np.arange(machine.nodes)
     if machine.nodes == 1 or machine.rules or any(getattr(part, "constraints", None) for part in layers(dispatcher)):
@@ -304,7 +307,7 @@ def _on_nodes(workload: Workload, nodes: IntArray) -> Workload:
 
 
 def _with_exclusive_nodes(workload: Workload) -> Workload:
-    """Return the workload with one more resource, of which exclusive jobs take all that a node has a slot."""
+    """Return the workload with one more resource. An exclusive job takes all of it on its nodes."""
     machine = workload.machine
     most = int(machine.capacity.max())
     column = np.full((machine.nodes, 1), most)
@@ -328,7 +331,7 @@ def _with_exclusive_nodes(workload: Workload) -> Workload:
 def fresh_parts(
     machine: Machine, dispatcher: str | Dispatcher, predictor: str | Predictor, seed: int
 ) -> tuple[Dispatcher, Predictor]:
-    """Return dispatcher and predictor, built if they are named, reset if they can be."""
+    """Return dispatcher and predictor, made from their names and reset where possible."""
     dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
     if hasattr(dispatching, "reset"):
         asked(lambda: type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
@@ -341,7 +344,7 @@ def engine_of(
     recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun, same_instant: SameInstant,
     progress: Callable[[int], None] | None = None, budget: Budget | None = None,
 ) -> Engine:  # fmt: skip
-    """Return the engine that simulates the workload of a recorder, as for :func:`simulate`."""
+    """Return the engine for the workload of a recorder, as for :func:`simulate`."""
     if same_instant not in get_args(SameInstant):
         raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
     sequential = same_instant == "sequence"
@@ -357,7 +360,7 @@ def compiled_engine(
     recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun,
     progress: Callable[[int], None] | None,
 ) -> Engine | None:  # fmt: skip
-    """Return the engine of a simulation of which compiled code can do all; ``None`` for others."""
+    """Return the engine of a simulation that compiled code can run whole; ``None`` for others."""
     mapper = compiled_events(recorder, dispatcher, predictor, overrun, progress)
     if mapper is None:
         return None
@@ -368,11 +371,11 @@ def compiled_engine(
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Let the garbage collector leave alone what is there already, and look at what is new less often.
+    """Freeze the existing objects for the garbage collector, and collect new ones less often.
 
-    A simulation makes some objects for every job, and all of them go when their last user does.
+    A simulation makes several objects per job. They are freed when their last user is.
     """
-    if gc.get_freeze_count():  # By another simulation or somebody else, who will set it free.
+    if gc.get_freeze_count():  # Frozen elsewhere, for example by another simulation: leave it so.
         yield
         return
     often, *rarely = gc.get_threshold()

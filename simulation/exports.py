@@ -1,4 +1,4 @@
-"""Results in the formats of other tools: SWF, the jobs of evalys, traces for Perfetto."""
+"""Write results in the formats of other tools: SWF, the jobs of evalys, traces for Perfetto."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from ..workloads.job_columns import TEXTS, Coded, JobColumns
 from .metrics import Records
 from .plots.curves import capacity_of, stretches
 
-#: Statuses of jobs as numbers of SWF: completed, failed, cancelled.
+#: Statuses of jobs in SWF: completed, failed, cancelled.
 _STATUS = {"completed": 1, "killed": 0, "rejected": 5}
-#: Microseconds of a second, the unit of trace events.
+#: Microseconds per second. They are the unit of trace events.
 _SECOND = 1_000_000
 
 
 def to_swf(result: Records, path: str | PathLike[str]) -> None:
-    """Write the schedule as SWF, packed if the name ends in ``.gz``; :func:`hpcdispatch.read` reads it.
+    """Write the schedule as SWF, compressed if the name ends in ``.gz``; :func:`hpcdispatch.read` reads it.
 
-    A job a line: its wait and run time as simulated, its units of the primary resource as processors, and 1 for a
-    completed, 0 for a killed, 5 for a rejected one. The header says which number stands for which name.
+    Each job has one line, with its simulated wait and run time. Its processors are units of the primary resource. The
+    status is 1 for a completed, 0 for a killed and 5 for a rejected job. The header lists the numbers of the names.
 
     Raises
     ------
     InputError
         If the name does not end in ``.swf`` or ``.swf.gz``.
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     jobs = result.jobs
     units = jobs["units"].to_numpy()
@@ -57,16 +57,15 @@ def to_swf(result: Records, path: str | PathLike[str]) -> None:
 
 
 def to_evalys(result: Records, path: str | PathLike[str]) -> None:
-    """Write the jobs as CSV for ``evalys.jobset.JobSet.from_csv``, packed if the name ends in ``.gz``.
+    """Write the jobs as CSV for ``evalys.jobset.JobSet.from_csv``, compressed if the name ends in ``.gz``.
 
-    A stay on the machine a line; the second stay of job 7 is ``7#1``. Times are seconds since the first submission,
-    resources units of the primary one; units of a node follow those of the node before. Jobs that never started are
-    left out.
+    Each attempt has one line; the second attempt of job 7 is ``7#1``. Times are seconds since the first submission.
+    Resources are units of the primary one, numbered node by node. Jobs that never started are left out.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     stays, names, first = _stays(result)
     machine = result.manifest["machine"]
@@ -89,15 +88,15 @@ def to_evalys(result: Records, path: str | PathLike[str]) -> None:
 
 
 def to_perfetto(result: Records, path: str | PathLike[str]) -> None:
-    """Write trace events as JSON for https://ui.perfetto.dev, packed if the name ends in ``.gz``.
+    """Write trace events as JSON for https://ui.perfetto.dev, compressed if the name ends in ``.gz``.
 
-    Each node is a track, or several where it has several jobs at a time. A job is a slice on each of its nodes.
-    Counters show waiting and running jobs. Times count from the first submission.
+    Each node is a track, or one track per simultaneous job. A job is a slice on each of its nodes. Counters show
+    waiting and running jobs. Times count from the first submission.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in _trace_events(result))
     file = Path(path)
@@ -105,11 +104,11 @@ def to_perfetto(result: Records, path: str | PathLike[str]) -> None:
 
 
 def _trace_events(result: Records) -> Iterator[dict[str, Any]]:
-    """Yield tracks, slices and counters; a node has as many tracks as it has jobs at a time."""
+    """Yield tracks, slices and counters. A node has one track per simultaneous job."""
     stays, names, first = _stays(result)
     stays = stays[stays["end"] > stays["start"]]
     yield _track("process_name", 0, name=result.manifest["machine"]["name"] or "machine")
-    tracks: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}  # free tracks of each node, and those in use by end
+    tracks: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}  # per node: free tracks, and those in use by end
     numbers: dict[tuple[int, int], int] = {}
     stay: Any
     for stay, name in zip(stays.itertuples(index=False), names[stays.index].tolist(), strict=True):
@@ -143,7 +142,7 @@ def _track(what: str, number: int, **named: Any) -> dict[str, Any]:
 
 
 def _counter(name: str, begin: pd.Series[int], end: pd.Series[int], first: int) -> Iterator[dict[str, Any]]:
-    """Yield how many intervals hold a time, whenever that changes."""
+    """Yield the number of intervals at a time, at every change."""
     change = np.repeat([1.0, -1.0], len(begin))
     times, at = np.unique(np.concatenate([begin, end]), return_inverse=True)
     for time, count in zip(times.tolist(), np.cumsum(np.bincount(at, weights=change)).tolist(), strict=True):
@@ -151,7 +150,7 @@ def _counter(name: str, begin: pd.Series[int], end: pd.Series[int], first: int) 
 
 
 def _stays(result: Records) -> tuple[pd.DataFrame, np.ndarray[Any, Any], int]:
-    """Return the stays by start with submission, user and queue; what they are called; and the first submission."""
+    """Return the attempts by start with submission, user and queue; their names; and the first submission."""
     stays = result.attempts.sort_values("start", kind="stable", ignore_index=True)
     rows = pd.Index(result.jobs["id"]).get_indexer(pd.Index(stays["id"]))
     for name in ("submit", "user", "queue"):

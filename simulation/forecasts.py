@@ -1,8 +1,9 @@
-"""What is predicted of a job: when it arrives, when it comes back, and when it outlives what was predicted."""
+"""Predict run times of jobs: when they arrive, when they return to the queue, and when they overrun."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
@@ -17,21 +18,21 @@ from .simulation_errors import SimulationError, failed
 
 
 def _walltime_after_soft(job: Job, elapsed: int, misses: int) -> float:
-    """Return the walltime of a job that outlives its soft walltime, seconds; for predictors that correct nothing."""
+    """Return the walltime, seconds, of a job beyond its soft walltime. For predictors without corrections."""
     return float(job.walltime)
 
 
 class Forecasts:
-    """A predictor's answers in whole seconds, and the time it took for them.
+    """A predictor's answers in whole seconds, with the time it needs.
 
     Parameters
     ----------
     predictor
-        Where they come from.
+        The predictor.
     recorder
-        Where its time is booked.
+        Records its time.
     bounded
-        Whether no job outlives its request, so that no more than that is predicted.
+        Whether no job overruns its walltime. Predictions are then at most the walltime.
     """
 
     def __init__(self, predictor: Predictor, recorder: Recorder, bounded: bool) -> None:
@@ -44,6 +45,8 @@ class Forecasts:
         if self._correct is None and any(recorder.workload.columns.soft_walltime.values):
             self._correct = _walltime_after_soft
         self._distribution = getattr(predictor, "distribution", None)
+        self._many = getattr(predictor, "predict_many", None)
+        self._started, self._stopped = getattr(predictor, "started", None), getattr(predictor, "stopped", None)
         self.corrects = self._correct is not None
 
     def of(self, job: Job, now: int) -> int:
@@ -52,26 +55,39 @@ class Forecasts:
         Raises
         ------
         SimulationError
-            If the predictor raises anything or gives no time.
+            If the predictor raises an error or returns no time.
         """
-        predicted = self._asked("predict", self._predict, job, now, now)
+        return self._whole(self._asked("predict", self._predict, job, now, now), job, now)
+
+    def of_all(self, jobs: Sequence[Job], now: int) -> list[int] | None:
+        """Return what :meth:`of` does of jobs that are submitted at the same time, ``None`` if that asks for each."""
+        many = self._many
+        if many is None or len(jobs) < 2:
+            return None
+        found = self._asked("predict_many", lambda _: list(many(jobs, now)), jobs[0], now)
+        if len(found) != len(jobs):
+            expected = f"predict_many must return {len(jobs)} predictions, one per job"
+            raise SimulationError(f"{self._where(jobs[0], now)}: {expected}, got {len(found)}")
+        return [self._whole(predicted, job, now) for predicted, job in zip(found, jobs, strict=True)]
+
+    def _whole(self, predicted: Any, job: Job, now: int) -> int:
         if not is_real(predicted) or not 0 <= predicted <= LONGEST:
             raise SimulationError(self._wrong(job, now, predicted))
         seconds = math.ceil(predicted) or 1
         return job.walltime if self._bounded and seconds > job.walltime else seconds
 
     def of_rest(self, job: SimulatedJob, now: int, ran: int = 0) -> int:
-        """Predict what is left of a job that comes back; after a kill at `ran` seconds it is known to need more."""
+        """Predict the rest of a job that returns to the queue. After a kill at `ran` seconds it needs more."""
         done = job.own.runtime - job.remaining_on(job.own)
         rest = max(1, self.of(job.job, now) - done, ran + 1 if ran else 1)
         return min(rest, job.own.walltime) if self._bounded else rest
 
     def of_start(self, request: Request, done: int, now: int) -> int:
-        """Predict what is left of a job that starts on one of its shapes, on which `done` seconds are done."""
+        """Predict the rest of a job that starts on a shape, with `done` seconds done on it."""
         return max(1, self.of(request.job, now) - done)
 
     def corrected_end(self, job: SimulatedJob, running: Running, now: int) -> int | None:
-        """Return when a job that outlives its prediction is expected to end, ``None`` if nobody knows."""
+        """Return the corrected end of an overrun job, ``None`` if the predictor has none."""
         elapsed = running.done + max(0, now - running.start - running.restart)
         own = job.request.job
         whole = self._asked("correct", self._correct, own, now, elapsed, job.misses)
@@ -83,7 +99,7 @@ class Forecasts:
         return running.corrected_end(whole, now)
 
     def law(self, job: Job, now: int) -> Any:
-        """Return the distribution of a job's run time: the predictor's, if it gives any, else the job's own."""
+        """Return the distribution of a job's run time: the predictor's if it has one, else the job's own."""
         if self._distribution is None:
             return job.law
         law = self._asked("distribution", self._distribution, job, now)
@@ -94,12 +110,22 @@ class Forecasts:
             raise SimulationError(f"{self._where(job, now)}: {expected}, got {shown(law)}")
         return law
 
+    def started(self, job: Job, now: int) -> None:
+        """Tell the predictor that a job starts, if it watches."""
+        if self._started is not None:
+            self._asked("started", self._started, job, now, now)
+
+    def stopped(self, job: Job, now: int) -> None:
+        """Tell the predictor that a job leaves the machine, if it watches."""
+        if self._stopped is not None:
+            self._asked("stopped", self._stopped, job, now, now)
+
     def observe(self, job: Job, ran: int, now: int) -> None:
-        """Show the predictor a job that has ended, with the time that it ran."""
+        """Pass an ended job to the predictor, with its run time."""
         self._asked("observe", self._observe, job if ran == job.runtime else replace(job, runtime=ran), now)
 
     def _asked(self, call: str, function: Any, job: Job, now: int, *given: Any) -> Any:
-        """Return what the predictor answers of a job, which it may not change; book the time that it takes."""
+        """Return the predictor's answer for a job, and record its time. The predictor may not change the job."""
         times, begin = (job.runtime, job.walltime), perf_counter_ns()
         try:
             answer = function(job, *given)

@@ -1,7 +1,7 @@
-"""An independent check of a finished schedule against the invariants.
+"""Check a finished schedule against the invariants, independently of the engine.
 
-It reads the workload and the tables of the result alone and shares no code with the engine. The constraints of a site
-are checked beside: see :mod:`.constraint_checks`.
+The check reads only the workload and the tables of the result. It shares no code with the engine.
+:mod:`.constraint_checks` has the constraints of a site.
 """
 
 from __future__ import annotations
@@ -24,32 +24,36 @@ from .rule_checks import broken_rules
 from .simulation_errors import InvariantError
 
 _SHOWN = 5
-#: Share of a job's work that was done, and one second of each of its stays as such a share.
+#: Finished share of a job's work, and one second of each attempt as such a share.
 Work = tuple[Fraction, Fraction]
 
 
 def check(workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None) -> None:
-    """Raise unless the schedule holds every invariant and every constraint.
+    """Raise an error unless the schedule meets every invariant and every constraint.
 
-    No resource of any node is ever over its capacity; nothing starts before its submission, its begin time or the jobs
-    that it depends on allow, and nothing that is held starts; nothing breaks a rule of the machine; each job ends
-    exactly once or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work;
-    work done + work lost = time used. What ran when the simulation began ran on.
+    The invariants are:
+
+    * No resource of any node is over its capacity.
+    * No job starts before its submission, its begin time or its dependencies allow. No held job starts.
+    * No rule of the machine is broken.
+    * Each job ends exactly once or is rejected with a reason. The attempts of a job do not overlap.
+    * A completed job did all its work, and work done + work lost = time used.
+    * Jobs that ran at the beginning of the simulation continue.
 
     Parameters
     ----------
     workload, result
-        What was simulated, and its records.
+        The simulated workload and its records.
     constraints
-        What the schedule must meet beside; by default the constraints of the dispatcher, as far as the result still has
-        them: what was saved and read again has none.
+        Further constraints on the schedule. The default are those of the dispatcher. A result that was saved and loaded
+        has none.
 
     Raises
     ------
     InputError
-        If these are something else.
+        If the arguments have other types.
     InvariantError
-        With the first violations, one a line.
+        With the first violations, one per line.
     """
     if not (isinstance(workload, Workload) and isinstance(result, Result)):
         given = f"{type(workload).__name__} and {type(result).__name__}"
@@ -63,7 +67,7 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
 def violations(
     workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None
 ) -> Iterator[str]:
-    """Yield a line for every invariant and every constraint that is broken, see :func:`check`."""
+    """Yield a line for every broken invariant and constraint, see :func:`check`."""
     broken = list(_tables(workload, result))
     if broken:
         yield from broken
@@ -137,13 +141,13 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
         done, slack = work.get(row.id, (Fraction(0), Fraction(0)))
         if runtime:
             work[row.id] = done + Fraction(row.useful, runtime), slack + Fraction(1, runtime)
-        else:  # on a shape that takes no time, all that is left is done at once
+        else:  # on a shape without run time, the rest is done at once
             work[row.id] = max(done, Fraction(row.outcome == "completed")), slack
     yield from _conservation(result, jobs, status, work, lost)
 
 
 def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
-    """Check begin times, holds and dependencies of the jobs that started, and of those rejected for a dependency."""
+    """Check begin times, holds and dependencies of started jobs, and of jobs rejected for a dependency."""
     columns = workload.columns
     if not any(any(field.values) for field in (columns.depends, columns.begin, columns.hold)):
         return
@@ -179,7 +183,7 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
 
 
 def _freed(other: Any, condition: str) -> int | None:
-    """Return when a job met a condition of another, ``None`` for never."""
+    """Return when a job met the condition of another, ``None`` for never."""
     if condition == "after" and other.start >= 0:
         return int(other.start)
     wanted = {"afterok": ("completed",), "aftercorr": ("completed",), "afternotok": ("killed", "rejected")}
@@ -187,7 +191,7 @@ def _freed(other: Any, condition: str) -> int | None:
 
 
 def _beginning(result: Result) -> Iterator[str]:
-    """Check that what ran at the beginning runs on where it ran, and that nothing else started before."""
+    """Check that initially running jobs continue on their nodes. No other job may have started before."""
     state = result.state
     if state is None:
         return
@@ -208,7 +212,7 @@ def _beginning(result: Result) -> Iterator[str]:
 def _conservation(
     result: Result, jobs: dict[str, Job], status: dict[str, str], work: dict[str, Work], lost: dict[str, int]
 ) -> Iterator[str]:
-    """Check the work that was done, as exact shares of the job; a change of shape may round up by a second."""
+    """Check the work done, as exact shares of the job. A change of shape may round up by a second."""
     on_record = dict(zip(result.jobs["id"], result.jobs["lost"], strict=True))
     for id_, (done, slack) in work.items():
         job = jobs[id_]
@@ -233,7 +237,7 @@ def _shape(job: Job, shape: int) -> tuple[int, dict[str, int], int]:
 
 
 def _capacity(workload: Workload, result: Result) -> Iterator[str]:
-    """Sweep over time, every node and resource at once."""
+    """Sweep over time, for every node and resource at once."""
     machine = workload.machine
     attempts = result.attempts[result.attempts["end"] > result.attempts["start"]]
     if attempts.empty:

@@ -1,4 +1,4 @@
-"""The life of a job: it arrives, waits, runs, gives way and comes back, and is done."""
+"""The life cycle of a job: it arrives, waits, runs, may be stopped and return, and leaves."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .simulation_errors import ActionError
 
 #: Seconds between two reports of progress.
 REPORT_EVERY = 0.1
-#: Learns the id of a job that has ended, how long it ran in all, and when it ended, seconds.
+#: Receives the id of an ended job, its total run time and its end, seconds.
 Told = Callable[[str, int, int], None]
 
 
 class LifeCycle:
-    """Waiting -> running (-> stopping) -> waiting again or done, with the queue and the machine kept accordingly.
+    """Moves jobs through the states: waiting, running, perhaps stopping, then waiting again or done.
 
     Attributes
     ----------
     queue, running, nodes
-        The waiting jobs, those on the machine, and what is free of it.
+        The waiting jobs, the running jobs, and the free amounts of the nodes.
     jobs
         All jobs that have not left, by their ids.
     changed
-        Whether a job came or left since somebody set this back.
+        Whether a job came or left since this was last reset.
     lost
-        How many jobs were rejected that never were in the queue.
+        Number of rejected jobs that never were in the queue.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LifeCycle:
         self._reported = perf_counter()
 
     def submit(self, job: SimulatedJob, now: int, predicted: int | None = None) -> None:
-        """Let a job come: it enters the queue if it is eligible, is held until it is, or is rejected if it never is."""
+        """Submit a job. It enters the queue, is held until it is eligible, or is rejected if it never is."""
         if self.eligibility is None:
             self.arrive(job, now, predicted)
             return
@@ -81,14 +81,20 @@ class LifeCycle:
             self.arrive(job, now, predicted)
         self._lose(lost, now)
 
+    def submit_all(self, jobs: Sequence[SimulatedJob], now: int) -> None:
+        """Let jobs come at the same time, see :meth:`submit`; those that are not held are predicted together."""
+        known = self._forecasts.of_all([job.job for job in jobs], now) if self.eligibility is None else None
+        for place, job in enumerate(jobs):
+            self.submit(job, now, None if known is None else known[place])
+
     def release(self, job: SimulatedJob, now: int) -> None:
-        """Let a job that was held enter the queue."""
+        """Let a held job enter the queue."""
         assert self.eligibility is not None
         if self.eligibility.release(job, now):
             self.arrive(job, now)
 
     def arrive(self, job: SimulatedJob, now: int, predicted: int | None = None) -> None:
-        """Let a job enter the queue for the first time, with the run time that was predicted then if that is known."""
+        """Add a job to the queue for the first time. `predicted` is its predicted run time, if already known."""
         if job.eligible != job.queued_time:
             self._recorder.eligible[job.order] = job.eligible
         if predicted is None:
@@ -97,12 +103,12 @@ class LifeCycle:
         self._wait(job, job.eligible, predicted, now)
 
     def start(self, job: SimulatedJob, request: Request, placement: Placement, limit: int | None, now: int) -> bool:
-        """Put a waiting job on the machine; return whether that is its first start.
+        """Start a waiting job on the machine. Return whether this is its first start.
 
         Raises
         ------
         ActionError
-            If there is no room for it.
+            If there is no room.
         """
         if not self.nodes.allocate(placement, request.demand):
             raise ActionError(f"job {job.id}: no room for {request.nodes} x {request.demand} at {placement}")
@@ -122,18 +128,19 @@ class LifeCycle:
             predicted = min(predicted, limit)
         running.predicted_end = now + predicted
         self.running.add(running)
+        self._forecasts.started(request.job, now)
         self._schedule(job, predicted, limit, now)
         if self.eligibility is not None and not job.attempts:
             self.eligibility.started(job.order, now)
         return not job.attempts
 
     def kill(self, job: SimulatedJob, now: int) -> None:
-        """Take a running job off the machine at once, back to its place in the queue."""
+        """Kill a running job at once. It returns to its place in the queue."""
         self._calendar.cancel(job.completion)
         self.end(job, KILLED, now)
 
     def fail(self, outage: Outage, now: int) -> None:
-        """Take the jobs off the nodes that fail: they end, or come back to the queue."""
+        """Remove the jobs on failing nodes. They end, or return to the queue."""
         self.changed = True
         nodes = outage.indices(self._machine.nodes)
         for run in [run for run in self.running.entries if np.isin(run.placement, nodes).any()]:
@@ -142,7 +149,7 @@ class LifeCycle:
             self.end(job, NODE_FAIL, now, "" if outage.requeue else f"node {node} failed")
 
     def checkpoint(self, job: SimulatedJob, delay: int, now: int) -> None:
-        """Let a running job stop its work now and leave the machine after a delay."""
+        """Stop the work of a running job now, and free its nodes after a delay."""
         running = job.running
         assert running is not None
         job.stopped_at = now
@@ -157,14 +164,15 @@ class LifeCycle:
         self._cancel_correction(job)
 
     def end(self, job: SimulatedJob, outcome: int, now: int, reason: str = "") -> None:
-        """Take a job off the machine, whose completion is not in the calendar any more; see what becomes of it.
+        """Take a job off the machine, and complete, reject or requeue it.
 
-        With a reason, it does not come back.
+        Its completion is no longer in the calendar. With a reason, the job does not return.
         """
         running = job.running
         assert running is not None
         job.running = None
         self.changed = True
+        self._forecasts.stopped(job.request.job, now)
         self.nodes.release(running.placement, running.demand)
         self.running.remove(running)
         if job.correction is not None:
@@ -187,7 +195,7 @@ class LifeCycle:
             self._wait(job, job.eligible, job.restart + self._forecasts.of_rest(job, now), now)
 
     def correct(self, job: SimulatedJob, now: int) -> None:
-        """Correct the predicted end of a running job that outlives it."""
+        """Correct the predicted end of a running job that overruns it."""
         running, job.correction = job.running, None
         assert running is not None
         end = self._forecasts.corrected_end(job, running, now)
@@ -198,24 +206,24 @@ class LifeCycle:
             job.correction = self._calendar.add(end, CORRECTION, job)
 
     def predict_end(self, job: SimulatedJob, end: int, misses: int, now: int) -> None:
-        """Take over when a running job is predicted to end, and how often that was corrected."""
+        """Set the predicted end of a running job and the number of its corrections."""
         assert job.running is not None
         self._cancel_correction(job)
         job.misses = misses
         self.running.expect(job.running, end)
-        # Where it has passed, nobody knew better.
+        # A past prediction stays: there is no better one.
         if self._forecasts.corrects and now <= end < job.completion[0]:
             job.correction = self._calendar.add(end, CORRECTION, job)
 
     def reject(self, job: SimulatedJob, reason: str, now: int) -> None:
-        """Take a waiting job out for good; it stays in `jobs`, from which AccaSim takes it."""
+        """Reject a waiting job. It stays in `jobs` until AccaSim removes it."""
         self._leave_queue(job)
         self._recorder.fail(job.order, "rejected", now, reason, job.attempts)
         self._tell()
         self._end_for_others(job, "rejected", now)
 
     def _schedule(self, job: SimulatedJob, predicted: int, limit: int | None, now: int) -> None:
-        """Put the end of a job that starts into the calendar, and the passing of its prediction."""
+        """Add the end of a starting job to the calendar, and the end of its prediction."""
         assert job.running is not None
         work, job.outcome = job.running.restart + job.remaining, COMPLETED
         if limit is not None and work > limit - job.write:
@@ -240,7 +248,7 @@ class LifeCycle:
         self.queue.add(job.waiting)
 
     def _predict_shapes(self, job: SimulatedJob, view: JobView, now: int) -> None:
-        """Let a dispatcher see what is left of a job on each of its shapes."""
+        """Set the predicted rest of a job on each of its shapes, for dispatchers."""
         for index, shape in enumerate(view.shapes):
             request = job.request_of(index, shape)
             done = request.runtime - job.remaining_on(request)
@@ -253,7 +261,7 @@ class LifeCycle:
         return waiting
 
     def _reach_limit(self, job: SimulatedJob, ran: int, now: int) -> None:
-        """End, enlarge or requeue a job that was killed at a limit: its request, or a shorter one of the dispatcher."""
+        """End, enlarge or requeue a job killed at its walltime or at a shorter limit of the dispatcher."""
         walltime, mode = job.request.walltime, self._overrun.mode
         if ran >= walltime and mode == "kill":
             self._give_up(job, "killed", now, f"reached its walltime of {walltime} s")
@@ -267,7 +275,7 @@ class LifeCycle:
         self._wait(job, now, job.restart + self._forecasts.of_rest(job, now, 0 if kept else ran), now)
 
     def _enlarged(self, job: Job) -> Job:
-        """Return the job with every request enlarged, as far as the cap lets."""
+        """Return the job with every walltime enlarged, as far as the cap allows."""
         enlarge = self._overrun.enlarge
         shapes = tuple(replace(shape, walltime=enlarge(shape.walltime) or shape.walltime) for shape in job.shapes)
         return replace(job, walltime=enlarge(job.walltime) or job.walltime, shapes=shapes)
@@ -281,7 +289,7 @@ class LifeCycle:
         self._end_for_others(job, "completed", attempts[-1].end)
 
     def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
-        """Let a job leave whose work does not count; a predictor is shown its last attempt, if it was not rejected."""
+        """Record a job whose work does not count. A predictor sees its last attempt, unless it was rejected."""
         self._recorder.fail(job.order, status, now, reason, job.attempts)
         if status == "killed":
             self._observe(job, job.attempts[-1].end - job.attempts[-1].start)
@@ -289,19 +297,19 @@ class LifeCycle:
         self._end_for_others(job, status, now)
 
     def _observe(self, job: SimulatedJob, ran: int) -> None:
-        """Let those learn from a job that has ended who want to."""
+        """Pass an ended job to the predictor and to the other listeners."""
         now = job.attempts[-1].end
         self._forecasts.observe(job.request.job, ran, now)
         for tell in self._told:
             tell(job.id, ran, now)
 
     def _end_for_others(self, job: SimulatedJob, status: str, now: int) -> None:
-        """See what the end of a job means for the jobs that depend on it."""
+        """Update the jobs that depend on an ended job."""
         if self.eligibility is not None:
             self._lose(self.eligibility.ended(job, status, now), now)
 
     def _lose(self, lost: Sequence[Lost], now: int) -> None:
-        """Reject jobs that may never enter the queue."""
+        """Reject jobs that can never enter the queue."""
         for job, reason in lost:
             self._recorder.eligible[job.order] = now
             self._recorder.fail(job.order, "rejected", now, reason)

@@ -1,4 +1,4 @@
-"""The metrics of a result, by their names and definitions in the field (Feitelson, JSSPP 2001)."""
+"""The metrics of a result, with names and definitions of the field (Feitelson, JSSPP 2001)."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ Floats = NDArray[np.float64]
 #: Further metrics: functions of :class:`Records` that return numbers by their names.
 metrics = Registry("metric", "hpcdispatch.metrics")
 
-#: Run times below which bounded slowdown counts a job as that long, seconds.
+#: Bounded slowdown counts shorter run times as this long, seconds.
 BOUND = 10
-#: Run-time classes: name, least and largest run time, seconds, half-open but for 5 h itself, which is medium.
+#: Run-time classes: name, least and largest run time, seconds. Half-open, except that 5 h itself is medium.
 CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
-#: Jobs of at most 2**-NARROWEST of the machine are one class.
+#: Jobs of at most 2**-NARROWEST of the machine form one class.
 NARROWEST = 10
 _RESAMPLES = 999
 
 
 class Records(Protocol):
-    """What metrics are worked out from: the tables of a :class:`~.result.Result`."""
+    """The tables from which metrics are computed: those of a :class:`~.result.Result`."""
 
     @property
     def jobs(self) -> pd.DataFrame:
-        """One row a job."""
+        """One row per job."""
         ...
 
     @property
     def attempts(self) -> pd.DataFrame:
-        """One row a stay on the machine."""
+        """One row per attempt."""
         ...
 
     @property
     def decisions(self) -> pd.DataFrame:
-        """One row a decision."""
+        """One row per decision."""
         ...
 
     @property
@@ -51,18 +51,18 @@ class Records(Protocol):
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What determines the records."""
+        """The settings that determine the records."""
         ...
 
 
 def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return ``wait, turnaround, slowdown, bounded_slowdown, run`` of every job that ran to an end.
 
-    With run the useful run time r and turnaround T = end - eligible, the time since the job entered the queue (for a
-    job of one attempt, wait + r): slowdown is T/r (of a job of 0 s: T/1 s, at least 1), bounded slowdown
-    max(1, T / max(r, 10 s)).
+    Run is the useful run time r. Turnaround T = end - eligible is the time since the job entered the queue. For a job
+    of one attempt it is wait + r. Slowdown is T/r (for a job of 0 s: T/1 s, at least 1). Bounded slowdown is max(1, T /
+    max(r, 10 s)).
     """
-    # Column by column: many jobs as rows are a copy of everything.
+    # By columns: selecting rows would copy all of them.
     ran = (jobs["status"] != "rejected").to_numpy() & (jobs["end"] >= 0).to_numpy()
     run = jobs["run"].to_numpy(dtype=float)[ran]
     turnaround = (jobs["end"] - _eligible(jobs)).to_numpy(dtype=float)[ran]
@@ -80,7 +80,7 @@ def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _eligible(jobs: pd.DataFrame) -> pd.Series[int]:
-    """Return when jobs entered the queue; at their submission in records of before that was kept."""
+    """Return when jobs entered the queue. Old records without this column have their submissions."""
     return jobs["eligible"] if "eligible" in jobs else jobs["submit"]
 
 
@@ -118,11 +118,11 @@ def summarize(result: Records, confidence: float | None = None) -> dict[str, flo
 
 
 def _plugged_in(name: str, result: Records, known: Mapping[str, float]) -> dict[str, float]:
-    """Return what a registered metric says, if it is numbers by new names."""
+    """Return the numbers of a registered metric, if they have new names."""
     try:
         found = dict(metrics.factory(name)(result))
         numbers = {str(key): float(value) for key, value in found.items()}
-    except Exception as error:  # a third party's function may raise anything
+    except Exception as error:  # a third party's function may raise any error
         raise InputError(f"metric {name!r}: {type(error).__name__}: {error}") from error
     taken = sorted(known.keys() & numbers.keys())
     if taken:
@@ -133,8 +133,8 @@ def _plugged_in(name: str, result: Records, known: Mapping[str, float]) -> dict[
 def backfill_rate(result: Records) -> dict[str, float]:
     """Return ``backfill_rate``, the share of started jobs that overtook another one.
 
-    With e when a job entered the queue and s when it first started, or was rejected: |{j : e_i < e_j and s_j < s_i for
-    some i}| / |{j}| of all jobs j that started.
+    Let e be the time a job entered the queue, and s that of its first start or its rejection. The rate is |{j : e_i <
+    e_j and s_j < s_i for some i}| / |{j}| of all jobs j that started.
     """
     jobs = result.jobs
     entered, start = _eligible(jobs).to_numpy(), jobs["start"].to_numpy()
@@ -144,17 +144,17 @@ def backfill_rate(result: Records) -> dict[str, float]:
         return {"backfill_rate": float("nan")}
     order = np.argsort(entered, kind="stable")
     latest = np.maximum.accumulate(left[order])
-    before = np.searchsorted(entered[order], entered)  # How many entered earlier.
+    before = np.searchsorted(entered[order], entered)  # Number of earlier entries.
     overtaken = np.where(before > 0, latest[np.maximum(before - 1, 0)], -1) > left
     return {"backfill_rate": float(overtaken[started].mean())}
 
 
 def user_fairness(result: Records) -> dict[str, float]:
-    """Return how evenly users are served; nothing where no user is known.
+    """Return how evenly users are served; empty if no user is known.
 
-    With x_u the mean bounded slowdown of the jobs of user u that ran to an end: ``users``, how many there are,
-    ``user_slowdown_mean`` and ``_max`` of x, and ``jain_index``, (sum of x)^2 / (users * sum of x^2), which is 1 where
-    all are served alike and 1 / users at worst (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    Let x_u be the mean bounded slowdown of the jobs of user u that ran to an end. ``users`` is the number of users.
+    ``user_slowdown_mean`` and ``_max`` are of x. ``jain_index`` is (sum of x)^2 / (users * sum of x^2). It is 1 if all
+    are equal, and 1 / users at worst. Source: Jain, Chiu and Hawe, DEC-TR-301, 1984.
     """
     slowdown = job_metrics(result.jobs)["bounded_slowdown"]
     user = result.jobs["user"].astype(str).loc[slowdown.index]
@@ -167,10 +167,11 @@ def user_fairness(result: Records) -> dict[str, float]:
 
 
 def workflow_makespans(result: Records) -> dict[str, float]:
-    """Return the makespans of workflows, which are jobs connected by dependencies; nothing where there are none.
+    """Return the makespans of workflows: jobs connected by dependencies. Empty if there are none.
 
-    The makespan of a workflow is its last end - its first submission, seconds: ``workflow_makespan`` with ``_mean,
-    _median, _p95, _p99, _max``, of the ``workflows`` all of whose jobs ran to an end; ``workflows_broken`` are others.
+    The makespan of a workflow is its last end minus its first submission, seconds. The keys are ``workflow_makespan``
+    with ``_mean, _median, _p95, _p99, _max``. ``workflows`` counts those whose jobs all ran to an end, and
+    ``workflows_broken`` the others.
     """
     jobs = result.jobs
     if "workflow" not in jobs:
@@ -185,9 +186,9 @@ def workflow_makespans(result: Records) -> dict[str, float]:
 
 
 def energy(result: Records) -> dict[str, float]:
-    """Return ``energy_kwh``: (sum of watts * seconds of all stays + idle watts * makespan) / 3.6e6.
+    """Return ``energy_kwh``: (sum of watts * seconds of all attempts + idle watts * makespan) / 3.6e6.
 
-    Nothing where the machine has no power.
+    Empty if the machine has no power.
     """
     attempts, jobs = result.attempts, result.jobs
     if "watts" not in attempts or attempts.empty:
@@ -198,11 +199,11 @@ def energy(result: Records) -> dict[str, float]:
 
 
 def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[str, float]:
-    """Return what on-demand jobs waited, and what the batch jobs paid for it.
+    """Return the waits of on-demand jobs, and the cost for the batch jobs.
 
-    The delay of an on-demand job is its first start - submit; it is missed if that is above its deadline, or if it
-    never started. Lost are the node-hours (of node slots) that batch jobs held and that did not count; those
-    held while a checkpoint was written, too.
+    The delay of an on-demand job is its first start - submit. The job is missed if the delay is above its deadline, or
+    if it never started. The lost node-hours (of node slots) are those of batch jobs that did not count. They include
+    the writing of checkpoints.
     """
     jobs, attempts = result.jobs, result.attempts
     urgent, batch = jobs[jobs["kind"] == "on-demand"], jobs[jobs["kind"] == "batch"]
@@ -249,7 +250,7 @@ def _statistics(values: Floats, confidence: float | None) -> dict[str, float]:
 
 
 def mean_interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
-    """Return a percentile bootstrap interval of the mean, always the same for the same values."""
+    """Return a percentile bootstrap interval of the mean. The same values give the same interval."""
     if len(values) < 2 or np.isnan(values).any():
         return float("nan"), float("nan")
     found = scipy.stats.bootstrap(
@@ -286,7 +287,7 @@ def _machine_use(result: Records) -> dict[str, float]:
 
 
 def _sequential_work(jobs: pd.DataFrame) -> float:
-    """Return the sequential work of the jobs that completed; NaN for records of before it was kept."""
+    """Return the sequential work of the completed jobs; NaN for old records without this column."""
     if "sequential_work" not in jobs:
         return float("nan")
     return float(jobs["sequential_work"].to_numpy()[(jobs["status"] == "completed").to_numpy()].sum())
@@ -309,9 +310,9 @@ def _times(result: Records) -> dict[str, float]:
 
 
 def width_class(units: IntArray, capacity: int) -> IntArray:
-    """Return k for jobs that ask for more than 2**-(k+1) and at most 2**-k of the primary resource.
+    """Return k for jobs with more than 2**-(k+1) and at most 2**-k of the primary resource.
 
-    It is at most :data:`NARROWEST`, which also takes all that is narrower, and the jobs that ask for none of it.
+    The largest k is :data:`NARROWEST`. It includes narrower jobs and jobs without this resource.
     """
     share = capacity / np.maximum(units, 1)
     exponent = np.frexp(share)[1].astype(np.int64) - 1
@@ -319,7 +320,7 @@ def width_class(units: IntArray, capacity: int) -> IntArray:
 
 
 def width_name(exponent: int) -> str:
-    """Return what a width class is called."""
+    """Return the name of a width class."""
     if exponent == NARROWEST:
         return f"up to 1/{2**NARROWEST}"
     return f"1/{2 ** (exponent + 1)} to {'1' if exponent == 0 else f'1/{2**exponent}'}"

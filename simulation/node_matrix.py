@@ -1,4 +1,4 @@
-"""AccaSim's resource manager on one integer matrix of free amounts."""
+"""AccaSim's resource manager as one integer matrix of free amounts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from ..dispatchers import Placement
 from ..workloads import Machine
 from .accasim_compat import ResourceManager
 
-#: Slots up to which one is put after the other faster than all by numpy.
+#: Up to this many slots, single additions are faster than numpy.
 _FEW = 8
 
 
 class NodeMatrix(ResourceManager):  # type: ignore[misc]
-    """Free amounts of every node and resource, with the capacity held at every allocation.
+    """Free amounts of every node and resource. Allocations never exceed the capacity.
 
-    AccaSim's own keeps a dictionary a node and builds all of them anew at every look; see the benchmark.
-
-    What is free of a pool is kept in plain integers, and written into the matrix when somebody looks.
+    AccaSim's own manager keeps a dictionary per node and rebuilds all of them for every view. The free amounts of a
+    pool are plain integers. They are written to the matrix when it is read.
     """
 
     def __init__(self, machine: Machine) -> None:
-        # AccaSim's constructor insists on its dictionaries of nodes; nothing of them is used here.
+        # AccaSim's constructor needs its dictionaries of nodes, which are not used here.
         self.machine = machine
         self._hold(machine.capacity.copy())
 
@@ -36,21 +35,21 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
         self._pool: list[int] | None = self._free[0].tolist() if self.machine.nodes == 1 else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NodeMatrix:
-        """Return a copy: the views of the matrix are to be views of its own."""
+        """Return a copy with its own matrix and views."""
         copied = NodeMatrix(self.machine)
         copied._hold(self.shown.copy())
         return copied
 
     @property
     def shown(self) -> IntArray:
-        """Free amounts, integer array of shape (nodes, resources), for dispatchers: read-only, but not for ever."""
+        """Free amounts for dispatchers, read-only integer array of shape (nodes, resources). It changes later."""
         if self._pool is not None:
             for index, amount in enumerate(self._pool):
                 self._free[0, index] = amount
         return self._shown
 
     def allocate(self, placement: Placement, demand: tuple[int, ...]) -> bool:
-        """Take slots of `demand` at `placement`; return whether they fit. Nothing is taken if they do not."""
+        """Take slots of `demand` at `placement`. Return whether they fit; otherwise nothing is taken."""
         free = self._pool
         if free is not None:
             slots = len(placement)
@@ -80,11 +79,11 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
 
 
 def _add(column: IntArray, placement: Placement, amount: int) -> bool:
-    """Add an amount at every slot of a placement; return whether what is there then is nowhere below zero."""
+    """Add an amount at every slot of a placement. Return whether all amounts there are at least 0."""
     if len(placement) > _FEW:
         np.add.at(column, placement, amount)
         now = column[placement]
-        return bool(now.item(now.argmin()) >= 0)  # In two calls: a reduction takes ten times as long.
+        return bool(now.item(now.argmin()) >= 0)  # Two calls: a reduction takes ten times as long.
     least = 0
     for node in placement.tolist():
         column[node] = left = column.item(node) + amount

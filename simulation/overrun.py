@@ -19,12 +19,12 @@ class Overrun:
     Attributes
     ----------
     mode
-        ``"run"``: it runs on to its end. ``"kill"``: it ends there, its work lost. ``"resubmit"``: it is killed, and
-        returns to the end of the queue with a larger request.
+        ``"run"``: it continues to its end. ``"kill"``: it ends there, and its work is lost. ``"resubmit"``: it is
+        killed, and returns to the end of the queue with a larger walltime.
     factor
-        By how much a resubmission enlarges the request, above 1.
+        Factor on the walltime of a resubmission, above 1.
     cap
-        The largest request, seconds; a job killed at it is rejected. ``None``: no cap.
+        The largest walltime, seconds. A job killed at it is rejected. ``None``: no cap.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Overrun:
         Raises
         ------
         InputError
-            If the text names no such policy or option.
+            If the text has an unknown policy or option.
         """
         if isinstance(spec, Overrun):
             return spec
@@ -64,7 +64,7 @@ class Overrun:
             raise InputError(str(error)) from None
 
     def enlarge(self, walltime: int) -> int | None:
-        """Return the request after `walltime` was not enough; ``None`` if that was the cap."""
+        """Return the next walltime after `walltime` was too short; ``None`` if that was the cap."""
         larger = min(max(walltime + 1, int(walltime * self.factor)), LONGEST)
         if self.cap is None or larger <= self.cap:
             return larger

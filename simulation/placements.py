@@ -1,4 +1,4 @@
-"""Placements in records: small where they say little, and not stored where they say nothing."""
+"""Compact placements in records."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ONE_SLOT = NODE_ZERO.astype(np.int32)
 
 @cache
 def on_node_zero(slots: int) -> NDArray[np.int32]:
-    """Return the placement of so many slots on node 0: read-only zeros in the memory of a single one."""
+    """Return the placement of `slots` slots on node 0: read-only zeros in the memory of one."""
     return np.broadcast_to(np.int32(0), slots)
 
 
 def compacting(nodes: int) -> Callable[[Placement], NDArray[np.int32]]:
-    """Return what makes placements on a machine of so many nodes smaller; on one node, those of a length are one."""
+    """Return a function that compacts placements. On one node, equal lengths share one array."""
     return _on_one_node if nodes == 1 else _on_nodes
 
 
 def stored(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of a machine of one node as it is written: ``slots``, how many, in place of ``placement``."""
+    """Return a table of a one-node machine as stored: with the number of ``slots`` in place of ``placement``."""
     if "placement" not in table:
         return table
     slots = np.fromiter(map(len, table["placement"]), dtype=np.int32, count=len(table))
@@ -34,7 +34,7 @@ def stored(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def restored(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as it was before it was :func:`stored`."""
+    """Undo :func:`stored`."""
     if "slots" not in table:
         return table
     return table.drop(columns="slots").assign(placement=as_column(map(on_node_zero, table["slots"].tolist())))

@@ -1,4 +1,4 @@
-"""What is kept of a simulation while it runs, in columns."""
+"""Records of a running simulation, in columns."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ..workloads.dependencies import workflows
 from ..workloads.job_columns import JobColumns
 from .placements import as_column, compacting
 
-#: How a job left the system.
+#: Ways a job leaves the system.
 STATUSES = ("completed", "killed", "rejected")
-#: How an attempt ended.
+#: Ways an attempt ends.
 OUTCOMES = ("completed", "limit", "killed", "checkpointed", "node-fail")
-#: What is kept of a stay on the machine and of a decision, in this order.
+#: Fields of an attempt and of a decision, in their order.
 STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "shape_walltime", "walltime")
 DECISION = ("time", "queued", "running", "started", "stopped", "rejected")
 COMPLETED, LIMIT, KILLED, CHECKPOINTED, NODE_FAIL = range(5)
 
 
 _STATUS = {name: code for code, name in enumerate(STATUSES)}
-#: Python's numbers, as arrays know them.
+#: Type codes of arrays by Python type.
 _CODES = {int: "q", float: "d"}
 
 
 class Attempt(NamedTuple):
-    """One stay of a job on the machine, half-open in time."""
+    """One attempt of a job on the machine, half-open in time."""
 
     start: int
     end: int
@@ -48,14 +48,14 @@ class Attempt(NamedTuple):
 
 
 class Reports:
-    """What a dispatcher reports of its decisions, a column a key; what a report leaves out is NaN."""
+    """Reports of a dispatcher on its decisions, one column per key. Missing values are NaN."""
 
     def __init__(self) -> None:
-        # Machine numbers as long as a column has nothing else, and no gaps.
+        # Machine numbers while a column has only these and no gaps.
         self._columns: dict[Any, array[Any] | list[Any]] = {}
 
     def add(self, row: int, report: Mapping[Any, Any]) -> None:
-        """Book the report of decision number `row`."""
+        """Add the report of decision number `row`."""
         columns = self._columns
         for key, value in report.items():
             code = _CODES.get(type(value))
@@ -70,7 +70,7 @@ class Reports:
                 columns[key] = [*column, value]
 
     def frame(self, rows: int) -> pd.DataFrame:
-        """Return the columns in the order in which their keys first came up, of so many decisions."""
+        """Return the columns in the order of their first use, for `rows` decisions."""
         return pd.DataFrame({key: _typed(self._filled(key, rows)) for key in self._columns}, index=range(rows))
 
     def _filled(self, key: Any, rows: int) -> array[Any] | list[Any]:
@@ -88,11 +88,11 @@ class Recorder:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self.primary = workload.machine.resources[workload.machine.primary]
-        # Arrays of machine integers: a number is written faster than into a numpy array, and takes no more room.
+        # Arrays of machine integers: writing is faster than to numpy arrays, and the size is the same.
         self.predicted = array("q", [-1]) * len(workload.jobs)
         self.stays = array("q")
         self.failed: dict[int, tuple[str, int, str]] = {}
-        #: When jobs became eligible that did so after their submission.
+        #: Eligible times of jobs that became eligible after their submission.
         self.eligible: dict[int, int] = {}
         self.dropped_shapes = 0
         self.placements: list[NDArray[np.int32]] = []
@@ -103,31 +103,31 @@ class Recorder:
         self.prediction_ns = 0
 
     def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
-        """Book the attempts of a job, the last of which completed it."""
+        """Record the attempts of a job that its last attempt completed."""
         for *numbers, placement in attempts:
             self.stays.extend((order, *numbers))
             self.placements.append(self._compact(placement))
 
     def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
-        """Book the attempts of a job that is killed or rejected: none of its work counts."""
+        """Record the attempts of a killed or rejected job: none of its work counts."""
         self.complete(order, [attempt._replace(useful=0) for attempt in attempts])
         self.failed[order] = status, end, reason
 
     def decision(self, counts: tuple[int, int, int, int, int, int], report: Mapping[str, Any] | None, ns: int) -> None:
-        """Book a decision: time, queued, running, started, stopped, rejected; its report and its measured time."""
+        """Record a decision: time, queued, running, started, stopped, rejected; its report and its measured time."""
         self.decisions.extend(counts)
         self.decision_ns.append(ns)
         if report is not None:
             self.reports.add(len(self.decision_ns) - 1, report)
 
     def move_to(self, nodes: IntArray, workload: Workload) -> None:
-        """Take the nodes of all placements for those of another workload of the same jobs."""
+        """Renumber the nodes of all placements for another workload with the same jobs."""
         compact = compacting(workload.machine.nodes)
         self.placements = [compact(nodes[placement]) for placement in self.placements]
         self.workload = workload
 
     def jobs_frame(self) -> pd.DataFrame:
-        """Return one row a job, in the order of the trace."""
+        """Return one row per job, in the order of the trace."""
         jobs = self.workload.columns
         frame = self.workload.frame()
         stays = _columns(self.stays, STAY)
@@ -156,7 +156,7 @@ class Recorder:
         return frame
 
     def attempts_frame(self, ids: pd.Series[str]) -> pd.DataFrame:
-        """Return one row a stay on the machine, in the order in which the jobs left, given the ids of all jobs."""
+        """Return one row per attempt, in the order in which the jobs left. `ids` are those of all jobs."""
         number = _columns(self.stays, STAY)
         order = number["order"]
         columns: dict[str, Any] = {"id": ids.take(order).array if len(order) else np.empty(0, dtype=object)}
@@ -168,7 +168,7 @@ class Recorder:
         return pd.DataFrame(columns, copy=False)
 
     def decisions_frame(self) -> pd.DataFrame:
-        """Return one row a decision, with the columns of the dispatcher's reports after the engine's own."""
+        """Return one row per decision. The columns of the dispatcher's reports follow those of the engine."""
         table = np.frombuffer(self.decisions, dtype=np.int64).reshape(-1, len(DECISION))
         frame = pd.DataFrame(table, columns=list(DECISION), copy=False)
         reports = self.reports.frame(len(frame))
@@ -176,7 +176,7 @@ class Recorder:
 
 
 def _typed(column: array[Any] | list[Any]) -> Any:
-    """Return a column with the type that pandas finds for records."""
+    """Return a column with the type that pandas infers for records."""
     if isinstance(column, array):
         return np.array(column)
     return pd.DataFrame.from_records([(value,) for value in column], columns=["value"])["value"].array
@@ -187,7 +187,7 @@ def _coded(codes: NDArray[np.int64], names: tuple[str, ...]) -> Any:
 
 
 def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of a table that was written row by row, still in its memory."""
+    """Return the columns of a table written row by row, without a copy."""
     table = np.frombuffer(rows, dtype=np.int64).reshape(-1, len(names))
     return {name: table[:, index] for index, name in enumerate(names)}
 
@@ -195,16 +195,16 @@ def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.i
 def _lives(
     stays: dict[str, IntArray], eligible: IntArray, failed: Mapping[int, tuple[str, int, str]]
 ) -> dict[str, IntArray]:
-    """Return what became of every job: its waits are all the time before it left that it was not on the machine.
+    """Return the result of every job. The wait is all time before it left that it was not on the machine.
 
     Parameters
     ----------
     stays
-        Columns of the stays, those of a job one after the other.
+        Columns of the attempts, in order for each job.
     eligible
-        When every job entered the queue for the first time, seconds, shape (jobs,).
+        First entry of every job into the queue, seconds, shape (jobs,).
     failed
-        Status, end and reason of the jobs that were killed or rejected, by their place in the trace.
+        Status, end and reason of killed or rejected jobs, by their place in the trace.
     """
     order, start, end, useful = (stays[name] for name in ("order", "start", "end", "useful"))
     count, held = len(eligible), end - start
@@ -226,9 +226,9 @@ def _lives(
 
 
 def sequential_work(jobs: JobColumns, primary: str) -> IntArray:
-    """Return the least that every job needs, in units of a resource times seconds, on its request or a shape.
+    """Return the least work of every job over its request and its shapes, in units times seconds.
 
-    That is its sequential work if it may run on one unit and never speeds up more than it has units.
+    This is its sequential work if it may run on one unit, and its speedup never exceeds its units.
     """
     work = jobs.amounts(primary) * jobs.runtime
     for row in np.flatnonzero(jobs.shapes.numbers(len)).tolist():
@@ -240,7 +240,7 @@ def sequential_work(jobs: JobColumns, primary: str) -> IntArray:
 
 
 def _of_last(values: IntArray, last: IntArray, otherwise: int) -> IntArray:
-    """Return what the last stay of every job says, and something else for a job that had none."""
+    """Return the values of the last attempt of every job, and `otherwise` for a job without one."""
     found: IntArray = np.append(values, otherwise)[last]
     return found
 

@@ -1,4 +1,4 @@
-"""What a simulation leaves behind."""
+"""The result of a simulation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..base.facts import Facts
 from ..base.files import open_regular, read_json
 from ..base.installed import version_of
 from ..base.time_texts import time_text
-from ..base.unfinished_files import UNFINISHED, named, temporary_folder
+from ..base.unfinished_files import UNFINISHED, named, temporary_folder, write_whole
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.formats.table_files import bounded_table
@@ -34,11 +34,11 @@ from .recorder import Recorder
 from .schema import RENAMED, SCHEMA, schema_of, with_new_names
 from .simulation_errors import SimulationError
 
-#: The file without which a folder is no result.
+#: The file that every result folder has.
 MANIFEST = "manifest.json"
 #: Its tables, each a file.
 TABLES = ("jobs", "attempts", "decisions", "timings")
-#: What is read of a manifest.
+#: Types of the fields of a manifest.
 _TYPES = {
     "dispatcher": str, "predictor": str, "overrun": str, "same_instant": str, "seed": int, "dropped_shapes": int,
     "workload": {"source": str, "sha256": str, "jobs": int, "notes": [str]},
@@ -57,37 +57,41 @@ class Result:
     Attributes
     ----------
     jobs
-        One row a job, in the order of the trace. ``id, submit, runtime, walltime, nodes, user, group, name, queue,
-        kind`` as in the workload; ``start`` of the first attempt, -1 for a job that never started; ``end`` of the last,
-        or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
-        killed job, of its last attempt); ``eligible`` when it entered the queue first: at its submission, unless it had
-        to wait for a begin time or other jobs; ``predicted`` run time at that time; ``attempts`` how often it started;
-        ``units`` asked for of the machine's primary resource (cores, where it has them); of the last attempt ``shape``
-        (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` seconds, 0 without an attempt;
-        ``sequential_work`` unit-seconds, the least that its request or a shape of it takes, which for a rigid job is
-        its own; ``lost`` unit-seconds of work that did not count; ``deadline`` seconds after submission by which an
-        on-demand job should start, -1 where there is none; ``workflow`` number of the jobs that dependencies connect it
-        with, -1 for none (only where there are dependencies); ``status`` (completed, killed, rejected); ``reason`` of a
-        killed or rejected one; ``placement`` node index of each slot in the last attempt.
+        One row per job, in the order of the trace. ``id, submit, runtime, walltime, nodes, user, group, name, queue,
+        kind`` are those of the workload. The other columns are:
+
+        * ``start`` of the first attempt, -1 if the job never started; ``end`` of the last, or time of the rejection.
+        * ``wait`` seconds in the queue, over all attempts.
+        * ``run`` seconds of useful work (for a killed job, of its last attempt).
+        * ``eligible`` time of the first entry into the queue. It is the submission, unless the job had to wait for a
+          begin time or other jobs.
+        * ``predicted`` run time at that time; ``attempts``, the number of starts.
+        * ``units`` requested of the machine's primary resource (cores, if it has them).
+        * of the last attempt: ``shape`` (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` seconds, 0
+          without an attempt; ``placement``, the node index of each slot.
+        * ``sequential_work`` unit-seconds, the least over its request and its shapes. For a rigid job it is its own
+          work.
+        * ``lost`` unit-seconds of work that did not count.
+        * ``deadline`` seconds after submission by which an on-demand job should start, -1 for none.
+        * ``workflow`` number of the jobs connected by dependencies, -1 for none (only with dependencies).
+        * ``status`` (completed, killed, rejected); ``reason`` of a kill or rejection.
     attempts
-        One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed,
-        node-fail);
-        ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
-        the primary resource; ``walltime`` seconds after which it would have been killed, or else those of its shape;
-        ``placement``; ``watts`` drawn meanwhile (only where the machine has a power).
+        One row per attempt on the machine: ``id, start, end``, ``outcome`` (completed, limit, killed, checkpointed,
+        node-fail), ``shape`` (-1: the request itself), ``nodes`` slots, ``units`` of the primary resource and
+        ``placement``. ``useful`` are the seconds of work that counted. ``walltime`` is the time to a kill, seconds, or
+        else that of its shape. ``watts`` is the power during the attempt (only if the machine has a power).
     decisions
-        One row a call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,
-        rejected`` by it, and what the dispatcher reports itself.
+        One row per call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,
+        rejected`` by it, and the dispatcher's own report.
     timings
-        Measured times, never the same twice: ``what`` (decision, prediction, simulation), ``index`` of the decision,
-        ``seconds``. Kept apart from all the rest. Decisions that were taken together, in compiled code, share the time
-        of all that happened meanwhile.
+        Measured times, which differ in every run: ``what`` (decision, prediction, simulation), ``index`` of the
+        decision, ``seconds``. Decisions taken together in compiled code share the time of all of them.
     manifest
         Schema number, versions, options, seed and workload hash.
     constraints
-        What the dispatcher was to meet, for :func:`.check`; not saved.
+        Constraints of the dispatcher, for :func:`.check`; not saved.
     state
-        Where the simulation began, likewise.
+        State at the beginning; not saved.
     """
 
     jobs: pd.DataFrame
@@ -103,7 +107,7 @@ class Result:
         cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float,
         constraints: tuple[SiteConstraint, ...] = (), state: MachineState | None = None,
     ) -> Result:  # fmt: skip
-        """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
+        """Build the tables from the records; `seconds` is the measured time of the simulation."""
         jobs = recorder.jobs_frame()
         attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
         if workload.machine.power is not None:
@@ -118,7 +122,7 @@ class Result:
     to_swf, to_evalys, to_perfetto = to_swf, to_evalys, to_perfetto
 
     def __repr__(self) -> str:
-        """Return what was simulated and the main metrics, short."""
+        """Return a short text with the workload and the main metrics."""
         return self._facts().text()
 
     def _repr_html_(self) -> str:
@@ -156,29 +160,41 @@ class Result:
         Returns
         -------
         dict
-            ``jobs`` that ran, ``completed, killed, rejected`` counts, ``dropped_shapes`` that fit no machine, if there
-            were any; ``failures``, decisions with a ``failure``, where a dispatcher reports such; ``wait``,
-            ``turnaround``, ``slowdown``, ``bounded_slowdown``, each with ``_mean, _median, _p95, _p99, _max``, overall
-            and with the suffixes ``_short`` (run time < 1 h), ``_medium`` (1-5 h), ``_long`` (> 5 h);
-            ``turnaround_gmean``, the geometric mean, 0 s counted as 1; ``efficiency``, the sequential work of completed
-            jobs over all unit-seconds held, which falls where jobs run wider than they speed up, or work is lost;
-            ``utilization`` (useful work over capacity, from first submission to last end) and ``occupancy`` (all work);
-            ``lost`` unit-seconds; ``makespan`` s; ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``,
-            ``simulation_s``. NaN where there is nothing to take a mean of.
+            Undefined means are NaN. The metrics are:
 
-            With on-demand jobs also: ``on_demand_jobs``; ``delay`` from submission to the first start, s, with ``_mean,
-            _median, _p95, _p99, _max``; ``missed`` and ``missed_share``, those that started after their deadline or
-            never; ``evictions_killed, evictions_checkpointed`` of batch jobs; ``lost_node_hours`` that batch jobs held
-            for nothing, and of these ``lost_node_hours_killed`` by kills, where the others are held while checkpoints
-            are written; and ``batch_wait``, ``batch_turnaround``, ``batch_slowdown``, ``batch_bounded_slowdown`` of the
-            batch jobs alone, with the same suffixes.
+            * ``jobs`` that ran, and the counts ``completed, killed, rejected``.
+            * ``dropped_shapes`` that do not fit the machine, if any; ``failures``, decisions with a ``failure``, if a
+              dispatcher reports them.
+            * ``wait``, ``turnaround``, ``slowdown``, ``bounded_slowdown``, each with ``_mean, _median, _p95, _p99,
+              _max``. They are for all jobs, and with the suffixes ``_short`` (run time < 1 h), ``_medium`` (1-5 h),
+              ``_long`` (> 5 h).
+            * ``turnaround_gmean``, the geometric mean, with 0 s counted as 1.
+            * ``efficiency``, the sequential work of completed jobs over all used unit-seconds. It falls if jobs run
+              wider than they speed up, or work is lost.
+            * ``utilization`` (useful work over capacity, from first submission to last end) and ``occupancy`` (all
+              work).
+            * ``lost`` unit-seconds; ``makespan`` s.
+            * ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``, ``simulation_s``.
 
-            Of registered metrics: ``backfill_rate``, the share of started jobs that overtook one that had entered the
-            queue earlier; where users are known ``users``, ``user_slowdown_mean`` and ``user_slowdown_max`` of their
-            mean bounded slowdowns, and Jain's index of these, ``jain_index``; with dependencies ``workflows``,
-            ``workflows_broken`` and ``workflow_makespan`` with the suffixes of the waits; ``energy_kwh`` where the
-            machine has a power; see
-            :mod:`~hpcdispatch.simulation.metrics`.
+            With on-demand jobs:
+
+            * ``on_demand_jobs``; ``delay`` from submission to the first start, s, with ``_mean, _median, _p95, _p99,
+              _max``.
+            * ``missed`` and ``missed_share``: jobs that started after their deadline or never.
+            * ``evictions_killed, evictions_checkpointed`` of batch jobs.
+            * ``lost_node_hours`` of batch jobs, and the part lost by kills, ``lost_node_hours_killed``. The rest is the
+              writing of checkpoints.
+            * ``batch_wait``, ``batch_turnaround``, ``batch_slowdown``, ``batch_bounded_slowdown`` of the batch jobs
+              alone, with the same suffixes.
+
+            Of registered metrics, see :mod:`~hpcdispatch.simulation.metrics`:
+
+            * ``backfill_rate``, the share of started jobs that overtook an earlier entry of the queue.
+            * with known users: ``users``, ``user_slowdown_mean`` and ``user_slowdown_max`` of their mean bounded
+              slowdowns, and Jain's index of these, ``jain_index``.
+            * with dependencies: ``workflows``, ``workflows_broken`` and ``workflow_makespan`` with the suffixes of the
+              waits.
+            * ``energy_kwh`` if the machine has a power.
         """
         if confidence is None:
             return dict(self._basic_summary)
@@ -187,20 +203,20 @@ class Result:
         return summarize(self, confidence)
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Write the tables as Parquet and the manifest as JSON; return the directory.
+        """Write the tables as Parquet and the manifest as JSON. Return the directory.
 
-        Everything but ``timings.parquet`` is byte for byte the same from run to run. On a machine of one node, where
-        every slot lies on node 0, the tables have ``slots``, how many, in place of ``placement``.
+        All files except ``timings.parquet`` have the same bytes in every run. On a machine of one node, tables have the
+        number of ``slots`` in place of ``placement``.
 
-        The result is there whole or not at all: it is written to a folder beside, and takes its name when it is
-        complete. In a folder that has other files, those of the result take their places one by one, the manifest last.
+        The result is complete or missing. It is written to a temporary folder beside, and renamed when complete. In an
+        existing folder its files are replaced one by one, the manifest last.
 
         Raises
         ------
         OSError
-            If it cannot be written; nothing is left of it.
+            If it cannot be written. No part of it is left.
         SimulationError
-            If a dispatcher has reported what no column can hold; likewise.
+            If a dispatcher reported values that no column can hold. No part of it is left.
         """
         folder = Path(directory)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -223,29 +239,29 @@ class Result:
             except OSError as error:
                 raise named(error, folder / f"{name}.parquet") from None
             except (ValueError, TypeError, OverflowError) as error:
-                reason = "; ".join(map(str, reversed(error.args)))  # which column, before which value
+                reason = "; ".join(map(str, reversed(error.args)))  # the column, before the value
                 where = f"{self.manifest.get('dispatcher')}: {name} with what it reports"
                 raise SimulationError(f"{where} cannot be saved: {type(error).__name__}: {reason}") from error
         text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
+        write_whole(folder / MANIFEST, text)
 
     @classmethod
     def load(cls, directory: str | PathLike[str], only: Collection[str] = TABLES) -> Result:
-        """Read what :meth:`save` wrote, in this version or an earlier one.
+        """Read a result of :meth:`save`, from this version or an earlier one.
 
         Parameters
         ----------
         directory
-            Where that is.
+            The folder.
         only
-            Names of the tables that are read; the others have neither rows nor columns.
+            Names of the tables to read. The others have neither rows nor columns.
 
         Raises
         ------
         FileNotFoundError
             If the directory or one of its files is missing.
         InputError
-            If a file is not what it should be, or written by a newer version.
+            If a file is invalid, or written by a newer version.
         """
         folder = Path(directory)
         for name in (MANIFEST, *(f"{name}.parquet" for name in TABLES)):
@@ -265,12 +281,12 @@ class Result:
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
-    """Return the manifest of a saved result under the names of today, and the schema of its files.
+    """Return the manifest of a saved result with current names, and the schema of its files.
 
     Raises
     ------
     InputError
-        If it is not a manifest, or written by a newer version.
+        If it is no manifest, or written by a newer version.
     """
     path = folder / MANIFEST
     read = read_json(path, "the manifest of a result")
@@ -296,7 +312,7 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
 
 
 def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return what determines the records: versions, options, seed, and the workload's hash."""
+    """Return the settings that determine the records: versions, options, seed, and the workload's hash."""
     machine = workload.machine
     return {
         "schema": SCHEMA,
@@ -322,7 +338,7 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
 
 
 def _watts(workload: Workload, attempts: pd.DataFrame) -> list[float]:
-    """Return what the job of each stay draws, watts."""
+    """Return the power of the job of each attempt, watts."""
     power, jobs = workload.machine.power, {job.id: job for job in workload.jobs}
     assert power is not None
     shapes = (jobs[id_].on_shape(None if at < 0 else at) for id_, at in attempts[["id", "shape"]].to_numpy().tolist())

@@ -1,6 +1,6 @@
-"""A check of a finished schedule against the rules of the machine, over all of it.
+"""Check a finished schedule against the rules of the machine.
 
-It shares no code with what enforces them; what each rule asks is written down here a second time, from its fields.
+The check shares no code with the engine. Each rule is written here a second time, from its fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .result import Result
 
 
 def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
-    """Yield a line for every rule of the machine that a schedule breaks, the first time at which it does."""
+    """Yield a line for every rule of the machine that a schedule breaks, at the first such time."""
     machine, rules = workload.machine, workload.machine.rules
     if machine.nodes > 1 and any(job.exclusive for job in workload.jobs):
         yield from _shared(list(stays_of(workload, result)))
@@ -46,13 +46,13 @@ def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
         else:
             yield from _partly(reservation, outside, workload)
     for outage in rules.outages:
-        # What runs at the beginning has outlived the outages of before.
+        # Jobs that run at the beginning have survived earlier outages.
         known = result.state is None or outage.begin >= result.state.at
         yield from _down(outage, stays if known else [s for s in stays if s.start >= outage.begin], machine.nodes)
 
 
 def _shared(stays: Sequence[Stay]) -> Iterator[str]:
-    """Look for jobs on the nodes of an exclusive job."""
+    """Yield jobs on the nodes of an exclusive job."""
     for stay in stays:
         for other in stays if stay.job.exclusive else ():
             if other is not stay and other.start < stay.end and stay.start < other.end and stay.nodes & other.nodes:
@@ -75,7 +75,7 @@ def _watts(stay: Stay, watts: Mapping[str, float]) -> float:
 
 
 def _first_window(reservation: Reservation, start: int) -> tuple[int, int]:
-    """Return the first window that is not over at a time."""
+    """Return the first window that ends after a time."""
     begin, end = reservation.begin, reservation.end
     if reservation.every is not None and start >= end:
         shift = -(-(start + 1 - end) // reservation.every) * reservation.every
@@ -110,7 +110,7 @@ def _closed(reservation: Reservation, stays: Sequence[Stay], nodes: int) -> Iter
 
 
 def _partly(reservation: Reservation, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
-    """Compare what is taken at the begins of the windows, and what starts in them, with what they leave."""
+    """Check the used amounts at the begins of the windows, and at starts within them."""
     machine = workload.machine
     last = max((stay.end for stay in stays), default=0)
     windows, starts = list(reservation.windows(0, last)), [stay.start for stay in stays]

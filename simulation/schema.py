@@ -1,4 +1,4 @@
-"""The schema number of saved results and stores, and the names that files of earlier schemas use."""
+"""The schema number of saved results and stores, and the names in files of earlier schemas."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 from ..base import InputError
 from ..base.checks import shown
 
-#: The schema of what is written now. Files of hpcdispatch 0.1.0 have no number; their schema is 1.
+#: The schema of new files. Files of hpcdispatch 0.1.0 have no number; their schema is 1.
 SCHEMA = 2
-#: The names of schema 1 that have changed and those of today, by table of a result, ``manifest`` of a result (also in
-#: objects within it) and ``campaign``, the record of a campaign in a store. A name that changes needs an entry here and
-#: nothing else.
+#: Old names of schema 1 and current names. The keys are tables of a result, ``manifest`` (with the objects in it) and
+#: ``campaign``, the record of a campaign in a store. A changed name needs only an entry here.
 RENAMED: dict[str, dict[str, str]] = {
     "jobs": {},
     "attempts": {"request": "walltime"},
@@ -24,19 +23,19 @@ RENAMED: dict[str, dict[str, str]] = {
 
 
 def schema_of(record: Any, place: str | PathLike[str]) -> int:
-    """Return the schema that a manifest, the description of a cell or the record of a campaign is written in.
+    """Return the schema of a manifest, the description of a cell or the record of a campaign.
 
     Parameters
     ----------
     record
-        Its content, as read from JSON.
+        Its content, read from JSON.
     place
-        Where it is, for the message.
+        Its path, for the message.
 
     Raises
     ------
     InputError
-        If it is of a later schema than :data:`SCHEMA`, or of none.
+        If the schema is later than :data:`SCHEMA`, or invalid.
     """
     number = record.get("schema", 1) if isinstance(record, dict) else 1
     if type(number) is not int or number < 1:
@@ -50,7 +49,7 @@ def schema_of(record: Any, place: str | PathLike[str]) -> int:
 
 
 def with_new_names(part: str, record: Any) -> Any:
-    """Return the content of a JSON file of schema 1 under the names of today; `part` is an entry of `RENAMED`."""
+    """Return the content of a JSON file of schema 1 with current names. `part` is a key of `RENAMED`."""
     if isinstance(record, list):
         return [with_new_names(part, value) for value in record]
     if not isinstance(record, dict):

@@ -1,4 +1,4 @@
-"""A job in the simulator: its requests, what is left of its work, and its attempts so far."""
+"""A job in the simulator: its requests, its remaining work, and its attempts so far."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, NODE_FAIL, Attempt
 
 
 class Request(NamedTuple):
-    """What a job asks for: by itself, or on one of its shapes.
+    """The resources of a job: by its own request, or on one of its shapes.
 
     Attributes
     ----------
     shape
-        Index of the shape; -1 for the job's own request, as it is recorded.
+        Index of the shape; -1 for the job's own request, as in the records.
     nodes, demand
-        Node slots, and the amounts a slot asks for in the order of the machine's resources.
+        Node slots, and the amounts per slot in the order of the machine's resources.
     runtime, walltime
         Run time of the whole job and walltime, seconds.
     job
-        The job as it would be with this request alone, for predictors.
+        The job with this request alone, for predictors.
     """
 
     shape: int
@@ -34,52 +34,52 @@ class Request(NamedTuple):
     job: Job
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Request:
-        """Return itself: nothing of it changes."""
+        """Return itself: it never changes."""
         return self
 
     @classmethod
     def of_job(cls, job: Job, demand: tuple[int, ...]) -> Request:
         """Return a job's own request."""
-        # Past the checks of the constructor's arguments: there is one for every job.
+        # Skip the checks of the constructor: this runs for every job.
         return tuple.__new__(cls, (-1, job.nodes, demand, job.runtime, job.walltime, job))
 
     @classmethod
     def of_shape(cls, job: Job, index: int, view: ShapeView) -> Request:
-        """Return the request of one of its shapes, which `view` shows to dispatchers."""
+        """Return the request of a shape. `view` shows the shape to dispatchers."""
         runtime, walltime = job.shapes[index].runtime, job.shapes[index].walltime
         return cls(index, view.nodes, view.demand, runtime, walltime, job.on_shape(index))
 
 
 class SimulatedJob:
-    """A job on its way through the simulation.
+    """A job in the simulation.
 
     Attributes
     ----------
     id, queued_time
-        Its id and its submission, under the names that AccaSim gives them.
+        Its id and its submission, with AccaSim's names.
     eligible
-        When it entered the queue for the first time.
+        Time of its first entry into the queue.
     job, order
-        The job, its requests enlarged by resubmissions; its place in the trace.
+        The job, with requests enlarged by resubmissions; its place in the trace.
     own, request
-        Its own request, and the one it runs on or ran on last.
+        Its own request, and its current or last one.
     places
-        Where its own request and its shapes stand among those of the workload, -1 for the request; ``None`` where they
-        are the same.
+        Places of its own request and its shapes among those of the workload, -1 for the request. ``None`` if they are
+        the same.
     remaining
-        What is left of its work, seconds on `request`.
+        Remaining work, seconds on `request`.
     waiting, running
         Its entry in the queue or on the machine; at most one of them.
     stopped_at
-        When the writing of its checkpoint began.
+        Begin of the writing of its checkpoint.
     completion, correction, outcome
-        Its events in the calendar while it runs, and as what the former ends it.
+        Its events in the calendar while it runs, and the outcome of the completion.
     misses
-        How often its prediction was corrected.
+        Number of corrections of its prediction.
     write
-        Seconds at the end of the limit of its last start in which it writes a checkpoint.
+        Seconds for a checkpoint at the end of the limit of its last start.
     attempts
-        Its stays on the machine that have ended, and not with the job.
+        Its ended attempts, except the one that ended the job.
     """
 
     __slots__ = (
@@ -107,7 +107,7 @@ class SimulatedJob:
         self.attempts: tuple[Attempt, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedJob:
-        """Return a copy: but for what stands for it in the queue, on the machine and in the calendar, it is shared."""
+        """Return a copy that shares all but its entries in queue, machine and calendar."""
         copied = memo[id(self)] = copy.copy(self)
         if self.running is not None:
             copied.running = copy.deepcopy(self.running, memo)
@@ -116,29 +116,29 @@ class SimulatedJob:
         return copied
 
     def done(self, now: int) -> int:
-        """Return the seconds of work that are done, of its last request; also those that a kill would lose."""
+        """Return the seconds of work done on its last request, including work that a kill would lose."""
         running = self.running
         return self.request.runtime - self.remaining + (now - running.start if running is not None else 0)
 
     def request_of(self, index: int, view: ShapeView) -> Request:
-        """Return the request of one of the shapes that dispatchers see."""
+        """Return the request of a shape that dispatchers see."""
         request = Request.of_shape(self.job, index, view)
         return request if self.places is None else request._replace(shape=self.places[index + 1])
 
     def enlarge(self, job: Job) -> None:
-        """Take the job with larger walltimes, for what it starts on next."""
+        """Set the job with larger walltimes, for its next start."""
         self.job = job
         self.own = self.own._replace(walltime=job.walltime, job=job)
 
     def remaining_on(self, request: Request) -> int:
-        """Return the seconds of work that are left, on a request; rounded up where it is another than the last."""
+        """Return the remaining seconds of work on a request. They are rounded up if it is not the last one."""
         whole = self.request.runtime
         if request.shape == self.request.shape:
             return self.remaining
         return request.runtime if self.remaining == whole else -(-self.remaining * request.runtime // max(whole, 1))
 
     def saved(self, running: Running, outcome: int, now: int) -> int:
-        """Return the seconds of an attempt that ends `now` whose work is kept."""
+        """Return the seconds of saved work of an attempt that ends `now`."""
         until = self.stopped_at if outcome == CHECKPOINTED else now
         worked = max(0, until - running.start - running.restart)
         if outcome in (COMPLETED, CHECKPOINTED):
@@ -150,7 +150,7 @@ class SimulatedJob:
 
     @property
     def restart(self) -> int:
-        """Seconds that it needs before it works, if it starts next: after it gave way, or with work that was kept."""
+        """Restart time of its next start, seconds. It applies after a stop, or if some work was saved."""
         if self.job.checkpoint is None or not self.attempts:
             return 0
         gave_way = self.attempts[-1].outcome in (KILLED, CHECKPOINTED, NODE_FAIL)

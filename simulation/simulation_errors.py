@@ -1,4 +1,4 @@
-"""What can go wrong while a simulation runs."""
+"""Errors of a running simulation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _Found = TypeVar("_Found")
 
 
 class SimulationError(RuntimeError):
-    """A simulation cannot go on: the dispatcher or the predictor did something that has no meaning."""
+    """A simulation cannot continue: the dispatcher or the predictor did something invalid."""
 
 
 class ActionError(SimulationError):
-    """A dispatcher asked for something impossible; the message says when, for which job, and what was expected."""
+    """A dispatcher returned an impossible action. The message has time, job and expected value."""
 
 
 class InvariantError(SimulationError):
@@ -24,16 +24,16 @@ class InvariantError(SimulationError):
 
 
 def failed(where: str, call: str, error: BaseException) -> NoReturn:
-    """Raise a :class:`SimulationError` for what a part raised; errors that say so themselves pass.
+    """Raise a :class:`SimulationError` for an error of a part. Errors of such kinds pass unchanged.
 
     Parameters
     ----------
     where
-        The part, and when.
+        The part and the time.
     call
-        What was asked of it.
+        Name of the called method.
     error
-        What it raised.
+        The error.
     """
     if isinstance(error, SimulationError | InputError | KeyboardInterrupt | MemoryError):
         raise error
@@ -47,7 +47,7 @@ def asked(
     *given: _Given.args,
     **named: _Given.kwargs,
 ) -> _Found:
-    """Return what a part answers; errors as :func:`failed`, for which `where` is asked when there is one."""
+    """Return the answer of a part. Errors are those of :func:`failed`; `where` is called only for them."""
     try:
         return function(*given, **named)
     except BaseException as error:  # noqa: BLE001 - a part may raise anything

@@ -1,6 +1,6 @@
-"""For authors of dispatchers and predictors: small workloads, and the checks that every part must pass.
+"""Tools for authors of dispatchers and predictors: small workloads, and checks for every part.
 
-``check_dispatcher("mine")`` and ``check_predictor("mine")`` run a part through simulations and raise where it breaks a
+``check_dispatcher("mine")`` and ``check_predictor("mine")`` run a part through simulations. They raise if it breaks a
 rule of the framework. Strategies for hypothesis are in :mod:`hpcdispatch.testing.strategies`, which needs the extra
 ``hpcdispatch[dev]``.
 """

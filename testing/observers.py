@@ -1,4 +1,4 @@
-"""Stand-ins that pass everything on to a dispatcher or a predictor, and watch what it does."""
+"""Wrappers of dispatchers and predictors that check their behaviour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..workloads import Job, Machine
 
 @contextmanager
 def rules_first() -> Iterator[None]:
-    """Raise a broken rule as it is, and not as what a part raised in a simulation."""
+    """Raise a broken rule itself, not as an error of a part in a simulation."""
     try:
         yield
     except SimulationError as error:
@@ -34,14 +34,14 @@ def rules_first() -> Iterator[None]:
 
 
 class WatchedDispatcher:
-    """A dispatcher that is shown to leave alone what it is given.
+    """Wraps a dispatcher, and checks that it does not change its input.
 
     Parameters
     ----------
     inner
         The dispatcher.
     where
-        What messages begin with.
+        Begin of messages.
     """
 
     def __init__(self, inner: Dispatcher, where: str) -> None:
@@ -51,7 +51,7 @@ class WatchedDispatcher:
             self.report = inner.report
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
-        """Pass it on to a dispatcher that has it."""
+        """Reset a dispatcher that supports it."""
         reset_part(self._inner, machine, rng)
 
     @property
@@ -60,7 +60,7 @@ class WatchedDispatcher:
         return self._inner
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Ask the dispatcher; raise if it changes the state or answers what is no action."""
+        """Run the dispatcher. Raise if it changes the state, or returns anything but actions."""
         before = _image(state)
         actions = self._inner.dispatch(state)
         if _image(state) != before:
@@ -72,7 +72,7 @@ class WatchedDispatcher:
 
 
 def _image(state: State) -> tuple[Any, ...]:
-    """Return everything in a state that could be changed, as values."""
+    """Return all mutable data of a state, as values."""
     return (
         state.free.tobytes(),
         state.free.flags.writeable,
@@ -83,16 +83,16 @@ def _image(state: State) -> tuple[Any, ...]:
 
 
 class WatchedPredictor:
-    """A predictor that is shown jobs without their run times until they have ended.
+    """Wraps a predictor, and hides run times of jobs until they end.
 
     Parameters
     ----------
     inner
         The predictor.
     where
-        What messages begin with.
+        Begin of messages.
     oracle
-        Show it the run times.
+        Whether to show run times.
     """
 
     def __init__(self, inner: Predictor, where: str, oracle: bool = False) -> None:
@@ -105,19 +105,19 @@ class WatchedPredictor:
             self.distribution = self._distribution
 
     def reset(self) -> None:
-        """Pass it on to a predictor that has it."""
+        """Reset a predictor that supports it."""
         if hasattr(self._inner, "reset"):
             self._inner.reset()
 
     def predict(self, job: Job, now: int) -> float:
-        """Ask the predictor; raise if it answers no time."""
+        """Run the predictor. Raise if it returns no valid time."""
         predicted = self._inner.predict(self._shown(job), now)
         if not (_number(predicted) and math.isfinite(predicted) and predicted >= 0):
             raise AssertionError(f"{self._where}: job {job.id}: a prediction must be >= 0 s, got {predicted!r}")
         return predicted
 
     def observe(self, job: Job) -> None:
-        """Pass it on."""
+        """Pass an ended job to the predictor."""
         self._inner.observe(job)
 
     def _correct(self, job: Job, elapsed: int, misses: int) -> float:
@@ -145,7 +145,7 @@ def _number(value: Any) -> bool:
 
 
 class HiddenJob(Job):
-    """A job that has not ended: reading its run time is an error."""
+    """A job that has not ended. Reading its run time is an error."""
 
     __slots__ = ()
 
@@ -160,13 +160,13 @@ class HiddenJob(Job):
 
     @property
     def runtime(self) -> NoReturn:
-        """Not known yet."""
+        """Unknown until the job ends."""
         raise AssertionError(f"job {self.id}: the run time of a job was read before it ended")
 
 
 @contextmanager
 def quiet(where: str) -> Iterator[None]:
-    """Raise if the block prints, starts a thread, or touches the process-wide random generators."""
+    """Raise if the block prints, starts a thread, or uses the global random generators."""
     states = random.getstate(), _legacy_state()
     threads = threading.active_count()
     out = io.StringIO()
@@ -187,7 +187,7 @@ def _legacy_state() -> Mapping[str, Any]:
 
 @contextmanager
 def hidden_runtimes(where: str) -> Iterator[None]:
-    """Raise where a dispatcher reads a run time, even if it is ready for the ``AttributeError`` it would get."""
+    """Raise if a dispatcher reads a run time, even if it catches ``AttributeError``."""
 
     def refuse(view: JobView) -> NoReturn:
         raise AssertionError(f"{where}: job {view.id}: the run time was read; dispatchers see predictions only")

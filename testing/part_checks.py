@@ -1,4 +1,4 @@
-"""The rules of the framework, as checks that a dispatcher or a predictor passes or not."""
+"""Rules of the framework as checks of a dispatcher or a predictor."""
 
 from __future__ import annotations
 
@@ -31,29 +31,32 @@ def check_dispatcher(
     *,
     seed: int = 0,
 ) -> None:
-    """Raise unless a dispatcher keeps the rules, on each workload under each overrun policy and predictor.
+    """Raise unless a dispatcher keeps the rules of the framework.
 
-    Every schedule is checked by :func:`hpcdispatch.simulation.check`. The same arguments must give the same records: by
-    the same object again and, for a spec or a factory, by a new one. The dispatcher must not change the state it is
-    shown, read a run time, print, leave a thread, or touch the process-wide random generators.
+    It simulates each workload with each overrun policy and predictor:
+
+    * :func:`hpcdispatch.simulation.check` accepts every schedule.
+    * Equal arguments give equal records: with the same object again, and with a new one of a spec or factory.
+    * The dispatcher does not change its state or read a run time.
+    * It does not print, leave a thread, or use the global random generators.
 
     Parameters
     ----------
     dispatcher
         ``NAME:key=value,...``, an object with ``dispatch(state)``, or a class or function that returns one.
     workloads
-        What to simulate; :func:`~hpcdispatch.testing.samples` by default.
+        Workloads to simulate. :func:`~hpcdispatch.testing.samples` by default.
     overruns
         Policies for jobs that reach their walltime.
     predictors
-        Predictors to go with it.
+        Predictors to use.
     seed
-        For its random draws.
+        Seed of its random numbers.
 
     Raises
     ------
     AssertionError
-        If a rule is broken; the message says which, on which workload.
+        If a rule is broken. The message names the rule and the workload.
     InvariantError
         If a schedule breaks an invariant.
     """
@@ -75,29 +78,33 @@ def check_predictor(
     *,
     oracle: bool = False,
 ) -> None:
-    """Raise unless a predictor keeps the rules, in simulations of each workload under each policy and dispatcher.
+    """Raise unless a predictor keeps the rules of the framework.
 
-    Predictions must be finite and >= 0, corrections finite; the same object must predict the
-    same in the next simulation (give it a ``reset()`` that forgets), and so must a new one. It must not read the run
-    time of a job before the job has ended, print, leave a thread, or touch the process-wide random generators.
+    It simulates each workload with each overrun policy and dispatcher:
+
+    * Predictions are finite and >= 0, corrections finite.
+    * The same object repeats its predictions in the next simulation, and so does a new one. A stateful predictor needs
+      a ``reset()`` that drops its data.
+    * The predictor does not read the run time of a job before its end.
+    * It does not print, leave a thread, or use the global random generators.
 
     Parameters
     ----------
     predictor
         ``NAME:key=value,...``, an object with ``predict`` and ``observe``, or a class or function that returns one.
     workloads
-        What to simulate; :func:`~hpcdispatch.testing.samples` by default.
+        Workloads to simulate. :func:`~hpcdispatch.testing.samples` by default.
     overruns
         Policies for jobs that reach their walltime.
     dispatchers
-        Dispatchers to go with it.
+        Dispatchers to use.
     oracle
-        Let it read run times.
+        Whether it may read run times.
 
     Raises
     ------
     AssertionError
-        If a rule is broken; the message says which, on which workload.
+        If a rule is broken. The message names the rule and the workload.
     """
 
     def run(subject: Predictor, case: _Case, where: str) -> Result:
@@ -116,7 +123,7 @@ def _check_part(
     cases: Iterable[_Case],
     words: tuple[str, str],
 ) -> None:
-    """Raise unless each case runs by the rules, and the same when it is run again; `words`: other part, same object."""
+    """Raise unless each case keeps the rules and repeats its result. `words`: the other part, the same object."""
     build = _builder(part, create)
     subject, another = build(), build()
     repeats = [subject] if another is subject else [subject, another]
@@ -148,7 +155,7 @@ def _check(workload: Workload, result: Result, where: str) -> None:
 
 
 def _builder(given: Any, create: Callable[[Any], T]) -> Callable[[], T]:
-    """Return a function that makes a new part from a spec or factory, or gives the one object there is."""
+    """Return a function that creates a new part from a spec or factory, or returns the given object."""
     method = "dispatch" if create is create_dispatcher else "predict"
     if callable(given) and (isinstance(given, type) or not hasattr(given, method)):
         return lambda: create(given())
@@ -164,14 +171,14 @@ def _title(workload: Workload) -> str:
 
 
 def assert_same_records(first: Result, second: Result, where: str = "two runs") -> None:
-    """Raise unless jobs, attempts and decisions of two results are the same.
+    """Raise unless jobs, attempts and decisions of two results are equal.
 
     Parameters
     ----------
     first, second
         The results.
     where
-        What the message begins with.
+        Begin of the message.
 
     Raises
     ------

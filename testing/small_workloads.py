@@ -1,4 +1,4 @@
-"""Small workloads, the same at every call, with what tends to go wrong in them."""
+"""Small reproducible workloads with typical corner cases."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
 from ..workloads.job import Kind
 
 _MINUTE = 60
-#: Share of the jobs that arrive together with the one before.
+#: Share of the jobs that arrive together with the previous one.
 _TOGETHER = 0.3
-#: Share of the jobs that end at once.
+#: Share of the jobs with a run time of 0.
 _NOTHING = 0.05
 
 
@@ -32,7 +32,7 @@ def tiny() -> Workload:
     e         30      200       200      1
     ====  ======  =======  ========  =====
 
-    Under first come, first served they start at 0, 0, 100, 160 and 160; EASY starts d at 20 in front of c.
+    Under first come, first served they start at 0, 0, 100, 160 and 160. EASY starts d at 20, before c.
     """
     rows = (("a", 0, 100, 100, 2), ("b", 0, 50, 120, 1), ("c", 10, 60, 60, 4), ("d", 20, 30, 40, 1))
     jobs = [Job(id_, submit, run, wall, nodes, user=id_) for id_, submit, run, wall, nodes in rows]
@@ -41,14 +41,15 @@ def tiny() -> Workload:
 
 
 def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
-    """Return jobs on one pool of cores, as most traces give them, with more to do than the pool has room for.
+    """Return jobs on one pool of cores, as in most traces.
 
-    Some arrive at the same second, some run for 0 s, and all end within the time they requested.
+    They are more work than the pool can run at once. Some arrive in the same second, some run for 0 s, and all end
+    within their walltimes.
 
     Parameters
     ----------
     jobs, seed, cores
-        How many jobs; seed of the random numbers; cores of the pool, at least 2.
+        Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     drawn = _Drawn(seed, jobs, load=cores / 4)
     sizes = np.minimum(2 ** drawn.rng.integers(0, cores.bit_length(), jobs), cores)
@@ -57,12 +58,12 @@ def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
 
 
 def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
-    """Return jobs on nodes of two kinds with cores, memory and GPUs; half the nodes have GPUs, and fewer cores.
+    """Return jobs on two kinds of nodes with cores and memory. Half the nodes have GPUs and fewer cores.
 
     Parameters
     ----------
     jobs, seed, nodes
-        How many jobs; seed of the random numbers; nodes of the machine, at least 2.
+        Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
     """
     plain = np.tile([16, 64, 0], (nodes - nodes // 2, 1))
     machine = Machine(("core", "mem", "gpu"), np.vstack([plain, np.tile([8, 32, 2], (nodes // 2, 1))]))
@@ -78,12 +79,12 @@ def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
 
 
 def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
-    """Return jobs of which a third run past the time they requested, up to three times as long.
+    """Return jobs of which a third overrun their walltimes, up to three times.
 
     Parameters
     ----------
     jobs, seed, cores
-        How many jobs; seed of the random numbers; cores of the pool, at least 2.
+        Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     drawn = _Drawn(seed, jobs, load=cores / 4)
     late = drawn.rng.random(jobs) < 1 / 3
@@ -95,12 +96,14 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
 
 
 def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
-    """Return jobs on one-core nodes with alternatives of half and twice the nodes, checkpoints, and on-demand jobs.
+    """Return moldable jobs on one-core nodes, some with checkpoints, some on-demand.
+
+    Alternatives are half and twice the nodes.
 
     Parameters
     ----------
     jobs, seed, nodes
-        How many jobs; seed of the random numbers; nodes of the machine, at least 4.
+        Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 4.
     """
     drawn = _Drawn(seed, jobs, load=nodes / 4)
     made = []
@@ -119,12 +122,12 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
 
 
 def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
-    """Return jobs of two applications whose run times are drawn from a law each, and of a third without one.
+    """Return jobs of two applications with run-time laws, and of a third without one.
 
     Parameters
     ----------
     jobs, seed, cores
-        How many jobs; seed of the random numbers; cores of the pool, at least 2.
+        Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     laws = (scipy.stats.uniform(60, 7140), scipy.stats.truncexpon(8, 0, 900), None)
     drawn = _Drawn(seed, jobs, load=cores / 4)
@@ -141,12 +144,12 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
 
 
 def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
-    """Return jobs on whole nodes, which can be checkpointed in minutes; one in three is on-demand, with a deadline.
+    """Return jobs on whole nodes with checkpoints of minutes. One in three is on-demand, with a deadline.
 
     Parameters
     ----------
     jobs, seed, nodes
-        How many jobs; seed of the random numbers; nodes of the machine, at least 2.
+        Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
     """
     drawn = _Drawn(seed, jobs, load=nodes)
     made = []
@@ -164,7 +167,7 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
 
 
 def samples(share: float = 1.0) -> list[Workload]:
-    """Return one workload of each kind, what the checks run without others, or with a share of the jobs of each."""
+    """Return one workload of each kind, with a share of its default number of jobs."""
     sizes: dict[Callable[[int], Workload], int] = {
         pool: 80, cluster: 80, overrunning: 60, moldable: 40, stochastic: 40, urgent: 24,
     }  # fmt: skip
@@ -172,7 +175,7 @@ def samples(share: float = 1.0) -> list[Workload]:
 
 
 class _Drawn:
-    """Submission, run and walltimes, seconds; `load` jobs of the mean run time arrive in that time."""
+    """Random submissions, run times and walltimes, seconds. `load` jobs arrive per mean run time."""
 
     def __init__(self, seed: int, jobs: int, load: float) -> None:
         self.rng = rng = np.random.default_rng(seed)
@@ -184,7 +187,7 @@ class _Drawn:
         self.runtimes[rng.random(jobs) < _NOTHING] = 0
 
     def job(self, index: int, *, nodes: int, per_node: dict[str, int] | None = None) -> Job:
-        """Return a job of one of four users, with a name and in a queue or not."""
+        """Return a job of one of four users, with or without a name and a queue."""
         kind = int(self.rng.integers(4))
         return Job(
             id=str(index + 1),

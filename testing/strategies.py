@@ -1,6 +1,6 @@
-"""Strategies for hypothesis: small machines, jobs that fit on them, and workloads of both.
+"""Strategies for hypothesis: small machines, jobs that fit on them, and workloads.
 
-Needs hypothesis, which comes with the extra ``hpcdispatch[dev]``.
+Needs hypothesis, which the extra ``hpcdispatch[dev]`` installs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _RESOURCES = ("core", "mem", "gpu")
 
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
-    """Draw a machine of up to 4 nodes, each with at least one core and up to 8 of each of up to 3 resources."""
+    """Generate a machine of up to 4 nodes and 3 resources.
+
+    A node has 1 to 8 cores, and up to 8 of each other resource.
+    """
     nodes = draw(st.integers(1, 4))
     count = draw(st.integers(1, len(_RESOURCES)))
     cores = st.integers(1, 8)
@@ -42,22 +45,22 @@ def jobs(
     max_time: int = 60,
     moldable: bool = False,
 ) -> Job:
-    """Draw a job that the empty machine has room for.
+    """Generate a job that fits on the empty machine.
 
-    It may run for 0 s, and past the time it requests.
+    It may run for 0 s, and overrun its walltime.
 
     Parameters
     ----------
     draw
-        Given by hypothesis.
+        Supplied by hypothesis.
     machine
-        What it is to fit on.
+        Machine of the job.
     id, submit
-        Of the job.
+        Id and submission.
     max_time
         Longest run time and walltime, seconds.
     moldable
-        Let it have other shapes and application checkpoints.
+        Whether it may have other shapes and application checkpoints.
     """
     per_node, nodes = draw(_requests(machine))
     extra: dict[str, Any] = {}
@@ -86,20 +89,20 @@ def workloads(
     max_time: int = 60,
     moldable: bool = False,
 ) -> Workload:
-    """Draw a workload of up to `max_jobs` jobs, many of them at the same instants.
+    """Generate a workload of up to `max_jobs` jobs, many at the same instants.
 
     Parameters
     ----------
     draw
-        Given by hypothesis.
+        Supplied by hypothesis.
     machine
-        A strategy for the machine, by default :func:`machines`.
+        Strategy for the machine, by default :func:`machines`.
     max_jobs
-        How many jobs at most.
+        Largest number of jobs.
     max_time
-        Longest run time and walltime, and longest gap between two submissions, seconds.
+        Longest run time, walltime and gap between submissions, seconds.
     moldable
-        Let jobs have other shapes and application checkpoints.
+        Whether jobs may have other shapes and application checkpoints.
     """
     chosen = draw(machines() if machine is None else machine)
     gaps = draw(st.lists(st.just(0) | st.integers(0, max_time), max_size=max_jobs))
@@ -112,7 +115,7 @@ def workloads(
 
 @st.composite
 def _requests(draw: st.DrawFn, machine: Machine) -> tuple[dict[str, int], int]:
-    """Draw what a slot asks for, as some node has it, and how many of them fit."""
+    """Generate the amounts of a slot that fits on some node, and a number of slots that fits."""
     node = machine.capacity[draw(st.integers(0, machine.nodes - 1))].tolist()
     amounts = {name: draw(st.integers(0, most)) for name, most in zip(machine.resources, node, strict=True)}
     if not any(amounts.values()):

@@ -15,17 +15,17 @@ if BESIDE_THE_REPOSITORY.is_dir():
     os.environ.setdefault("HPCDISPATCH_DATA", str(BESIDE_THE_REPOSITORY))
 
 
-# What is compiled depends on what was before, and what is written to stderr must not.
+# Compiling depends on earlier compiles. The text on stderr must not.
 logging.getLogger("hpcdispatch").setLevel(logging.ERROR)
 
-# Tests say nothing of wall-clock times, and the first example of many compiles what is tested.
+# Tests do not check wall-clock times. The first of many examples compiles the tested code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
 def trace() -> Callable[[str], Path]:
-    """Give paths of traces in ../shared/data or where HPCDISPATCH_DATA says; a test without its trace is skipped."""
+    """Give paths of traces, in ../shared/data or HPCDISPATCH_DATA. Tests without their trace are skipped."""
     folder = os.environ.get("HPCDISPATCH_DATA", "")
 
     def path(name: str) -> Path:
@@ -39,7 +39,7 @@ def trace() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def material() -> Callable[..., Path]:
-    """Give paths of files beside the folder of the traces; a test without its file is skipped."""
+    """Give paths of files beside the folder of the traces. Tests without their file are skipped."""
     folder = os.environ.get("HPCDISPATCH_DATA", "")
 
     def path(*parts: str) -> Path:
@@ -51,7 +51,7 @@ def material() -> Callable[..., Path]:
     return path
 
 
-#: Options with which dispatchers that look at the queue by the clock, or at much of the past, do so less.
+#: Options that make slow dispatchers cheaper. These look at the queue by the clock, or at much of the past.
 QUICK = {
     "portfolio": "of=fcfs+sjf,every=12h,window=1d,budget=1000",
     "slurm": "bf_interval=300,sched_interval=600,PriorityCalcPeriod=30",
@@ -59,13 +59,13 @@ QUICK = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `registered` with every registered dispatcher, solvers under a small limit."""
+    """Run a test with `registered` for every registered dispatcher. Solvers get a small limit."""
     if "registered" in metafunc.fixturenames:
         metafunc.parametrize("registered", [quick(name) for name in registry.names()])
 
 
 def quick(name: str) -> str:
-    """Return the spec of a dispatcher that spends little time on a decision, and that does what it is there for."""
+    """Return the spec of a dispatcher with little time per decision that still does its work."""
     if name in QUICK:
         return f"{name}:{QUICK[name]}"
     limited = "d_max" in {option.name for option in registry.options(name)}

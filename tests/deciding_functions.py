@@ -1,7 +1,7 @@
 """Print where each dispatcher decides on pools and on nodes: ``PYTHONPATH=tests python -m deciding_functions``.
 
-A dispatcher decides in the functions that make its :class:`Start` actions, found by a profiler while it simulates a
-pool, nodes that are alike, and nodes of several kinds.
+A dispatcher decides in the functions that make its :class:`Start` actions. A profiler records them while a pool, equal
+nodes and mixed nodes are simulated.
 """
 
 import sys
@@ -13,14 +13,14 @@ from recorded.cases import workload
 from hpcdispatch.dispatchers import Start, registry
 from hpcdispatch.simulation import simulate
 
-#: The first jobs of each workload, which are enough for every way of deciding.
+#: The first jobs of each workload. They are enough for every way to decide.
 JOBS = 60
 #: Kind of machine to a workload on it.
 MACHINES = {"pool": "pool", "equal nodes": "equal", "mixed nodes": "mixed"}
 
 
 def deciding_functions(name):
-    """Return the functions in which a dispatcher makes its starts, by the kind of machine."""
+    """Return the functions that make a dispatcher's starts, per kind of machine."""
     found = defaultdict(set)
     for machine, jobs in MACHINES.items():
 
@@ -42,7 +42,7 @@ def deciding_functions(name):
 
 def main():
     for name in registry.names():
-        if name == "pcp":  # Minutes on nodes; it decides as `pcp1` does.
+        if name == "pcp":  # Minutes on nodes. It decides as `pcp1` does.
             continue
         for machine, places in deciding_functions(name).items():
             print(f"{name:14} {machine:12} {', '.join(sorted(places))}")

@@ -5,7 +5,7 @@ from hpcdispatch.dispatchers import create_dispatcher
 
 
 def made(spec):
-    """Return a dispatcher by its spec, whatever options it names."""
+    """Return a dispatcher by its spec, with any options."""
     return create_dispatcher(spec, internal=True)
 
 

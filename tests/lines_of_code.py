@@ -26,8 +26,7 @@ NO_CODE = {
 def lines_of_code(source):
     """Return how many lines of a module's text hold code.
 
-    A string that stands alone as a statement is documentation. Any other string is code on each of its lines that is
-    not blank, whatever it holds.
+    A string that stands alone as a statement is documentation. Any other string is code on each line that is not blank.
     """
     documentation = [
         node.value
@@ -47,13 +46,13 @@ def lines_of_code(source):
 
 
 def package(path):
-    """Return the package that a module of the sources counts to: a top-level one, or the studies."""
+    """Return the package of a source module: a top-level one, or the studies."""
     folder = "root" if path.parent == ROOT else path.relative_to(ROOT).parts[0]
     return "studies" if path.is_relative_to(STUDIES) else folder
 
 
 def by_package():
-    """Return the lines of code of each package of the product, and of the studies."""
+    """Return the lines of code per package. The studies are one."""
     lines = Counter()
     for path in SOURCES:
         lines[package(path)] += lines_of_code(path.read_text(encoding="utf-8"))
@@ -61,7 +60,7 @@ def by_package():
 
 
 def totals(lines):
-    """Return the lines of the product and those of the studies, for lines by package."""
+    """Return the lines of the product and of the studies."""
     return {"product": lines.total() - lines["studies"], "studies": lines["studies"]}
 
 

@@ -1,4 +1,4 @@
-"""How long a test waits for another process, on a machine that may be busy with other work."""
+"""The time that a test waits for another process. The machine may be busy."""
 
 #: Seconds after which a process that does not answer is taken to hang.
 PATIENCE = 300

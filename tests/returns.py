@@ -1,13 +1,13 @@
 """How straight data goes through a dispatcher: ``PYTHONPATH=tests python -m returns [DISPATCHER ...]``.
 
-A decision is run under a profiler. A call of a function of ``dispatchers`` counts if it is given the state, a part of
-it (jobs, free room) or what was made of that (candidates, a plan): an argument beside `self` whose class is of
-``dispatchers`` or ``models``, or a list with one. Every function counts at its first call in the decision.
-`protocol`, `columns` and `ordered_jobs`, which only hold the data, do not count. The modules of these calls, in order
-and without repeats beside each other, are the way of the state, up to the problems of ``models``. A return is a
-module on the way that has stood there before: the data comes back to a room that it had left.
+A decision is run under a profiler. A call of a function of ``dispatchers`` counts if its arguments have data of the
+decision. This is the state, a part of it (jobs, free room), or a result (candidates, a plan). It is an argument beside
+`self` of a class of ``dispatchers`` or ``models``, or a list with one. Every function counts at its first call in the
+decision. `protocol`, `columns` and `ordered_jobs`, which only hold the data, do not count. The modules of these calls
+are the way of the state, up to the problems of ``models``. They are in order, without successive repeats. A return is a
+module that is on the way a second time.
 
-Prints, for each dispatcher, the returns of the decision that has most, and its way.
+Prints, for each dispatcher, the largest number of returns of a decision, and its way.
 """
 
 import sys
@@ -40,7 +40,7 @@ def carries(frame):
 
 
 def is_data(value):
-    """Return whether a value is of a class of the dispatchers or models, or a list with one."""
+    """Return whether a value, or one of a list, is of a class of the dispatchers or models."""
     if isinstance(value, list | tuple) and value:
         return is_data(value[0])
     ours = ("hpcdispatch.dispatchers", "hpcdispatch.models")
@@ -48,7 +48,7 @@ def is_data(value):
 
 
 class Traced:
-    """A dispatcher whose decisions are watched; `way` is the one with most returns."""
+    """A dispatcher with observed decisions; `way` is the one with most returns."""
 
     def __init__(self, inner):
         self.inner, self.way = inner, []
@@ -81,12 +81,12 @@ class Traced:
 
 
 def returns(way):
-    """Return how often a way comes back to a module that it had left."""
+    """Return the number of returns of a way to an earlier module."""
     return len(way) - len(set(way))
 
 
 def longest_way(spec, jobs=30):
-    """Return the way of the decision that has most returns, on a few jobs of the kind that a dispatcher is for."""
+    """Return the way with most returns of any decision. The few jobs suit the dispatcher."""
     if "molds" in spec:
         workload = mold(generate("lublin", jobs=jobs, processors=64, load=0.9, seed=6), DowneyLaw())
     elif "hcp" in spec or "pcp" in spec:

@@ -1,11 +1,11 @@
-"""The sources as the tests of the house see them: modules, what they import, what they define."""
+"""The sources as the tests of the structure see them: modules, imports, definitions."""
 
 import ast
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: The floors, from the ground up.
+#: The layers, from the bottom up.
 PACKAGES = (
     "base",
     "workloads",
@@ -13,6 +13,7 @@ PACKAGES = (
     "models",
     "dispatchers",
     "simulation",
+    "learn",
     "analysis",
     "testing",
     "bench",
@@ -25,8 +26,8 @@ def files(*folders):
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-#: What makes the root a package.
-ROOT_MODULES = sorted(ROOT.glob("*.py"))
+#: What makes the root a package; setup.py builds it and is not installed.
+ROOT_MODULES = sorted(set(ROOT.glob("*.py")) - {ROOT / "setup.py"})
 SOURCES = [*ROOT_MODULES, *files(*PACKAGES)]
 TESTS = files("tests")
 #: Where the studies stand, which are not installed.
@@ -39,7 +40,7 @@ def short(path):
 
 
 def dotted(path):
-    """Return the name under which the module at `path` is imported; a package's is that of its folder."""
+    """Return the name under which the module at `path` is imported. A package has that of its folder."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(("hpcdispatch", *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
@@ -53,7 +54,7 @@ def tree(path):
 
 
 def imports(module, path):
-    """Yield (source, name, alias) for whatever the syntax tree of the module at `path` imports, wherever in it.
+    """Yield (source, name, alias) for each import in the syntax tree of the module at `path` , at any place.
 
     `name` is ``None`` where a module as a whole is imported.
     """
@@ -68,7 +69,7 @@ def imports(module, path):
 
 
 def used_modules(path):
-    """Return the modules of ours that the one at `path` imports, those for types and within functions included."""
+    """Return our modules that the one at `path` imports, also for types and within functions."""
     found = set()
     for source, name, _ in imports(tree(path), path):
         inner = f"{source}.{name}"

@@ -7,7 +7,7 @@ from hpcdispatch.workloads.machine_state import Ended, MachineState, RunningSinc
 
 
 def state_of(workload, predictor="walltime"):
-    """Return a workload from a third of the way on, and the state that FCFS has brought it to by then."""
+    """Return the last two thirds of a workload, and the state under FCFS at their begin."""
     result = simulate(workload, "fcfs", predictor, overrun="kill")
     at = int(result.jobs["start"].quantile(1 / 3)) + 1
     placed = result.attempts

@@ -1,4 +1,4 @@
-"""Each dispatcher decides in few places, and the kinds of one policy in the same."""
+"""Each dispatcher decides in few places. Kinds of one policy share them."""
 
 import pytest
 from deciding_functions import MACHINES, deciding_functions

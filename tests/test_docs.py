@@ -4,24 +4,42 @@ import doctest
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
+from notebooks import TUTORIALS, executed, printed
 
+from hpcdispatch import simulate
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.workloads import GENERATORS
 from hpcdispatch.workloads.slurm_workload import SACCT_COLUMNS
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+DOCS = ROOT / "docs"
+#: Pages of users; the site has the studies' pages as downloads.
+SITE = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *SITE]
+#: The parts of a page about a family of dispatchers, in this order.
+TEMPLATE = ["Idea", "When to use it", "Options", "Example", "Limits", "Source"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def short(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def words(page):
+    return len(page.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=short)
 def test_examples_print_what_they_say(page):
+    if page.name == "learning.md":
+        pytest.importorskip("gymnasium", reason="needs Gymnasium: pip install 'hpcdispatch[learn]'")
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=short)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
@@ -31,7 +49,7 @@ def test_links_lead_somewhere(page):
 def test_a_page_lists_what_is_registered(name):
     rows = [
         line
-        for line in (ROOT / "docs" / "dispatchers.md").read_text(encoding="utf-8").splitlines()
+        for line in (DOCS / "dispatchers" / "index.md").read_text(encoding="utf-8").splitlines()
         if line.startswith("|")
     ]
     assert any(f"`{name}`" in row.split("|")[1] for row in rows)
@@ -42,17 +60,54 @@ def test_a_page_tells_of_every_generator(name):
     assert any(re.search(rf"\b{name}\b", page.read_text(encoding="utf-8")) for page in PAGES)
 
 
-def test_every_page_is_linked():
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert [page.name for page in PAGES if page.parent != ROOT and f"{page.name})" not in text] == []
+def test_pages_are_short():
+    assert [short(page) for page in SITE if words(page) > 2_500] == []
+    assert [short(page) for page in (DOCS / "dispatchers").glob("*.md") if words(page) > 1_200] == []
+    assert sum(words(page) for page in SITE if page.parent.name != "evidence") <= 45_000
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "dispatchers").glob("[!i]*.md")), ids=short)
+def test_families_have_one_template(page):
+    headings = re.findall(r"^## (.*)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = [part for heading in headings for part in TEMPLATE if heading.startswith(part)]
+    assert list(dict.fromkeys(found)) == TEMPLATE or page.name == "site.md", headings
+    assert "![" in page.read_text(encoding="utf-8").partition("## When")[0]
+
+
+@pytest.mark.parametrize("table", ["jobs", "attempts", "decisions"])
+def test_a_page_has_the_columns_of_results(table):
+    page = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
+    rows = page.partition(f"| column of `result.{table}` |")[2].partition("\n\n")[0]
+    documented = {name for row in rows.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    result = simulate("lublin:jobs=20,processors=8", "easy")
+    assert set(getattr(result, table).columns) - documented == set()
+
+
+def test_the_changelog_keeps_its_form():
+    """Keep a Changelog: versions with dates, and groups by their names, of at most ten lines."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert versions[0].startswith("[Unreleased]")
+    for version in versions[1:]:
+        assert re.match(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d\n", version)
+        assert all(group.count("\n- ") <= 10 for group in version.split("### ")[1:])
+    groups = set(re.findall(r"^### (.*)", text, flags=re.MULTILINE))
+    assert groups <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", sorted(TUTORIALS.glob("*.ipynb")), ids=short)
+def test_tutorials_print_what_they_say(path):
+    kept = nbformat.read(path, as_version=4)
+    assert printed(executed(path)) == printed(kept)
 
 
 def test_a_page_shows_the_plugin_as_it_is():
-    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "plugins.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(?:python|toml)\n(.*?)```", page, flags=re.DOTALL)
     plugin = ROOT / "examples" / "plugin"
     for file in (plugin / "myhpc.py", plugin / "pyproject.toml"):
-        assert file.read_text(encoding="utf-8") in blocks, f"docs/extending.md does not show {file.name} as it is"
+        assert file.read_text(encoding="utf-8") in blocks, f"reference/plugins.md does not show {file.name} as it is"
 
 
 def test_the_readme_is_one_page():
@@ -65,4 +120,4 @@ def test_the_plugin_stays_short():
 
 
 def test_the_columns_of_the_accounting_are_those_that_the_commands_ask_for():
-    assert f" -o {SACCT_COLUMNS} > " in (ROOT / "docs" / "slurm.md").read_text(encoding="utf-8")
+    assert f" -o {SACCT_COLUMNS} > " in (DOCS / "how-to" / "traces.md").read_text(encoding="utf-8")

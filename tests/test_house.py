@@ -1,9 +1,9 @@
-"""The rooms of the house: one word a family on every floor, and tests in the folders of what they test."""
+"""The folders of the package: each family has one word in all of them. Tests are in the folders of their subject."""
 
 import pytest
 from source_tree import ROOT, TESTS
 
-#: A family's word is the name of its folder on every floor, of its page and of its benchmark.
+#: A family's word is the name of its folders, its page and its benchmark.
 FAMILIES = {path.parent.name for path in ROOT.glob("dispatchers/*/__init__.py")}
 #: Folders of `models` for what every family shares.
 SHARED = {"book", "events", "profiles", "scheduling"}
@@ -20,7 +20,7 @@ def test_a_family_has_the_same_word_on_every_floor():
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_a_family_has_a_page(family):
-    assert (ROOT / "docs" / f"{family}.md").is_file()
+    assert (ROOT / "docs" / "dispatchers" / f"{family}.md").is_file()
 
 
 def test_the_tests_mirror_the_folders():

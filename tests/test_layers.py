@@ -1,4 +1,4 @@
-"""The floors of the house: who may import whom, no way back up, nothing private from next door."""
+"""The layers of the package: allowed imports, no cycles, no private names across modules."""
 
 import ast
 import graphlib
@@ -32,7 +32,8 @@ OURS = {
     "models": {"base"},
     "dispatchers": {"base", "models", "workloads"},
     "simulation": {"base", "dispatchers", "predictors", "workloads"},
-    "analysis": {"base", "dispatchers", "models", "simulation", "workloads"},
+    "learn": {"base", "dispatchers", "models", "predictors", "simulation", "workloads"},
+    "analysis": {"base", "dispatchers", "models", "predictors", "simulation", "workloads"},
     "testing": {"base", "dispatchers", "models", "predictors", "simulation", "workloads"},
     "bench": EVERYTHING - {"api", "cli"},
     "api": EVERYTHING - {"cli"},
@@ -41,7 +42,7 @@ OURS = {
 }
 #: Library to the one package that may import it.
 ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
-#: Package to the other libraries it may import; the top floors may import any.
+#: Package to the other libraries it may import. The top layers may import any.
 LIBRARIES = {
     "base": {"numpy"},
     "workloads": {"lazy_loader", "numpy", "pandas", "pyarrow", "scipy"},
@@ -49,6 +50,7 @@ LIBRARIES = {
     "models": {"lazy_loader", "numpy", "scipy"},
     "dispatchers": {"lazy_loader", "numpy"},
     "simulation": {"lazy_loader", "matplotlib", "numpy", "pandas", "scipy"},
+    "learn": {"gymnasium", "lazy_loader", "numpy"},
     "analysis": {"lazy_loader", "numpy", "pandas", "pydantic", "scipy"},
     "testing": {"hypothesis", "numpy", "pandas", "scipy"},
     "hpcdispatch": {"lazy_loader"},
@@ -73,7 +75,7 @@ def forbidden(module, path):
 
 
 def private_names(module, path):
-    """Return the names with an underscore that the module at `path` takes from other modules of ours."""
+    """Return the private names that the module at `path` takes from other modules of ours."""
     found, modules = set(), {}
     for source, name, alias in imports(module, path):
         full = ".".join(filter(None, (source, name)))
@@ -92,7 +94,7 @@ def is_private(name):
 
 
 def cycle_in(graph):
-    """Return a way round in a mapping of nodes to what they need, or ``None``."""
+    """Return a cycle in a mapping of nodes to their needs, or ``None``."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:

@@ -1,4 +1,4 @@
-"""The example of a third party's package: installed, found by its names, and run."""
+"""The example of a third party's package is installed, found and run."""
 
 import importlib
 import importlib.metadata
@@ -44,7 +44,7 @@ except InputError as error:
 
 
 def builds_wheels():
-    """Return whether the setuptools at hand builds wheels by itself, as it does since 70.1."""
+    """Return whether setuptools builds wheels by itself, as it does since 70.1."""
     try:
         major, minor = importlib.metadata.version("setuptools").split(".")[:2]
     except importlib.metadata.PackageNotFoundError:
@@ -54,7 +54,7 @@ def builds_wheels():
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Install a copy of the package into a folder; return the environment in which it is found."""
+    """Install a copy of the package into a folder. Return the environment with it."""
     target = tmp_path_factory.mktemp("plugin")
     source = tmp_path_factory.mktemp("source")
     for path in PLUGIN.iterdir():
@@ -77,10 +77,11 @@ def python(environment, *arguments):
 
 def test_runs_by_name_with_its_options(installed):
     lines = python(installed, "-c", SIMULATE).splitlines()
-    # a and b start; d (40) and e (200) fit beside them once they come, before c (240), which needs all four cores.
+    # a and b start; d (40) and e (200) fit beside them on arrival. They start before c (240), which needs all four
+    # cores.
     assert lines[0] == "[0, 0, 250, 20, 50]"
     assert lines[1] == "smallest-area:patience=7200 usual:quantile=0.8 80"
-    # Of a and c, which ask for several slots, there is never room for more than one; the others follow each other.
+    # Jobs a and c request several slots. Only one of them fits at a time. The others follow each other.
     assert lines[2] == "[-1, 0, -1, 50, 80] constraint scratch: takes 2 of streams, there are 1"
 
 
@@ -116,7 +117,7 @@ def test_keeps_the_rules(plugin):
 
 
 def test_a_late_job_is_not_passed(plugin):
-    # c waits since 10; from 21 on nobody passes it, so that d (20) still does and e (30) does not.
+    # c waits since 10. From 21 on no job passes it. Job d (20) still does, e (30) does not.
     starts = simulate(tiny(), plugin.SmallestArea(patience=10)).jobs["start"].tolist()
     assert starts == [0, 0, 100, 20, 160]
 
@@ -131,7 +132,7 @@ def test_the_example_is_short():
     "form", [{}, {"iterations": 0}, {"formulation": "pcp"}, {"formulation": "pcp", "horizon": "all"}]
 )
 def test_every_part_of_a_dispatcher_sees_the_constraint(plugin, machine, form):
-    # Both fit beside 3; 1 and 2 write to the file system, one after the other and not before 5.
+    # Both fit beside 3. Jobs 1 and 2 write to the file system. They do so in turn, not before 5.
     queues = {"1": "io", "2": "io", "3": "batch"}
     jobs = [Job(id_, 0, 10 * int(id_), 10 * int(id_), queue=queue) for id_, queue in queues.items()]
     workload = Workload(tuple(jobs), machine)
@@ -167,7 +168,7 @@ def test_lists_the_local_search_and_cp_sat_plan_with_the_constraint(plugin, seed
 
 
 def test_the_objective_decides_who_starts(plugin):
-    # 2 is short and 3 wide: the slowdown starts 2 first, the cores 3.
+    # Job 2 is short and 3 wide. The slowdown starts 2 first, the cores 3.
     rows = [("1", 0, 100, 4), ("2", 10, 10, 1), ("3", 10, 50, 4)]
     workload = Workload(tuple(Job(id_, at, run, run, nodes=n) for id_, at, run, n in rows), Machine.pool(4))
     assert simulate(workload, "hcp3").jobs["start"].tolist() == [0, 100, 110]

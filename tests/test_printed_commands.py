@@ -1,10 +1,14 @@
-"""Every command of README.md and of the documentation runs as it is printed, on the samples in examples/.
+"""Every printed command of README.md and the documentation runs on the samples in examples/.
 
-A block runs in bash, in a folder with the samples alone; blocks of a page run one after the other. Slurm's commands
-print the samples. What a machine without a network or a cluster cannot do is looked at as far as it goes: targets of
-make by ``make -n``, modules by their ``--help``, and clusters not at all.
+A block of output (``text``) right behind a block of commands is what these print. ``...`` stands for what differs from
+run to run.
+
+A block runs in bash, in a folder with the samples alone. Blocks of a page run one after the other. Slurm's commands
+print the samples. Commands that need a network or a cluster are checked in part. These are targets of make by ``make
+-n``, modules by their ``--help``, and clusters not at all.
 """
 
+import doctest
 import os
 import re
 import shutil
@@ -16,17 +20,20 @@ import pytest
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-#: Pages whose commands take longer than a few seconds together.
+SITE = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
+#: Pages with slow commands: more than a few seconds together.
 SLOW = {
-    "README.md", "campaigns.md", "eviction.md", "lookahead.md", "moldable.md", "performance.md", "reliability.md",
-    "reports.md", "reservations.md", "slurm.md", "traces.md",
+    "README.md", "dispatchers/eviction.md", "dispatchers/moldable.md", "dispatchers/slurm.md",
+    "evidence/performance.md", "evidence/reproductions.md", "evidence/results.md", "evidence/verification.md",
+    "how-to/campaigns.md", "how-to/figures.md", "how-to/from-pyss.md", "how-to/live-slurm.md", "how-to/reports.md",
+    "how-to/traces.md", "how-to/walltimes.md", "how-to/what-if.md", "index.md", "start/first-comparison.md",
 }  # fmt: skip
-#: What needs a machine of its own.
+#: Commands that need a special machine.
 ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")
 STAND_INS = {
     "make": 'exec /usr/bin/make -n -C "$ROOT" "$@" > /dev/null',
-    # A benchmark or a search without an end: its options are read, and that is all.
+    # A benchmark or an endless search. Only its options are read.
     "python": 'case "$2" in pip) exit 0 ;; esac; exec "$PYTHON" "$1" "$2" --help > /dev/null',
     "sacct": 'case "$*" in *" -o Elapsed"*) cat examples/runs.csv ;; *) cat examples/slurm/jobs.sacct ;; esac',
     "scontrol": """case "$*" in
@@ -37,7 +44,7 @@ esac""",
     "sinfo": 'case "$*" in *--json*) cat examples/slurm/sinfo.json ;; *) echo "batch*|2-00:00:00" ;; esac',
     "sacctmgr": """case "$*" in *"show user"*) echo Administrator ;; esac""",
     "sbatch": "echo 4720",
-    # The sample is of one instant; here it is of now.
+    # The sample is of one instant. Here it is of now.
     "squeue": """case "$*" in
   *--json*) "$PYTHON" -c '
 import json, time
@@ -52,15 +59,23 @@ esac""",
 }
 
 
+def short(page):
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
 def blocks(page):
-    """Return the blocks of shell commands of a page, without the lines that need a machine of their own."""
-    found = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return ["".join(line for line in block.splitlines(True) if not ELSEWHERE.search(line)) for block in found]
+    """Return the blocks of commands of a page with their outputs, without lines that need a special machine."""
+    pattern = r"^```sh\n(.*?)^```\n(?:\n*^```text\n(.*?)^```)?"
+    found = re.findall(pattern, page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [
+        ("".join(line for line in block.splitlines(True) if not ELSEWHERE.search(line)), output)
+        for block, output in found
+    ]
 
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
-    """Return a folder with the samples, where the commands are the ones above and ours."""
+    """Return a folder with the samples. Its commands are those above and ours."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     commands = tmp_path / ".commands"
     commands.mkdir()
@@ -80,21 +95,23 @@ def desk(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.nightly] * (page.name in SLOW), id=page.name)
+        pytest.param(page, marks=[pytest.mark.nightly] * (short(page) in SLOW), id=short(page))
         for page in PAGES
         if blocks(page)
     ],
 )
 def test_commands_run_as_printed(page, desk):
-    for block in blocks(page):
+    same = doctest.OutputChecker().check_output
+    for block, output in blocks(page):
         command = ["bash", "-euo", "pipefail", "-c", block.replace("=tests ", f"={ROOT / 'tests'} ")]
         ran = subprocess.run(command, cwd=desk, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
         assert ran.returncode == 0, f"{page.name}:\n{block}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
         assert "hpcdispatch: error" not in ran.stderr
+        assert not output or same(output, ran.stdout, doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS), ran.stdout
 
 
 def test_every_block_of_commands_is_marked_as_one():
-    """A block without a language is output; one that begins with a command would not be run."""
+    """A block without a language is output. If it begins with a command, that would not run."""
     for page in PAGES:
         for block in re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
             assert not re.match(r"(hpcdispatch|python|make|sacct) ", block), page.name

@@ -1,4 +1,4 @@
-"""Runs of two workflows for tests: one whose time grows with the size of the input, one whose time does not."""
+"""Runs of two workflows for tests. Only the time of the first grows with the size of the input."""
 
 import numpy as np
 import pandas as pd

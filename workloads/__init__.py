@@ -1,8 +1,8 @@
-"""Jobs, machines and workloads: reading, writing, generating, fetching and describing them."""
+"""Jobs, machines and workloads: read, write, generate, fetch and describe them."""
 
 import lazy_loader
 
-# Functions that the modules of their names would hide once these are imported.
+# These functions have the names of modules. An imported module would hide its function.
 from .describe import describe as describe
 from .jitter import jitter as jitter
 

@@ -2,7 +2,6 @@ from .describe import Description, describe, expected_waits
 from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
 from .generators.accre import accre
-from .generators.eurora import eurora
 from .generators.eviction_scenarios import draw_checkpoints, theta_scenario
 from .generators.generator import GENERATORS, generate
 from .generators.intrepid import intrepid_neuroscience
@@ -44,7 +43,6 @@ __all__ = [
     "at_hand",
     "describe",
     "draw_checkpoints",
-    "eurora",
     "expected_waits",
     "fetch",
     "generate",

@@ -1,4 +1,4 @@
-"""Dependencies of jobs on others, as batch systems have them: which jobs, which condition, and after which delay."""
+"""Dependencies of jobs on other jobs, as in batch systems."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ..base.checks import shown
 from .job import Job
 from .job_columns import JobColumns
 
-#: Conditions that are the same as others, once it is known of which jobs.
+#: Conditions that equal others, once their jobs are known.
 _SAME = {"singleton": "afterany", "aftercorr": "afterok"}
 
 
 class Link(NamedTuple):
-    """One job that another one waits for.
+    """A dependency of one job on another.
 
     Attributes
     ----------
     parent
         Place of the other job in the workload.
     condition
-        One of `CONDITIONS`; ``aftercorr`` is ``afterok`` of the same task, ``singleton`` is ``afterany``.
+        One of `CONDITIONS`. ``aftercorr`` is ``afterok`` of the same task, ``singleton`` is ``afterany``.
     delay
-        Seconds from the event to the time at which the job may enter the queue.
+        Seconds from the event to the earliest entry of the job into the queue.
     """
 
     parent: int
@@ -39,7 +39,7 @@ class Link(NamedTuple):
 
 
 def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
-    """Return the workflow of each job, shape (jobs,): jobs that dependencies connect, numbered from 0; -1 for none."""
+    """Return the workflow number of each job, shape (jobs,), -1 for none. Dependencies connect a workflow."""
     pairs = np.array([(link.parent, child) for child, listed in links.items() for link in listed], dtype=np.int64)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(jobs, jobs))
     _, labels = connected_components(graph, directed=False)
@@ -49,14 +49,14 @@ def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
 
 
 def links(columns: JobColumns) -> dict[int, tuple[Link, ...]]:
-    """Return what each job waits for, by its place, for the jobs that wait for any.
+    """Return the dependencies of each job that has any, by its place.
 
-    An id that no job has may be that of an array; then all its tasks count.
+    An unknown id may be that of an array. Then it stands for all its tasks.
 
     Raises
     ------
     InputError
-        For a job that is unknown or the job itself, and for jobs that wait for each other.
+        For an unknown job or the job itself, and for jobs that depend on each other.
     """
     codes = [code for code, value in enumerate(columns.depends.values) if value]
     if not codes:
@@ -86,7 +86,7 @@ def _parents(
     ids: Sequence[str], places: Mapping[str, int], tasks: Mapping[str, Sequence[int]], place: int, other: str,
     condition: str,
 ) -> Sequence[int]:  # fmt: skip
-    """Return the places of the jobs that an id names."""
+    """Return the places of the jobs with an id."""
     if other == ids[place]:
         raise InputError(f"job {ids[place]}: depends: it waits for itself ({condition}:{other})")
     if other in places:
@@ -102,9 +102,9 @@ def _parents(
 
 
 def _singletons(columns: JobColumns) -> dict[int, Sequence[int]]:
-    """Return the earlier jobs of the same user and name, by place, for jobs that wait for them.
+    """Return the indices of earlier jobs of the same user and name.
 
-    Only back to the last of them that waits for its own earlier ones: once it has ended, these have, too.
+    They go back only to the last such job with the same kind of dependency. Its end implies theirs.
     """
     values = columns.depends.values
     single = {code for code, value in enumerate(values) if any(each[1] == "singleton" for each in value)}
@@ -123,7 +123,7 @@ def _singletons(columns: JobColumns) -> dict[int, Sequence[int]]:
 
 
 def _refuse_cycles(ids: Sequence[str], found: Mapping[int, tuple[Link, ...]]) -> None:
-    """Raise for jobs that wait for each other."""
+    """Raise an error if jobs depend on each other."""
     left = {place: {link.parent for link in listed if link.parent in found} for place, listed in found.items()}
     children: dict[int, list[int]] = {}
     for place, parents in left.items():
@@ -148,7 +148,7 @@ def _refuse_cycles(ids: Sequence[str], found: Mapping[int, tuple[Link, ...]]) ->
 
 
 def without_missing(jobs: Iterable[Job]) -> list[Job]:
-    """Return jobs without the dependencies on jobs that are not among them."""
+    """Return jobs without the dependencies on missing jobs."""
     listed = list(jobs)
     known = {job.id for job in listed} | {job.array.partition("%")[0] for job in listed if job.array}
     for place, job in enumerate(listed):

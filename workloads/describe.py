@@ -1,4 +1,4 @@
-"""What a person wants to know of a workload."""
+"""Describe a workload for a reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A name (a user, a queue, a class of run times), with its share of the jobs and of the work."""
+    """A name (a user, a queue, a class of run times), with its shares of the jobs and the work."""
 
     name: str
     jobs: float
@@ -30,14 +30,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A workload in numbers. Shares are fractions in [0, 1]; where nothing can be said they are nan.
+    """A workload in numbers. Shares are fractions in [0, 1]; unknown values are nan.
 
     Attributes
     ----------
     source, machine
-        Where it came from and what it runs on.
+        Its origin and its machine.
     jobs
-        How many.
+        Number of jobs.
     span
         Seconds from first to last submission.
     jobs_per_hour
@@ -53,19 +53,19 @@ class Description:
     classes
         Short (< 1 h), medium (1-5 h) and long (> 5 h) run times.
     requested_median
-        Seconds.
+        Median walltime, seconds.
     requested_top
         The most used walltimes and their share of the jobs.
     accuracy
-        Mean of run over walltime.
+        Mean of run time over walltime.
     loose, overrun
-        Shares of jobs that use less than a tenth of their request, and more than all of it.
+        Share of jobs that use less than a tenth of their walltime. Share that use more than all of it.
     users
-        How many different ones.
+        Number of users.
     top_users, queues
-        Those with the most work, and all queues.
+        Users with the most work, and all queues.
     notes
-        What the reader had to say.
+        Notes of the reader.
     """
 
     source: str
@@ -92,7 +92,7 @@ class Description:
     notes: tuple[str, ...]
 
     def rows(self, time: Callable[[float], str] = time_text) -> list[tuple[str, str]]:
-        """Return label and value as text, in reading order; `time` shows durations."""
+        """Return labels and values as text, in reading order; `time` formats durations."""
         return [
             ("source", self.source or "made in memory"),
             ("machine", self.machine),
@@ -127,7 +127,7 @@ class Description:
 
 
 def reading_report(workload: Workload) -> dict[str, Any]:
-    """Return what reading left out, merged, sorted, renumbered and inferred, with counts and an example of each."""
+    """Return the dropped, merged, sorted, renumbered and inferred records, with counts and an example of each."""
     said = workload.provenance
     findings = [
         {"what": reason, "count": count, "example": said.examples.get(reason)} for reason, count in said.counts.items()
@@ -139,16 +139,16 @@ def reading_report(workload: Workload) -> dict[str, Any]:
 
 
 def describe(workload: Workload, *, requests: bool = True) -> Description:
-    """Return what there is to say of a workload.
+    """Return statistics of a workload.
 
-    A workload without jobs has zeros where it counts and nan where it would divide by zero.
+    A workload without jobs has zero counts. Its quotients are nan.
 
     Parameters
     ----------
     workload
         The jobs and the machine.
     requests
-        Whether the walltimes are the jobs' own; without, nothing is said of them.
+        Whether the walltimes are the jobs' own. Otherwise they are left out.
     """
     jobs, machine = workload.columns, workload.machine
     size = jobs.amounts(machine.resources[machine.primary]).astype(np.float64)
@@ -186,12 +186,13 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
 def expected_waits(workload: Workload) -> dict[str, float]:
     """Return the mean recorded wait of each queue, seconds, at least 1.
 
-    The expected waiting times of the CP dispatchers of versions 0 to 2 (Galleguillos et al., CP 2019, section 5).
+    These are the expected waiting times of the CP dispatchers, versions 0 to 2. Source: Galleguillos et al., CP 2019,
+    section 5.
 
     Raises
     ------
     InputError
-        If the trace holds no waits: it was generated, or they are missing.
+        If the trace has no waits. Generated traces have none.
     """
     records = workload.records
     found: dict[str, float] = {}
@@ -219,7 +220,7 @@ def _most_used(requested: FloatArray) -> tuple[tuple[int, float], ...]:
 
 
 def _by_work(column: Coded, work: FloatArray) -> tuple[Share, ...]:
-    """Return the shares of each name, most work first, then by name; nameless jobs do not show."""
+    """Return the shares of each name, most work first, then by name. Jobs without a name are left out."""
     names = column.categories()
     known, codes = np.array(names.categories, dtype=np.str_), names.codes
     jobs, sums = np.bincount(codes, minlength=len(known)), np.bincount(codes, work, minlength=len(known))

@@ -1,4 +1,4 @@
-"""Published traces and run times by name: from a folder of one's own, the cache, or where they are published."""
+"""Get published traces and run times by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ISBATCH = "https://raw.githubusercontent.com/anagainaru/iSBatch/0e70961a95910bb
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published file: its name, the address of its folder (empty if unknown), how its SHA-256 begins, its licence."""
+    """A published file: its name, its folder's address (empty if unknown), the begin of its SHA-256, its licence."""
 
     file: str
     folder: str
@@ -45,10 +45,10 @@ RUN_TIMES = {
 
 
 def fetch(name: str) -> Path:
-    """Return the path of a published trace, or file of run times, downloaded if it is not at hand.
+    """Return the path of a published trace, or file of run times. Download it if it is missing.
 
-    It is looked for where :func:`at_hand` does, and else comes from where it is published into the cache. The traces
-    are free for research with acknowledgement, their headers say of whom; the run times are under BSD 3-Clause.
+    :func:`at_hand` has the places of existing files. A download goes to the cache. The traces are free for research
+    with acknowledgement; their headers name the authors. The run times are under BSD 3-Clause.
 
     Parameters
     ----------
@@ -79,8 +79,9 @@ def fetch(name: str) -> Path:
 def at_hand(file: str) -> Path | None:
     """Return the path of a trace's file, or ``None``.
 
-    Looked for in the folder that the environment variable ``HPCDISPATCH_DATA`` names, or without it in ``shared/data``
-    beside the checkout that one is in; then in the cache (``$XDG_CACHE_HOME/hpcdispatch`` or ``~/.cache/hpcdispatch``).
+    The first place is the folder in the environment variable ``HPCDISPATCH_DATA``. Without it, it is ``shared/data``
+    beside the checkout around the current folder. The second place is the cache (``$XDG_CACHE_HOME/hpcdispatch`` or
+    ``~/.cache/hpcdispatch``).
     """
     own, here = os.environ.get("HPCDISPATCH_DATA"), Path.cwd()
     checkouts = [parent for parent in (here, *here.parents) if (parent / "bench").is_dir()]
@@ -89,7 +90,7 @@ def at_hand(file: str) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the user's folder for what can be had again: ``$XDG_CACHE_HOME`` or ``~/.cache``, ``/hpcdispatch``."""
+    """Return the user's cache folder: ``$XDG_CACHE_HOME`` or ``~/.cache``, with ``/hpcdispatch``."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "hpcdispatch"
 

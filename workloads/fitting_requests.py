@@ -1,4 +1,4 @@
-"""Which of the requests of a job an empty machine has room for: its own, and those of its shapes."""
+"""Find the requests of a job that fit an empty machine: its own, and those of its shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .machine import Machine
 
 
 def fitting_requests(job: Job, machine: Machine) -> tuple[int, ...]:
-    """Return which requests fit: -1 for the job's own, the index of the shape for another; the own one first."""
+    """Return the requests that fit: first -1 for the job's own, then the indices of shapes."""
     asked = [(job.nodes, job.per_node), *((shape.nodes, shape.per_node or job.per_node) for shape in job.shapes)]
     return tuple(
         place for place, (nodes, per_node) in enumerate(asked, -1) if nodes <= room_for(machine, per_node)
@@ -19,13 +19,13 @@ def fitting_requests(job: Job, machine: Machine) -> tuple[int, ...]:
 
 
 def as_request(job: Job, places: Sequence[int]) -> Job:
-    """Return a job with some of its requests alone, by their places: the first as its own, the others as shapes."""
+    """Return a job with only some of its requests, by their places. The first is its own, the others are shapes."""
     first, *others = places
     shapes = tuple(job.shapes[place] for place in others)
     if first < 0:
         return replace(job, shapes=shapes)
     shape = job.shapes[first]
-    # What the others do not say themselves they take from the request that is gone.
+    # Shapes take missing amounts from the removed request.
     shapes = tuple(replace(other, per_node=other.per_node or job.per_node) for other in shapes)
     return replace(
         job, nodes=shape.nodes, runtime=shape.runtime, walltime=shape.walltime,
@@ -34,7 +34,7 @@ def as_request(job: Job, places: Sequence[int]) -> Job:
 
 
 def room_for(machine: Machine, per_node: Mapping[str, int]) -> int:
-    """Return how many slots the empty machine has room for, -1 if it does not know a resource."""
+    """Return the slots of the empty machine, -1 if it lacks a resource."""
     try:
         return machine.slots(per_node)
     except InputError:
@@ -42,7 +42,7 @@ def room_for(machine: Machine, per_node: Mapping[str, int]) -> int:
 
 
 def why_it_cannot_run(job: Job, machine: Machine) -> str:
-    """Return why the own request of a job does not fit."""
+    """Return why a job's own request does not fit."""
     try:
         room = machine.slots(job.per_node)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Small random shifts of the submission times, to tell a difference from an accident."""
+"""Shift submission times at random by little, to separate an effect from chance."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .workload import Workload
 def jitter(workload: Workload, seconds: int, rng: np.random.Generator, after: int = -1) -> Workload:
     """Return the workload with every submission after a time shifted by a few seconds.
 
-    The shifts are whole numbers, uniform in [0, `seconds`]. The jobs are sorted anew by submission; ties
-    keep their order.
+    The shifts are whole numbers, uniform in [0, `seconds`]. The jobs are sorted again by submission; ties keep their
+    order.
 
     Parameters
     ----------
     workload
-        What to shift; it stays as it is.
+        The workload to shift; it is not changed.
     seconds
         The largest shift, >= 0.
     rng
-        Where the shifts are drawn from, one a job in trace order.
+        Random numbers for the shifts, one per job in trace order.
     after
-        Seconds; jobs that were submitted up to then stay.
+        Seconds. Jobs submitted up to then are not shifted.
 
     Raises
     ------

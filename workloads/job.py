@@ -1,4 +1,4 @@
-"""Jobs as they stand in a trace: what was asked for, and how long it really took."""
+"""Jobs of a trace: their requests and their real run times."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_wh
 
 Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")
-#: The conditions under which a job that depends on another one may enter the queue, as ``sbatch --dependency`` has
-#: them: after the other has started (or left without that), has completed, has failed, or has ended in any way; the
-#: task of an array after the same task of another; and after all earlier jobs of the same user and name.
+#: The conditions of dependencies, as in ``sbatch --dependency``. The job may enter the queue after the other job has
+#: started (or left without a start), has completed, has failed, or has ended in any way. The last two are after the
+#: same
+#: task of another array, and after all earlier jobs of the same user and name.
 Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton"]
 CONDITIONS = get_args(Condition)
-#: The largest priority of a job, as in Slurm; the least is as far below 0.
+#: The largest priority of a job, as in Slurm; the least is its negative.
 MOST_PRIORITY = 2**32 - 1
 
 
@@ -31,7 +32,7 @@ class ResourceMap(dict[str, int]):
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Hash by content, worked out once."""
+        """Hash by content, computed once."""
         try:
             return self._hash
         except AttributeError:
@@ -54,7 +55,7 @@ class Shape:
     Attributes
     ----------
     nodes
-        How many node slots, at least 1.
+        Number of node slots, at least 1.
     runtime
         Run time on this shape, seconds.
     walltime
@@ -76,22 +77,22 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How a job saves its state.
+    """Checkpoints of a job.
 
     Attributes
     ----------
     system_size
         Size of a system-level checkpoint (the memory in use) per node slot, gigabytes.
     application_size
-        Size of a checkpoint the application writes itself per node slot, gigabytes.
+        Size of a checkpoint that the application writes itself per node slot, gigabytes.
     interval
-        Seconds of work between two application checkpoints; ``None`` if the application writes none. A job
-        that is killed resumes from the last of them.
+        Seconds of work between two application checkpoints. ``None`` if the application writes none. A killed job
+        resumes from the last one.
     write
-        Seconds at the end of which an application checkpoint that falls due is written, below `interval`; the run time
-        contains them. A job that is killed before goes back to the checkpoint before.
+        Seconds to write an application checkpoint when it is due, below `interval`. The run time includes them. A job
+        killed before the end of the writing resumes from the previous checkpoint.
     restart
-        Seconds that a job needs, each time it starts again after it was killed or checkpointed, before it works on.
+        Seconds that a job needs before it continues. They apply each time it starts after a kill or a checkpoint.
 
     Raises
     ------
@@ -117,7 +118,7 @@ class Checkpoint:
             raise ValueError(f"checkpoint: write must be below the interval of {self.interval} s, got {self.write}")
 
     def kept_of(self, work: int) -> int:
-        """Return the seconds of work, of all that a job has done, that its last application checkpoint keeps."""
+        """Return the seconds of a job's work that its last application checkpoint keeps."""
         if self.interval is None or work < self.interval + self.write:
             return 0
         return (work - self.write) // self.interval * self.interval + self.write
@@ -125,10 +126,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job: its request, and the run time it turned out to have.
+    """One job: its request and its real run time.
 
-    A job asks for `nodes` node slots, each with the resources `per_node`; two slots of a job may lie on one
-    node if it has room for both. All times are integer seconds.
+    A job requests `nodes` node slots, each with the resources `per_node`. Two slots of a job may lie on one node if it
+    has room for both. All times are integer seconds.
 
     Attributes
     ----------
@@ -141,46 +142,45 @@ class Job:
     walltime
         Walltime, at least 1.
     nodes
-        How many node slots, at least 1.
+        Number of node slots, at least 1.
     per_node
         Resource name to amount per node slot; at least one amount above 0.
     user, group, name, queue
-        Who submitted what to which queue; empty where unknown. `name` is the job or executable name.
+        Of the submission; empty if unknown. `name` is the job or executable name.
     kind
-        ``"batch"``, or ``"on-demand"`` for a job that batch jobs give way to.
+        ``"batch"``, or ``"on-demand"`` for a job that may evict batch jobs.
     shapes
         The alternatives of a moldable job, beside the requested shape.
     checkpoint
-        How the job saves its state, if it can.
+        Checkpoints of the job, if it can write any.
     law
-        The distribution of the run time of a stochastic job, a frozen scipy distribution in seconds.
+        The run time distribution of a stochastic job: a frozen scipy distribution in seconds.
     deadline
-        Seconds after its submission within which an on-demand job should start, at least 0; ``None`` where nothing is
-        said, and for batch jobs.
+        Seconds after its submission within which an on-demand job should start, at least 0. ``None`` if not given, and
+        for batch jobs.
     array
-        The array that the job is a task of, and how many of its tasks may run at a time if that is limited, as in
-        ``278%3``; empty: none.
+        The array of which the job is a task. A limit on its running tasks follows, as in ``278%3``; empty: none.
     reservation
-        The advance reservation in which it is to run; empty: none.
+        The advance reservation of the job; empty: none.
     depends
-        What it waits for before it enters the queue: pairs of the id of a job or an array and a condition, or triples
-        with a delay in seconds, as in ``(("17", "afterok"),)``; see :data:`.CONDITIONS`.
+        Dependencies before it enters the queue. Each is a pair of an id (of a job or an array) and a condition, as in
+        ``(("17", "afterok"),)``. A third value is a delay in seconds. See :data:`.CONDITIONS`.
     begin
         The earliest time at which it may enter the queue, seconds on the trace's clock.
     hold
         Whether it is held: it never enters the queue.
     priority
-        Larger first among the jobs that enter the queue at one instant, under every dispatcher, and in the whole queue
-        under ``order=priority``; within :data:`.MOST_PRIORITY` of 0.
+        Larger first among the jobs that enter the queue at one instant, under every dispatcher. With ``order=priority``
+        it orders the whole queue. Within :data:`.MOST_PRIORITY` of 0.
     qos
-        The quality of service that it asks for; empty: none.
+        The requested quality of service; empty: none.
     exclusive
-        Whether it shares its nodes with no other job; each of its slots has a node of its own then.
+        Whether it shares its nodes with no other job. Each of its slots then has its own node.
     soft_walltime
-        Seconds that it is planned to run, at most its walltime; ``None``: its walltime. It is killed at its walltime
-        alone, as PBS's ``soft_walltime`` has it.
+        Seconds that it is planned to run, at most its walltime; ``None``: its walltime. It is killed only at its
+        walltime, as with PBS's ``soft_walltime``.
     licences
-        How many licences it takes while it runs, by name.
+        Number of licences that it uses while it runs, by name.
 
     Raises
     ------
@@ -247,11 +247,11 @@ class Job:
             object.__setattr__(self, "priority", priority)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Job:
-        """Return itself: nothing of it changes."""
+        """Return itself: it never changes."""
         return self
 
     def on_shape(self, index: int | None) -> Job:
-        """Return the job as it would be with one of its shapes alone; itself for ``None``, its own request."""
+        """Return the job with only one of its shapes. ``None`` is its own request and returns itself."""
         if index is None:
             return self
         shape = self.shapes[index]
@@ -262,7 +262,7 @@ class Job:
 
     @classmethod
     def trusted(cls, **values: Any) -> Job:
-        """Build a job from fields that were checked before, all at once; for readers of large traces.
+        """Build a job from fields that were checked before, without a check; for readers of large traces.
 
         Every field must be given, of its exact type.
         """

@@ -1,4 +1,4 @@
-"""Jobs as columns: one array a field, and :class:`Job` objects only while somebody looks at them."""
+"""Jobs as columns: one array per field. :class:`Job` objects exist only while they are in use."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from ..base import InputError, IntArray
 from ..base.checks import LARGEST, LONGEST
 from .job import Job
 
-#: The fields that are whole numbers, with their bounds; those that are texts, and that repeat; and the others.
+#: The fields that are whole numbers, with their bounds; those that are texts with repeated values; and the others.
 NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = (
     "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
     "priority", "qos", "exclusive", "soft_walltime", "licences",
 )  # fmt: skip
-#: Of these, those that count in a digest only if a job has one: there were none of them at first.
+#: Fields that enter a digest only if a job has one: they are newer than the digest.
 _LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS[OTHERS.index("array") :]}
-#: Jobs that are made at a time.
+#: Jobs made at a time.
 _BLOCK = 512
-#: What writes the fields of a job, past its refusal to be changed.
+#: Setters of the fields of a job, which bypass its immutability.
 _SETTERS = {field.name: Job.__dict__[field.name].__set__ for field in fields(Job)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column of few different values: ``values[codes[row]]``.
+    """A column of few distinct values: ``values[codes[row]]``.
 
     Attributes
     ----------
     codes
         Shape (rows,), read-only.
     values
-        Each different value, once.
+        Each distinct value, once.
     """
 
     codes: NDArray[np.int32]
@@ -55,13 +55,13 @@ class Coded:
 
     @classmethod
     def of(cls, column: Any, render: Callable[[Any], Any] = str) -> Coded:
-        """Encode an array of numbers or texts, each different value rendered once, to different ones."""
+        """Encode an array of numbers or texts. Each distinct value is rendered once, to a distinct result."""
         codes, values = pd.factorize(np.asarray(column))
         return cls(codes.astype(np.int32), [render(value) for value in values.tolist()])
 
     @classmethod
     def gathered(cls, values: Iterable[Any]) -> Coded:
-        """Encode objects; those that cannot be hashed are the same if they are one object."""
+        """Encode objects. Unhashable ones are equal only if they are the same object."""
         places: dict[Any, int] = {}
         different: list[Any] = []
 
@@ -78,7 +78,7 @@ class Coded:
 
     @classmethod
     def same(cls, value: Any, count: int) -> Coded:
-        """Return a column that has the same value everywhere."""
+        """Return a column with the same value in all rows."""
         return cls(np.broadcast_to(np.int32(0), count), (value,))
 
     def __len__(self) -> int:
@@ -86,23 +86,23 @@ class Coded:
         return len(self.codes)
 
     def take(self, rows: Any) -> Coded:
-        """Return the same column at some rows: a slice, a mask or indices."""
+        """Return the column at some rows: a slice, a mask or indices."""
         if len(self.values) == 1:
             return Coded.same(self.values[0], len(np.broadcast_to(True, len(self))[rows]))
         return Coded(self.codes[rows], self.values)
 
     def each(self) -> Iterable[Any]:
-        """Return the value of every row, each different one a single object."""
+        """Return the value of every row. Equal values are one object."""
         if len(self.values) == 1:
             return repeat(self.values[0], len(self))
         return map(self.values.__getitem__, self.codes.tolist())
 
     def numbers(self, number: Callable[[Any], int]) -> IntArray:
-        """Return an array of a number that belongs to each value."""
+        """Return an array of a number computed from each value."""
         return np.array([number(value) for value in self.values], dtype=np.int64)[self.codes]
 
     def categories(self) -> pd.Categorical:
-        """Return a column of texts as the categories that occur in it, sorted."""
+        """Return a column of texts as a categorical with the sorted values that occur."""
         used, codes = np.unique(self.codes, return_inverse=True)
         texts = [self.values[code] for code in used.tolist()]
         order = sorted(range(len(texts)), key=texts.__getitem__)
@@ -111,7 +111,7 @@ class Coded:
         return pd.Categorical.from_codes(rank[codes], categories=pd.Index([texts[place] for place in order]))
 
     def canonical(self, text: Callable[[Any], str]) -> tuple[IntArray, list[str]]:
-        """Return codes and texts that are the same however the same values are coded: in order of appearance."""
+        """Return codes and texts in order of appearance. They do not depend on the coding of the values."""
         merged = Coded.gathered(text(value) for value in self.values)
         codes, used = pd.factorize(merged.codes[self.codes])
         return codes.astype(np.int64), [merged.values[code] for code in used.tolist()]
@@ -119,12 +119,12 @@ class Coded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobColumns(Sequence[Job]):
-    """Jobs in order of submission, a sequence whose :class:`Job` objects are made when they are asked for.
+    """Jobs in order of submission: a sequence that makes :class:`Job` objects on access.
 
     Attributes
     ----------
     ids
-        Whole numbers or texts; a job has its text.
+        Whole numbers or texts; a job has the text.
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
@@ -182,7 +182,7 @@ class JobColumns(Sequence[Job]):
 
     @classmethod
     def made(cls, ids: NDArray[Any], **columns: Any) -> JobColumns:
-        """Return the columns of jobs with what :class:`Job` has by default for those that are not given."""
+        """Return the columns of jobs. Missing columns have the defaults of :class:`Job`."""
         count = len(ids)
         for field in fields(Job):
             if field.name not in (*columns, "id"):
@@ -210,14 +210,14 @@ class JobColumns(Sequence[Job]):
     @overload
     def __getitem__(self, index: slice) -> JobColumns: ...
     def __getitem__(self, index: int | slice) -> Job | JobColumns:
-        """Return a job, or some of them, still as columns."""
+        """Return one job, or a slice of them as columns."""
         if isinstance(index, slice):
             return self.take(index)
         row = range(len(self))[operator.index(index)]
         return self._jobs(row, row + 1)[0]
 
     def __iter__(self) -> Iterator[Job]:
-        """Yield the jobs, made a block at a time."""
+        """Yield the jobs, made in blocks."""
         for start in range(0, len(self), _BLOCK):
             yield from self._jobs(start, start + _BLOCK)
 
@@ -232,7 +232,7 @@ class JobColumns(Sequence[Job]):
         return hash(tuple(self))
 
     def __add__(self, other: Iterable[Job]) -> tuple[Job, ...]:
-        """Return these jobs and others behind them."""
+        """Return these jobs and others after them."""
         return (*self, *other)
 
     def __radd__(self, other: Iterable[Job]) -> tuple[Job, ...]:
@@ -240,11 +240,11 @@ class JobColumns(Sequence[Job]):
         return (*other, *self)
 
     def __repr__(self) -> str:
-        """Say how many there are."""
+        """Return the number of jobs as text."""
         return f"<{len(self):,} jobs>"
 
     def take(self, rows: Any, **changed: Any) -> JobColumns:
-        """Return the jobs of a slice, a mask or indices, with other columns for those that are given."""
+        """Return the jobs of a slice, a mask or indices, with some columns replaced."""
         for field in fields(self):
             if field.name not in changed:
                 column = getattr(self, field.name)
@@ -256,11 +256,11 @@ class JobColumns(Sequence[Job]):
         return list(map(str, self.ids.tolist()))
 
     def amounts(self, resource: str) -> IntArray:
-        """Return how much of a resource every job asks for, all its slots together."""
+        """Return every job's amount of a resource, over all its slots."""
         return self.nodes * self.per_node.numbers(lambda amounts: amounts.get(resource, 0))
 
     def add_to(self, sha: hashlib._Hash) -> None:
-        """Add to a hash all that the jobs are, whatever objects or codes they are kept in."""
+        """Add all data of the jobs to a hash, independently of their coding."""
         ids = self.texts()
         sha.update(repr(len(ids)).encode())
         sha.update(np.fromiter(map(len, ids), dtype="<i8", count=len(ids)).tobytes())
@@ -275,7 +275,7 @@ class JobColumns(Sequence[Job]):
             sha.update(codes.astype("<i8").tobytes())
 
     def _jobs(self, start: int, stop: int) -> list[Job]:
-        """Make the jobs of some rows, field by field, which is the fastest."""
+        """Make the jobs of some rows, field by field, which is fastest."""
         rows = slice(start, stop)
         ids = self.ids[rows].tolist()
         jobs = [object.__new__(Job) for _ in ids]

@@ -28,17 +28,17 @@ class Machine:
     capacity
         Integer array of shape (nodes, resources), read-only.
     name
-        What it is called.
+        Of the machine.
     equivalence
-        What one processor of a trace asks for, such as ``{"core": 1}``; ``{"core": 1}`` by default.
+        Amounts for one processor of a trace, such as ``{"core": 1}``, which is the default.
     reservations, outages, licences, limits, power
-        What holds on it for every dispatcher, see :class:`.Rules`; none by default.
+        Its rules for every dispatcher, see :class:`.Rules`; none by default.
 
     Raises
     ------
     ValueError
-        If the array does not fit the names, an amount is negative, or a node has nothing at all; if a rule does not fit
-        the machine.
+        If the array does not fit the names, an amount is negative, or a node has no resources. Also if a rule does not
+        fit the machine.
     """
 
     resources: tuple[str, ...]
@@ -89,7 +89,7 @@ class Machine:
         return same and self.rules == other.rules
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Machine:
-        """Return itself: nothing of it changes, and who keeps it knows it again."""
+        """Return itself: it never changes, and its identity is used."""
         return self
 
     def __hash__(self) -> int:
@@ -108,24 +108,24 @@ class Machine:
 
     @classmethod
     def pool(cls, cores: int, *, name: str = "") -> Machine:
-        """Return one node of `cores` cores, for traces that tell only how many processors a job had."""
+        """Return one node of `cores` cores, for traces with only a number of processors per job."""
         return cls.homogeneous(1, name=name, core=cores)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Machine:
         """Read an AccaSim system file.
 
-        The file is a JSON object with ``groups`` (group name to resources of one node), ``resources``
-        (group name to number of nodes, laid out in this order) and, optionally, ``equivalence`` (what one
-        processor of a trace asks for, as in ``{"processor": {"core": 1}}``) and the rules of the machine:
-        ``reservations``, ``outages`` and ``limits`` (lists of objects), ``licences`` and ``power`` (objects).
+        The file is a JSON object. ``groups`` maps group names to the resources of one node. ``resources`` maps group
+        names to numbers of nodes, in this order. ``equivalence`` is optional: amounts for one processor of a trace, as
+        in ``{"processor": {"core": 1}}``. The rules of the machine are optional, too: ``reservations``, ``outages`` and
+        ``limits`` (lists of objects), ``licences`` and ``power`` (objects).
 
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         InputError
-            If it is no such JSON object; the message says what was expected where.
+            If it is no such JSON object. The message has the place and the expected value.
         """
         path = Path(path)
         try:
@@ -141,7 +141,7 @@ class Machine:
 
     @property
     def primary(self) -> int:
-        """Index of the resource in which work is counted: ``core`` if there is one, else the first."""
+        """Index of the resource that counts work: ``core`` if there is one, else the first."""
         return self.resources.index("core") if "core" in self.resources else 0
 
     def demand(self, per_node: Mapping[str, int]) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ class Machine:
         Raises
         ------
         InputError
-            If it asks for a resource the machine does not know.
+            If the machine lacks a resource of `per_node`.
         """
         unknown = [name for name, amount in per_node.items() if amount and name not in self.resources]
         if unknown:
@@ -158,11 +158,11 @@ class Machine:
         return tuple(int(per_node.get(name, 0)) for name in self.resources)
 
     def slots(self, per_node: Mapping[str, int]) -> int:
-        """Return how many node slots of `per_node` the empty machine has room for."""
+        """Return the number of slots with `per_node` on the empty machine."""
         return self.slots_of(self.demand(per_node))
 
     def slots_of(self, demand: tuple[int, ...]) -> int:
-        """Return how many slots of so much of each resource the empty machine has room for; counted once a demand."""
+        """Return the number of slots with a demand on the empty machine. It is counted once per demand."""
         slots = self._slots.get(demand)
         if slots is None:
             slots = self._slots[demand] = int(count_slots(self.capacity, demand).sum()) if any(demand) else 0
@@ -177,13 +177,13 @@ class Machine:
 
 
 def with_rules(machine: Machine, rules: Rules) -> Machine:
-    """Return a machine with other rules; raise ``ValueError`` if they do not fit it."""
+    """Return a machine with other rules. Raise ``ValueError`` if they do not fit it."""
     given = {field.name: getattr(rules, field.name) for field in fields(Rules)}
     return replace(machine, **given) if rules or machine.rules else machine
 
 
 def announced(machine: Machine) -> Machine:
-    """Return the machine as dispatchers know it: without outages that are not announced."""
+    """Return the machine that dispatchers see: without unannounced outages."""
     if all(outage.announced for outage in machine.outages):
         return machine
     return replace(machine, outages=tuple(outage for outage in machine.outages if outage.announced))

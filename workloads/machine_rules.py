@@ -1,4 +1,4 @@
-"""Rules of a machine: reservations, outages, licences, limits and power, which hold under every dispatcher."""
+"""Rules of a machine under every dispatcher: reservations, outages, licences, limits and power."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import numpy as np
 from ..base import IntArray
 from ..base.checks import LONGEST, check_choice, check_number, check_whole, shown
 
-#: Nodes by number: all, indices and ranges as in ``"0-15;20"``, or indices.
+#: Nodes by number: all, indices and ranges as in ``"0-15;20"``, or a sequence of indices.
 Nodes = str | Sequence[int]
 
 
 class Closure(NamedTuple):
-    """Nodes, or amounts of them, on which no other job may run for some time.
+    """Nodes, or amounts of them, that no other job may use for some time.
 
     Attributes
     ----------
     nodes
         Their indices.
     begin, end
-        From when until when, seconds on the clock of the simulation, half-open.
+        Begin and end, seconds on the clock of the simulation, half-open.
     amounts
-        What is taken of each of the nodes, by resource; ``None``: all of it.
+        Closed amounts of each node, by resource; ``None``: the whole node.
     """
 
     nodes: Sequence[int]
@@ -38,7 +38,7 @@ class Closure(NamedTuple):
 
 
 class _Timed:
-    """What happens from one time to another, once or again and again."""
+    """A rule with a begin and an end, once or repeated."""
 
     __slots__ = ()
     begin: int
@@ -58,11 +58,11 @@ class _Timed:
             object.__setattr__(self, "nodes", nodes_of(where, self.nodes))
 
     def indices(self, machine_nodes: int) -> tuple[int, ...]:
-        """Return the indices of the nodes on a machine of so many."""
+        """Return the indices of the nodes on a machine with `machine_nodes` nodes."""
         return tuple(range(machine_nodes)) if self.nodes == "all" else tuple(map(int, self.nodes))
 
     def windows(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the times that overlap with [begin, end), as pairs of begin and end."""
+        """Yield begin and end of the windows that overlap with [begin, end)."""
         every = self._period or LONGEST
         first = max(0, (begin - self.end) // every + 1)
         while self.begin + first * every < end:
@@ -74,29 +74,29 @@ class _Timed:
 
 @dataclass(frozen=True, slots=True)
 class Reservation(_Timed):
-    """Nodes that are kept free for some jobs, or for none (maintenance), in [begin, end).
+    """Nodes kept free in [begin, end) for some jobs, or for none (maintenance).
 
-    A job runs in it if it names it in its `reservation`: from `begin` on, on its nodes, and to end before `end` by its
-    walltime. Any other job starts on these nodes only if it ends before `begin` by its walltime. So with
-    ``overrun="kill"`` no other job ever runs there; with ``"run"`` one that exceeds its walltime may.
+    A job runs in it if its `reservation` has this name. It starts from `begin` on, on these nodes, and ends before
+    `end` by its walltime. Any other job starts on these nodes only if it ends before `begin` by its walltime. Thus with
+    ``overrun="kill"`` no other job ever runs there. With ``"run"`` one that exceeds its walltime may.
 
     Attributes
     ----------
     begin, end
         Seconds on the clock of the workload.
     nodes
-        ``"all"``, indices and ranges such as ``"0-15;20"``, or indices.
+        ``"all"``, indices and ranges such as ``"0-15;20"``, or a sequence of indices.
     name
-        By which jobs name it; empty for maintenance.
+        Its name for jobs; empty for maintenance.
     amounts
-        What is reserved of each of the nodes, by resource, as of a pool; ``None``: all of it.
+        Reserved amounts of each node, by resource, as of a pool; ``None``: the whole node.
     users
-        Whose jobs may name it; everybody's if empty.
+        Users whose jobs may name it; empty: all.
     every
         Seconds from one begin to the next, at least ``end - begin``; ``None``: once.
     floating
-        Whether `begin` and `end` are seconds from any present time on, as of Slurm's ``TIME_FLOAT``: no other job may
-        run there for longer than `begin`.
+        Whether `begin` and `end` are relative to the present at any time, as with Slurm's ``TIME_FLOAT``. No other job
+        may then run there for longer than `begin`.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class Reservation(_Timed):
             object.__setattr__(self, "amounts", _counts(f"{where}: amounts", self.amounts))
 
     def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
-        """Yield what it closes in [now, end) for jobs that do not name it."""
+        """Yield its closures in [now, end) for jobs outside it."""
         nodes = self.indices(machine_nodes)
         if self.floating:
             if self.begin < end - now:
@@ -146,9 +146,9 @@ class Outage(_Timed):
     nodes
         As of :class:`Reservation`.
     announced
-        Whether it is known beforehand, so that no job starts there that would not end before it by its walltime.
+        Whether it is known in advance. Then a job starts there only if it ends before the outage by its walltime.
     requeue
-        Whether the jobs come back to the queue, with the work that their last checkpoint keeps; otherwise they end as
+        Whether the jobs return to the queue. They keep the work of their last checkpoint. Otherwise they end as
         ``"killed"``, with the failed node as the reason.
 
     Raises
@@ -167,13 +167,13 @@ class Outage(_Timed):
         self._check("outage")
 
     def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
-        """Yield what it closes in [now, end), as far as that is known now."""
+        """Yield its closures in [now, end), if it is known at `now`."""
         if self.begin < end and now < self.end and (self.announced or self.begin <= now):
             yield Closure(self.indices(machine_nodes), self.begin, self.end)
 
 
 class NamedJob(Protocol):
-    """The fields of a job by which rules know it."""
+    """The fields of a job that rules use."""
 
     @property
     def user(self) -> str: ...  # noqa: D102
@@ -190,20 +190,20 @@ class NamedJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many running jobs, or units of a resource, of each user, group or queue, or of all together.
+    """A limit on running jobs or used resources. It is per user, group or queue, or for all.
 
     Attributes
     ----------
     most
-        How many, at least 0.
+        The largest amount, at least 0.
     of
         ``"jobs"``, or a resource such as ``"core"``.
     by
-        Whose jobs are counted together: ``"user"``, ``"group"``, ``"queue"`` or ``"all"``.
+        Jobs that are counted together: of one ``"user"``, ``"group"`` or ``"queue"``, or ``"all"``.
     user, group, queue
-        Only jobs that match these patterns with ``*`` and ``?`` are counted and limited.
+        Patterns with ``*`` and ``?``. Only jobs that match are counted and limited.
     among
-        Only jobs with one of these users, groups, queues and QOS together are; all where there are none.
+        Combinations of user, group, queue and QOS. Only jobs with one of these are counted and limited; empty: all.
 
     Raises
     ------
@@ -227,7 +227,7 @@ class Limit:
         object.__setattr__(self, "among", tuple(map(tuple, self.among)))
 
     def matches(self, job: NamedJob) -> bool:
-        """Return whether a job is counted."""
+        """Return whether a job counts."""
         if self.among and (job.user, job.group, job.queue, job.qos) not in self.among:
             return False
         named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue))
@@ -236,16 +236,16 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the machine draws, and a cap on that.
+    """The power of the machine, and a cap on it.
 
     Attributes
     ----------
     watts
-        Watts that a unit of each resource draws while a job holds it; a resource that is not named draws none.
+        Watts per unit of each resource in use; a resource that is not named has none.
     idle
-        Watts that the machine draws beside, all the time.
+        Further watts of the machine at all times.
     cap
-        Watts that running jobs and `idle` may draw together; ``None``: no cap.
+        Most watts of running jobs and `idle` together; ``None``: no cap.
 
     Raises
     ------
@@ -266,7 +266,7 @@ class Power:
             raise ValueError(f"power: cap must be > idle = {self.idle:g} watts and finite, got {self.cap}")
 
     def of(self, nodes: int, per_node: Mapping[str, int]) -> float:
-        """Return the watts of a job with so many slots."""
+        """Return the watts of a job with `nodes` slots."""
         return nodes * sum(self.watts.get(name, 0.0) * amount for name, amount in per_node.items())
 
 
@@ -277,14 +277,14 @@ class Rules:
     Attributes
     ----------
     reservations, outages, limits, power
-        As their classes say.
+        As in their classes.
     licences
-        How many there are, by name; a job takes those of its `licences` while it runs.
+        Number of licences, by name. A job uses those of its `licences` while it runs.
 
     Raises
     ------
     ValueError
-        If two reservations of the same nodes overlap, two share a name, or one leaves no time for other jobs.
+        If two reservations of the same nodes overlap, or two share a name. Also if one leaves no time for other jobs.
     """
 
     reservations: tuple[Reservation, ...] = ()
@@ -305,11 +305,11 @@ class Rules:
             raise ValueError(f"machine: reservations must have names that differ, got {shown(names)}")
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
+        """Return whether there are any rules."""
         return bool(self.reservations or self.outages or self.licences or self.limits or self.power)
 
     def check(self, resources: Sequence[str], capacity: IntArray) -> None:
-        """Compare with the machine; raise ``ValueError`` where a rule does not fit it."""
+        """Check that the rules fit the machine; otherwise raise ``ValueError``."""
         named = [(f"limit: of {each.of!r}", each.of) for each in self.limits if each.of != "jobs"]
         named += [("power: watts", name) for name in (self.power.watts if self.power else ())]
         for each in self.closing:
@@ -344,12 +344,12 @@ class Rules:
         return *self.reservations, *self.outages
 
     def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
-        """Yield what is closed in [now, end) for jobs in no reservation, as far as that is known now."""
+        """Yield the closures in [now, end) that are known at `now`, for jobs outside reservations."""
         for rule in self.closing:
             yield from rule.closures(machine_nodes, now, end)
 
     def reservation(self, name: str) -> Reservation | None:
-        """Return the reservation of a name, ``None`` if there is none."""
+        """Return the reservation with a name, ``None`` if there is none."""
         return next((each for each in self.reservations if each.name == name), None)
 
     def is_on(self, name: str, now: int) -> bool:
@@ -358,7 +358,7 @@ class Rules:
         return found is not None and any(found.windows(now, now + 1))
 
     def fields(self) -> dict[str, Any]:
-        """Return those that are given as JSON knows them; :meth:`read` gives them back."""
+        """Return the given rules for JSON; :meth:`read` reads them back."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         parts = {name: [_given(each) for each in value] for name, value in found.items() if isinstance(value, tuple)}
         power = {} if self.power is None else {"power": _given(self.power)}
@@ -368,12 +368,12 @@ class Rules:
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Rules:
-        """Return rules from fields of a JSON object, of which others are left alone.
+        """Return rules from fields of a JSON object. Other fields are ignored.
 
         Raises
         ------
         ValueError
-            For whatever is wrong with them, with the field.
+            If a field is invalid. The message names it.
         """
         values: dict[str, Any] = {}
         for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
@@ -387,7 +387,7 @@ class Rules:
 
 
 def _given(part: Any) -> dict[str, Any]:
-    """Return the fields of a rule that are not as they are by default."""
+    """Return the fields of a rule that differ from their defaults."""
     kept = {field.name: field.default for field in fields(part)}
     return {name: value for name, value in asdict(part).items() if kept[name] is MISSING or value != kept[name]}
 
@@ -426,7 +426,7 @@ def _taken(reservation: Reservation, resources: Sequence[str], capacity: IntArra
 
 
 def _overlap(one: Reservation, other: Reservation) -> bool:
-    """Return whether two reservations are in force at one time, once they have begun."""
+    """Return whether windows of two reservations overlap."""
     if one.floating or other.floating:
         return False
     if one.every is not None and other.every is not None:
@@ -438,12 +438,12 @@ def _overlap(one: Reservation, other: Reservation) -> bool:
 
 
 def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:
-    """Return indices of nodes from ``"0-15;20"`` or a sequence, rising, each once.
+    """Return sorted indices of nodes from ``"0-15;20"`` or a sequence, without repetitions.
 
     Raises
     ------
     ValueError
-        If it is something else, or there is none.
+        If the value is something else, or empty.
     """
     expected = f"{where}: nodes must be all, or indices and ranges such as 0-15;20, got {shown(given)}"
     try:
@@ -459,7 +459,7 @@ def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:
 
 
 def refuse_reservation(job: Any, rules: Rules) -> str:
-    """Return why a job that names a reservation may never run in it; empty if it may."""
+    """Return why a job can never run in its reservation. The text is empty if it can."""
     reservation = rules.reservation(job.reservation)
     if reservation is None:
         known = ", ".join(each.name for each in rules.reservations if each.name) or "none"

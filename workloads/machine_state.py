@@ -1,4 +1,4 @@
-"""The state from which a simulation can start: what runs where since when, and what has been before."""
+"""The state from which a simulation can begin."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from .workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class RunningSince:
-    """A job of the workload that runs.
+    """A running job of the workload.
 
     Attributes
     ----------
     id
-        Which one.
+        Of the job.
     start
-        When it started, seconds on the clock of the workload.
+        Its start, seconds on the clock of the workload.
     placement
-        Node index of each of its slots; ``None`` where that is not known: wherever there is room.
+        Node index of each of its slots. ``None`` if unknown: any nodes with room.
     limit
-        Seconds after its start at which it will be ended, ``None``: as the simulation ends jobs.
+        Seconds from its start to its kill; ``None``: by the rules of the simulation.
     shape
-        On which of its shapes it runs; ``None``: its own request.
+        Index of its current shape; ``None``: its own request.
     write
-        Seconds at the end of its limit in which it writes a checkpoint.
+        Seconds for a checkpoint at the end of its limit.
     predicted_end
-        When it is predicted to end by now, seconds; ``None``: as was predicted before it started, and what has been
-        outlived of that is corrected by what is known at the instant of the state.
+        Its current predicted end, seconds. ``None``: as predicted before its start. An overrun prediction is then
+        corrected with the knowledge at the instant of the state.
     misses
-        How often that was corrected.
+        Number of corrections so far.
     """
 
     id: str
@@ -56,11 +56,11 @@ class Ended:
     Attributes
     ----------
     job
-        The job, with what it asked for and for how long it ran on the machine when it was there last.
+        The job, with its request, and with the run time of its last attempt.
     start
-        When that began, seconds.
+        Start of that attempt, seconds.
     ran
-        How long it ran in all, seconds; ``None``: not before then.
+        Total run time, seconds; ``None``: there were no earlier attempts.
     """
 
     job: Job
@@ -69,41 +69,41 @@ class Ended:
 
     @property
     def end(self) -> int:
-        """When it ended, seconds."""
+        """Its end, seconds."""
         return self.start + self.job.runtime
 
     @property
     def whole(self) -> Job:
-        """The job with the time that it ran in all, as predictors learn from it."""
+        """The job with its total run time, from which predictors learn."""
         return self.job if self.ran is None else replace(self.job, runtime=self.ran)
 
 
 @dataclass(frozen=True, slots=True)
 class MachineState:
-    """A machine and a queue at one instant, before anything happens then.
+    """A machine and a queue at one instant, before the events of this instant.
 
-    The jobs of the workload that were submitted before the instant and do not run are waiting, since their submission.
+    Jobs that were submitted before the instant and do not run have waited since their submission.
 
     Attributes
     ----------
     at
         The instant, seconds on the clock of the workload.
     running
-        What runs.
+        The running jobs.
     predicted
-        Run times that were predicted at submission, seconds, by id; those of other jobs, and on other shapes, are
-        predicted anew.
+        Run times predicted at submission, seconds, by id. Those of other jobs, and on other shapes, are predicted
+        again.
     ended
-        What ended before: predictors learn from it, and so does a dispatcher that counts past usage.
+        Jobs that ended before. Predictors learn from them, and so do dispatchers that count past usage.
     timers
-        When the dispatcher wants to be asked again; ``None``: it is asked at the instant.
+        Times at which the dispatcher must be called; ``None``: it is called at the instant.
     memory
-        What dispatchers keep from one decision to the next, as their ``memory()`` has it, by their names.
+        Data that dispatchers keep between decisions, from their ``memory()``, by their names.
 
     Raises
     ------
     InputError
-        If a job stands there twice, starts at the instant or later, or ended after it.
+        If a job occurs twice, or starts at the instant or later. If an ended job ended after it.
     """
 
     at: int
@@ -126,14 +126,14 @@ class MachineState:
 
 
 def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload, MachineState]:
-    """Return the jobs of a trace that had not ended at an instant, and what really ran then.
+    """Return the jobs of a trace that had not ended at an instant, and the state at that instant.
 
     Parameters
     ----------
     workload
-        Jobs with their recorded waits (``records["wait"]``); one without a wait is taken to come, or to wait.
+        Jobs with their recorded waits (``records["wait"]``). A job without a wait arrives later, or waits.
     at
-        The instant, seconds; by default when the first job ends: what ended before that is not on record.
+        The instant, seconds. The default is the first end of a job. Earlier ends are not recorded.
 
     Raises
     ------

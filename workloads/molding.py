@@ -1,4 +1,4 @@
-"""Moldable jobs from rigid ones: every job gets other sizes that it could have asked for."""
+"""Make rigid jobs moldable: every job gets alternative sizes."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ..base.checks import check_whole
 from .job import Job, Shape
 from .workload import Workload
 
-#: From processors, an array of any shape, to speedups.
+#: Function from processors, an array of any shape, to speedups.
 Speedup = Callable[[NDArray[Any]], FloatArray]
 
 
 class SpeedupLaw(Protocol):
-    """Where the speedups of jobs are drawn from, such as ``hpcdispatch.models.moldable.DowneyLaw``."""
+    """A source of random speedups of jobs, such as ``hpcdispatch.models.moldable.DowneyLaw``."""
 
     def draw(self, rng: np.random.Generator) -> tuple[Speedup, int]:
-        """Return the speedup of a job, and the most processors that it has a use for."""
+        """Return the speedup of a job, and the most processors that it can use."""
         ...
 
 
 def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, seed: int = 0) -> Workload:
     """Return the workload with moldable jobs.
 
-    A job of n_u processors, slots on a machine of several nodes, gets shapes on `choices` equally spaced sizes from
-    n_min to n_max, rounded, its own left out, where n_min is uniform in 1 to n_u and n_max in n_u to the most that the
-    machine holds and the job has a use for. Run time and walltime of a shape are the job's, times
-    S(n_u) / S(n), rounded up; on a pool what else a job asks for follows its processors. Jobs that have shapes, or ask
-    for no processor, stay as they are.
+    Let a job have n_u processors (slots on a machine of several nodes). It gets shapes on `choices` equally spaced
+    sizes from n_min to n_max, rounded. Its own size is left out. The least size, n_min, is uniform in 1 to n_u. The
+    largest, n_max, is uniform from n_u to the most processors that the job can use on the machine. Run time and
+    walltime of a shape are the job's times S(n_u) / S(n), rounded up. On a pool, the other amounts of a job are scaled
+    with its processors. Jobs with shapes, or without processors, are not changed.
 
     Parameters
     ----------
     workload
-        What to mold; it stays as it is.
+        The workload to mold; it is not changed.
     speedup
-        S of every job, or what it is drawn from.
+        S of every job, or a source of random ones.
     choices
-        How many sizes, at least 2.
+        Number of sizes, at least 2.
     seed
-        For the draws.
+        Of the random numbers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A running Slurm cluster at one moment, from what ``squeue --json`` and ``sinfo --json`` print."""
+"""Read a running Slurm cluster at one moment, from the output of ``squeue --json`` and ``sinfo --json``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .formats.sacct_fields import cpus_of_tres, gpu_types, gpus_of_tres, licence
 from .job import CONDITIONS
 from .slurm_conf import expand_names
 
-#: Releases whose JSON is known.
+#: Supported releases of Slurm.
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
 _RUNS = ("running", "suspended", "completing")
-#: States and flags of nodes on which nothing can start.
+#: States and flags of nodes on which no job can start.
 _AWAY = {
     "down", "drain", "drained", "draining", "error", "fail", "failing", "future", "inval", "maint", "maintenance",
     "not_responding", "planned_down", "power_down", "powered_down", "powering_down", "reboot_issued",
@@ -28,7 +28,7 @@ _AWAY = {
 }  # fmt: skip
 
 
-#: Reasons for which a job never starts unless its owner or an operator does something.
+#: Reasons for which a job never starts without an action of its owner or an operator.
 _NEVER = {
     "jobhelduser", "jobheldadmin", "dependencyneversatisfied", "badconstraints", "invalidaccount", "invalidqos",
     "partitiontimelimit", "partitionnodelimit",
@@ -36,13 +36,13 @@ _NEVER = {
 #: A condition of a dependency, as in ``afterok:28(unfulfilled)``, with minutes after a ``+``.
 _DEPENDENCY = re.compile(r"(\w+)(?::((?:\d+(?:_(?:\d+|\*))?(?:\+\d+)?(?:\(\w+\))?:?)+))?(?:\(\w+\))?")
 _PARENT = re.compile(r"(\d+(?:_\d+)?)(?:_\*)?(?:\+(\d+))?(?:\(\w+\))?")
-#: What ``tres_per_node`` says of GPUs, as in ``gres:gpu:2``, ``gres/gpu:a100=2``.
+#: GPUs in ``tres_per_node``, as in ``gres:gpu:2``, ``gres/gpu:a100=2``.
 _GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/][^\W\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """A node: its name, its cores, and whether a job could start there."""
+    """A node: its name and cores, and whether a job could start on it."""
 
     name: str
     cores: int
@@ -51,40 +51,40 @@ class ClusterNode:
 
 @dataclass(frozen=True, slots=True)
 class ClusterJob:
-    """A job that runs or waits.
+    """A running or waiting job.
 
     Attributes
     ----------
     id, user, account, partition
-        As Slurm has them; the id of a task of an array is ``JOB_TASK``.
+        As in Slurm; the id of a task of an array is ``JOB_TASK``.
     submit
         Seconds since 1970.
     start
-        The same, of a job that runs; ``None`` while it waits.
+        The same, of a running job; ``None`` for a waiting one.
     limit
-        Seconds; ``None``: unlimited.
+        Walltime, seconds; ``None``: unlimited.
     nodes, cores
-        The names of its nodes, none while it waits; how many cores in all.
+        The names of its nodes, none for a waiting job; its total number of cores.
     tasks
-        How many jobs it stands for: those of an array that have not begun are one.
+        Number of jobs that it stands for. Unstarted tasks of an array are one entry.
     apart
-        On how many nodes it is to be (``-N``); 0: its tasks go anywhere (``-n``).
+        Number of requested nodes (``-N``); 0: its tasks go anywhere (``-n``).
     array
-        The array that it is a task of, with how many may run at a time if that is limited, as in ``278%3``.
+        The array of which it is a task, with a limit on its running tasks, as in ``278%3``.
     expected
-        When Slurm expects a waiting job to start, seconds since 1970; ``None`` where it says nothing.
+        The start of a waiting job that Slurm expects, seconds since 1970; ``None`` if not given.
     memory_a_core, memory_a_node
-        Megabytes that it asked for, by one of them; 0: not so.
+        Requested megabytes, by one of them; 0: not requested so.
     gpus_a_node
-        GPUs that it asked for by node.
+        Requested GPUs per node.
     priority
-        Of a job that waits; 0: not known, or held.
+        Of a waiting job; 0: unknown, or held.
     had
-        On how many nodes its tasks lie, or will in Slurm's view; 0 if it does not say.
+        Number of nodes of its tasks, current or expected by Slurm. 0 if not given.
     ids
-        Those of its tasks; the own where it is none.
+        Those of its tasks; its own id without tasks.
     qos, constraint, reservation, reason
-        As Slurm has them.
+        As in Slurm.
     gpus, gpu_types
         GPUs in all, and those of a type, as in ``a100=2``.
     licences
@@ -92,9 +92,9 @@ class ClusterJob:
     exclusive
         Whether it shares its nodes with no other job.
     depends
-        What it waits for, as :attr:`.Job.depends` has it.
+        Its dependencies, as in :attr:`.Job.depends`.
     begin
-        When it becomes eligible, seconds since 1970; 0: it is, or that is not known.
+        Time at which it becomes eligible, seconds since 1970. 0 if it is eligible, or unknown.
     """
 
     id: str
@@ -129,13 +129,13 @@ class ClusterJob:
 
     @property
     def starts(self) -> bool:
-        """Whether it runs, or could start without anything that its owner or an operator does."""
+        """Whether it runs, or could start without an action of its owner or an operator."""
         return self.start is not None or self.reason.lower() not in _NEVER
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What runs and what waits at one moment.
+    """The running and waiting jobs at one moment.
 
     Attributes
     ----------
@@ -156,22 +156,22 @@ class Snapshot:
 
 
 def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: int) -> Snapshot:
-    """Read what ``squeue --json`` and ``sinfo --json`` have printed, of Slurm 22.05 to 25.05.
+    """Read the output of ``squeue --json`` and ``sinfo --json``, of Slurm 22.05 to 25.05.
 
-    What ``scontrol show jobs --json`` and ``scontrol show nodes --json`` print has the same forms. A job that Slurm
-    lists twice is taken once.
+    ``scontrol show jobs --json`` and ``scontrol show nodes --json`` have the same forms. A job that Slurm lists twice
+    counts once.
 
     Parameters
     ----------
     squeue, sinfo
         Files.
     now
-        When they were printed, seconds since 1970.
+        Time of the output, seconds since 1970.
 
     Raises
     ------
     InputError
-        For a release that is not known, output of another command, or a value that is none.
+        For an unsupported release, output of another command, or an invalid value.
     """
     listed = [_nodes(entry, f"{sinfo}: node {place}") for place, entry in _entries(sinfo, "nodes")]
     nodes = tuple({node.name: node for each in listed for node in each}.values())
@@ -210,7 +210,7 @@ def _entries(path: str | PathLike[str], kind: str) -> Iterator[tuple[int, Mappin
 
 
 def _nodes(entry: Mapping[str, Any], where: str) -> list[ClusterNode]:
-    """Return the node of an entry, or those that sinfo lists together since 23.02."""
+    """Return the node of an entry, or the nodes that sinfo groups in one since 23.02."""
     group = entry.get("nodes")
     if not isinstance(group, dict):
         states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
@@ -224,7 +224,7 @@ def _nodes(entry: Mapping[str, Any], where: str) -> list[ClusterNode]:
 
 
 def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
-    """Return what messages call a job."""
+    """Return the name of a job for messages."""
     if _number(entry, "job_id", unnamed) is None:
         raise InputError(f"{unnamed}: field 'job_id': expected a whole number, got {shown(entry.get('job_id'))}")
     return f"{named} {entry['job_id']}"
@@ -278,7 +278,7 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
 
 
 def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ...]:
-    """Return the conditions of a dependency that are not fulfilled; of alternatives (``?``) the first."""
+    """Return the unmet conditions of a dependency. Of alternatives (``?``), take the first."""
     found: list[tuple[str, str] | tuple[str, str, int]] = []
     for part in filter(None, text.partition("?")[0].split(",")):
         condition = _DEPENDENCY.fullmatch(part)
@@ -290,7 +290,7 @@ def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ..
 
 
 def _apart(entry: Mapping[str, Any], where: str) -> int:
-    """Return the nodes of a job whose tasks are counted by node, or that has one for each."""
+    """Return the nodes of a job with tasks counted per node, or with one task per node."""
     nodes = _number(entry, "node_count", where) or 0
     by_node = _number(entry, "tasks_per_node", where) or _number(entry, "tasks", where) == nodes
     return nodes if by_node else 0
@@ -302,7 +302,7 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
 
 
 def _number(entry: Mapping[str, Any], key: str, where: str) -> int | None:
-    """Return a whole number, plain or as ``{"set", "infinite", "number"}``; ``None``: there is none, or no limit."""
+    """Return a whole number, plain or as ``{"set", "infinite", "number"}``. ``None``: none, or no limit."""
     value = entry.get(key)
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
@@ -314,7 +314,7 @@ def _number(entry: Mapping[str, Any], key: str, where: str) -> int | None:
 
 
 def _words(value: Any) -> list[str]:
-    """Return words in small letters, of a list or of one like ``IDLE+DRAIN``."""
+    """Return lower-case words, from a list or from a text like ``IDLE+DRAIN``."""
     return [str(part).lower() for part in value] if isinstance(value, list) else str(value or "").lower().split("+")
 
 

@@ -1,4 +1,4 @@
-"""A site as Slurm describes it: ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node`` print."""
+"""Read a Slurm site: ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node``."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ..base.files import read_bounded
 from .formats.slots import GPU, MEMORY
 from .machine import Machine
 
-#: The resource that the slots of a job ask for if each is to lie on a node of its own, as with ``-N``.
+#: Resource of slots that must lie on different nodes, as with ``-N``.
 APART = "node"
-#: The resource that the slots of a job ask for if their memory was asked for by core, as with ``--mem-per-cpu``.
+#: Resource of slots whose memory was requested per core, as with ``--mem-per-cpu``.
 BY_CORE = "mem_per_cpu"
-#: What begins the names of the resources of partitions, of features (``-C``) and of types of GPUs.
+#: Prefixes of the resources of partitions, of features (``-C``) and of types of GPUs.
 PARTITION, FEATURE, GPU_TYPE = "partition/", "feature/", f"{GPU}/"
-#: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
+#: Most bytes of a configuration. The output of scontrol for ten thousand nodes has half of this.
 _MOST_BYTES = 1 << 24
 #: The largest weight of a node.
 _MOST_WEIGHT = 2**32 - 1
-#: Names that a list may stand for: no cluster of Slurm has more nodes.
+#: Most names in a list: no cluster of Slurm has more nodes.
 _MOST_NAMES = 2**16
-#: A comment; what scontrol says of a node has a number sign in its operating system.
+#: A comment. In the output of scontrol, the operating system of a node has a number sign.
 _COMMENT = re.compile(r"(?<!\\)#.*")
 _SHOWN_NODE = re.compile(r"\s*NodeName=.*?\sOS=[^#]*#")
 _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
-_NAMES = re.compile(r"((?:[^,\[\]]*(?:\[[^\[\]]*\])?)+?)(?:,|$)")
-#: States of nodes that do not exist, and of those that are not in use.
+_NAMES = re.compile(r"((?:[^,\[\]]++|\[[^\[\]]*\])*+)(?:,|$)")
+#: States of nodes that do not exist, and of nodes that are not in use.
 _FUTURE, _AWAY = (
     ("FUTURE", "CLOUD_FUTURE"),
     re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR|INVAL"),
 )
 _INCLUDE = re.compile(r"include\s+\"?([^\s\"]+)\"?", re.IGNORECASE)
-#: Lines of scontrol show config that are no settings: of the daemons, and what begins a part.
+#: Lines of scontrol show config that are no settings: on the daemons, and headers of parts.
 _HEADER = re.compile(r"Configuration data\b.*|Slurmctld\b.*|[A-Z][\w ./-]*(?:Support|Configuration|Plugin)[\w ./-]*:")
-#: Files that include each other.
+#: Most files that include each other.
 _MOST_FILES = 50
 _RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _GRES = re.compile(r"gpu(?::(?P<kind>[^\d:,(=][^:,(=]*))?(?:[:=](?P<count>\d+))?(?=[(]|$|:no_consume)")
@@ -57,7 +57,7 @@ class SlurmPartition:
     Attributes
     ----------
     name
-        What it is called.
+        Of the partition.
     nodes
         Its nodes, as places in the site's.
     max_time
@@ -67,15 +67,15 @@ class SlurmPartition:
     quality
         ``QoS``; empty: none.
     preempt
-        ``PreemptMode``, in small letters; empty: that of the cluster.
+        ``PreemptMode``, in lower case; empty: that of the cluster.
     cpus_per_node, most_nodes
         ``MaxCPUsPerNode`` and ``MaxNodes``; ``None``: no limit.
     exclusive
         ``OverSubscribe=EXCLUSIVE``: its jobs share their nodes with no others.
     state
-        ``State``, in capital letters; jobs start in one that is ``UP`` alone.
+        ``State``, in upper case. Jobs start only in a partition that is ``UP``.
     threads
-        CPUs that a job takes at least of a node: those of a core where cores are given out whole.
+        Least CPUs of a job on a node. These are the CPUs of a core if whole cores are allocated.
     """
 
     name: str
@@ -94,32 +94,32 @@ class SlurmPartition:
 
 @dataclass(frozen=True, slots=True)
 class SlurmSite:
-    """What a configuration says.
+    """The content of a configuration.
 
     Attributes
     ----------
     nodes
         Their names, in order.
     capacity
-        Cores, memory (kilobytes) and GPUs of each, shape (nodes, 3).
+        Cores, memory (kilobytes) and GPUs of each node, shape (nodes, 3).
     partitions
         In order.
     weights
         ``Weight`` of each node, shape (nodes,).
     settings
-        All other keys, in small letters, with their values as texts.
+        All other keys, in lower case, with their values as texts.
     tables
-        The fields of each node and partition, in small letters, with their values.
+        The fields of each node and partition, in lower case, with their values.
     source
         The file.
     away
         Nodes that are down, drained or failed.
     features
-        Of each node, in small letters.
+        Of each node, in lower case.
     gpus
-        How many GPUs of each type a node has, by type, each of shape (nodes,).
+        Number of GPUs of each node, by type, each of shape (nodes,).
     missing
-        Which included files are not there, a line for each.
+        Missing included files, one line each.
     """
 
     nodes: tuple[str, ...]
@@ -135,18 +135,18 @@ class SlurmSite:
     missing: tuple[str, ...] = ()
 
     def machine(self, constraints: Iterable[str] = (), closed: Collection[str] = ()) -> Machine:
-        """Return the machine: cores, memory and GPUs where Slurm shares them out, and a resource for each partition.
+        """Return the machine: cores, memory and GPUs if Slurm allocates them, and a resource for each partition.
 
-        A partition is a resource with as many units on each of its nodes as there are cores, of which every slot of a
-        job in it takes one: so every dispatcher and the validator keep jobs on the nodes of their partition. Where
-        ``MaxCPUsPerNode`` limits it there are so many units, and a slot takes as many as cores. A constraint (``-C``)
-        is such a resource, too, and each type of GPUs is one. A slot of a job that is to have its slots on different
-        nodes takes one of :data:`APART`, and a slot of a job that asks for memory by core one of :data:`BY_CORE`.
+        A partition is a resource with one unit per core on each of its nodes. Every slot of a job in it uses one unit.
+        Thus every dispatcher and the checks keep jobs on the nodes of their partition. With ``MaxCPUsPerNode`` there
+        are so many units. A slot uses one per core. A constraint (``-C``) and a type of GPUs are such resources, too.
+        If the slots of a job must lie on different nodes, each uses one of :data:`APART`. If a job requests memory per
+        core, each slot uses one of :data:`BY_CORE`.
 
         Parameters
         ----------
         constraints
-            Expressions of features that jobs ask for.
+            Expressions of features that jobs request.
         closed
             Names of nodes on which no job may start.
         """
@@ -170,7 +170,7 @@ class SlurmSite:
 
     @property
     def licences(self) -> dict[str, int]:
-        """How many there are of each licence (``Licenses``)."""
+        """Number of each licence (``Licenses``)."""
         parts = (part.partition("@")[0] + part[part.find(":") :] if "@" in part else part
                  for part in self.settings.get("licenses", "").split(","))  # fmt: skip
         named = (part.partition(":")[::2] for part in parts if part and part != "(null)")
@@ -178,18 +178,18 @@ class SlurmSite:
 
     @property
     def whole_nodes(self) -> bool:
-        """Whether every job has its nodes for itself (``SelectType=select/linear``)."""
+        """Whether every job has whole nodes (``SelectType=select/linear``)."""
         return self.settings.get("selecttype", "").lower() == "select/linear"
 
     @property
     def memory_by_core(self) -> bool:
-        """Whether jobs that ask for no memory get some for each core (``DefMemPerCPU``, also of a partition)."""
+        """Whether jobs without requested memory get some per core (``DefMemPerCPU``, also of a partition)."""
         texts = (each.get("defmempercpu", "") for each in (self.settings, *self.tables))
         return any(text.isdecimal() and int(text) > 0 for text in texts)
 
     @property
     def scheduler_parameters(self) -> dict[str, str]:
-        """The parts of ``SchedulerParameters``, in small letters, with their values; those without one have ``""``."""
+        """The parts of ``SchedulerParameters``, in lower case, with their values; ``""`` for parts without one."""
         text = self.settings.get("schedulerparameters", "").lower().replace(" ", "")
         parts = (part.partition("=") for part in text.split(",") if part not in ("", "(null)"))
         return {name: value for name, _, value in parts}
@@ -206,14 +206,15 @@ class _Read:
 
 
 def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
-    """Read a configuration: ``slurm.conf``, or the outputs of ``scontrol show config``, ``partition`` and ``node -o``.
+    """Read a configuration: ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node -o``.
 
-    The outputs may stand in one file, one after the other.
+    The outputs may follow each other in one file.
 
     Raises
     ------
     InputError
-        For a line that is no setting, a number that is none, or a configuration without nodes; with file and line.
+        For a line that is no setting, an invalid number, or a configuration without nodes. The message has file and
+        line.
     """
     path, read = Path(path), _Read()
     defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}, "nodeset": {}}
@@ -238,7 +239,7 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
 
 
 def expand_names(text: str, where: str) -> list[str]:
-    """Return the names that a list such as ``n[1-12,15],gpu01`` stands for.
+    """Return the names in a list such as ``n[1-12,15],gpu01``.
 
     Raises
     ------
@@ -267,7 +268,7 @@ def expand_names(text: str, where: str) -> list[str]:
 def meets(expression: str, features: Collection[str]) -> bool:
     """Return whether a node with these features meets a constraint such as ``fat&(ib|opa)``, from left to right.
 
-    What is in brackets counts as in parentheses, and numbers of nodes (``fat*2``) do not count.
+    Brackets count as parentheses. Numbers of nodes (``fat*2``) are ignored.
     """
     result, join, before = True, "&", list[tuple[bool, str]]()
     for operator, name in _WORD.findall(expression.lower()):
@@ -286,7 +287,7 @@ def meets(expression: str, features: Collection[str]) -> bool:
 
 
 def count_numbers(ranges: str, where: str) -> int:
-    """Return how many numbers ``1-4,7`` stands for.
+    """Return the count of numbers in a text such as ``1-4,7``.
 
     Raises
     ------
@@ -297,14 +298,14 @@ def count_numbers(ranges: str, where: str) -> int:
 
 
 def slurm_seconds(text: str, where: str) -> int | None:
-    """Return a time as Slurm writes it (``30``, ``30:00``, ``1:00:00``, ``2-12``, ``2-12:30:00``) as seconds.
+    """Return the seconds of a time in Slurm's format (``30``, ``30:00``, ``1:00:00``, ``2-12``, ``2-12:30:00``).
 
-    ``None`` for ``UNLIMITED`` and ``INFINITE``; a bare number counts minutes.
+    ``None`` for ``UNLIMITED`` and ``INFINITE``. A plain number counts minutes.
 
     Raises
     ------
     InputError
-        If it is none, at `where`.
+        If it is no time, at `where`.
     """
     if text.upper() in ("UNLIMITED", "INFINITE", "NONE"):
         return None
@@ -320,10 +321,10 @@ def slurm_seconds(text: str, where: str) -> int | None:
 
 
 def _lines(path: Path, files: list[Path], missing: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines without comments, with their places; one that ends with a backslash goes on in the next.
+    """Yield the lines without comments, with their places. A backslash at the end continues a line.
 
-    Included files are read in place, from where they are or from beside the file that includes them. `missing` gets a
-    line for each other.
+    Included files are read in place, from their path or from beside the including file. `missing` gets a line for each
+    file that is not found.
     """
     files.append(path)
     if len(files) > _MOST_FILES:
@@ -365,7 +366,7 @@ def _numbers(ranges: str, where: str) -> Iterator[str]:
 
 
 def _ends(ranges: str, where: str) -> Iterator[tuple[int, int, int]]:
-    """Yield the first and the last number of each range, and how many digits they are written with."""
+    """Yield the first and the last number of each range, and their number of digits."""
     for part in ranges.split(","):
         found = _RANGE.fullmatch(part)
         if found is None:
@@ -394,7 +395,7 @@ def _site(read: _Read, path: Path) -> SlurmSite:
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
-    """Return cores, memory and GPUs that jobs may have of a node: less what ``CoreSpecCount`` and such keep back."""
+    """Return the cores, memory and GPUs of a node for jobs, without those that ``CoreSpecCount`` and such reserve."""
     where = fields[""]
     total = _cpus(fields)
     if effective := fields.get("cpuefctv"):
@@ -420,7 +421,7 @@ def _cpus(fields: Mapping[str, str]) -> int:
 
 
 def _cores(fields: Mapping[str, str]) -> tuple[int, int]:
-    """Return the cores and the threads that a node's shape says."""
+    """Return the cores and the threads from a node's shape."""
     where = fields[""]
     boards = _whole("Boards", fields.get("boards", "1"), where)
     sockets = _whole("SocketsPerBoard", fields.get("socketsperboard", "0"), where) * boards
@@ -430,13 +431,13 @@ def _cores(fields: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _threads(fields: Mapping[str, str]) -> int:
-    """Return how many of a node's CPUs are one core; 1 where its CPUs are its cores."""
+    """Return the number of a node's CPUs per core. It is 1 if its CPUs are its cores."""
     cores, threads = _cores(fields)
     return threads // cores if cores and _cpus(fields) == threads else 1
 
 
 def _gpus(fields: Mapping[str, str]) -> dict[str, int]:
-    """Return how many GPUs of each type a node has; those without a type are of the type ``""``."""
+    """Return the number of GPUs of a node by type. Those without a type have the type ``""``."""
     found: dict[str, int] = {}
     for kind in filter(None, map(_GRES.match, fields.get("gres", "").split(","))):
         type_ = (kind["kind"] or "").lower()
@@ -483,7 +484,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
 
 
 def _members(name: str, read: _Read, where: str) -> list[str]:
-    """Return the nodes that a name in a partition stands for: a node, all, or those of a set, by name or feature."""
+    """Return the nodes of a name in a partition: one node, all, or those of a set."""
     if name.upper() == "ALL":
         return list(read.nodes)
     if name in read.nodes or name not in read.sets:

@@ -1,4 +1,4 @@
-"""Associations and qualities of service, as ``sacctmgr`` prints them: limits, priorities, which jobs give way."""
+"""Read associations and qualities of service from ``sacctmgr``: limits, priorities, and preemption."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from .machine import Machine
 from .machine_rules import NamedJob
 from .slurm_conf import APART, GPU_TYPE, SlurmSite, slurm_seconds
 
-#: The quality of service of jobs that name none, where their association has no other.
+#: The quality of service of jobs that name none, if their association has no other.
 NORMAL = "normal"
-#: What limits jobs and resources at a time, by name: :data:`JOBS`, ``cpu``, ``mem`` (kilobytes), ``gres/gpu``,
-#: ``gres/gpu:a100``, and with :data:`MINUTES` before it the minutes that running jobs have left, times that amount.
+#: Limits by the name of what they limit: :data:`JOBS`, ``cpu``, ``mem`` (kilobytes), ``gres/gpu``, ``gres/gpu:a100``.
+#: With :data:`MINUTES` before the name, they limit the remaining minutes of running jobs times the amount.
 Most: TypeAlias = Mapping[str, int]
 JOBS, MINUTES, WALL = "jobs", "minutes of ", "wall"
 _MOST_BYTES = 1 << 24
 #: The first column of each table.
 _ASSOCIATIONS, _QUALITIES = "Account", "Name"
-#: Columns of limits, by whose they are: of all jobs together, of each user's, of each account's, of each job.
+#: Columns of limits: on all jobs together, per user, per account, per job.
 _ALL = {"GrpJobs": JOBS, "GrpTRES": "", "GrpTRESRunMins": MINUTES}
 _OF_USERS = {"MaxJobsPU": JOBS, "MaxTRESPU": "", "MaxTRESRunMinsPU": MINUTES}
 _OF_ACCOUNTS = {"MaxJobsPA": JOBS, "MaxTRESPA": "", "MaxTRESRunMinsPA": MINUTES}
 _OF_JOBS = {"MaxTRES": "", "MaxTRESMins": MINUTES, "MaxWall": WALL}
-#: Limits that jobs on record had passed when they came, and limits of what was used in all; none is modelled.
+#: Limits at submission, and limits of total usage. None is modelled: recorded jobs have passed the former.
 PASSED = (
     "GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA", "GrpTRESMins", "GrpWall", "UsageThres", "MaxTRESPerNode",
     "MaxJobsAccruePU", "MaxJobsAccruePA", "MaxJobsAccrue", "GrpJobsAccrue", "MinPrioThresh", "LimitFactor",
 )  # fmt: skip
-#: Other names of columns: in full as options have them, with blanks as others print them.
+#: Other names of columns: the full names of options, and names printed with blanks.
 _SPELLED = {
     "parname": "ParentName", "parentname": "ParentName", "maxjobsperuser": "MaxJobsPU", "maxtresperuser": "MaxTRESPU",
     "maxsubmitjobsperuser": "MaxSubmitPU", "maxjobsperaccount": "MaxJobsPA", "maxtresperaccount": "MaxTRESPA",
@@ -61,7 +61,7 @@ class SlurmAssociation:
     Attributes
     ----------
     all
-        Of its jobs together (``GrpJobs``, ``GrpTRES``, ``GrpTRESRunMins``), those of accounts below it as well.
+        Of its jobs together (``GrpJobs``, ``GrpTRES``, ``GrpTRESRunMins``), with those of accounts below it.
     most_jobs
         ``MaxJobs``, of each user in an account; ``None``: that of the account above.
     job
@@ -71,7 +71,7 @@ class SlurmAssociation:
     qos
         ``DefQOS``; empty: none.
     shares
-        ``Share``; ``None``: not said.
+        ``Share``; ``None``: not given.
     """
 
     all: Most = field(default_factory=dict)
@@ -91,14 +91,14 @@ class SlurmQos:
     priority, usage_factor
         ``Priority`` and ``UsageFactor``.
     preempt, preempt_mode
-        The names of those whose jobs give way to its jobs, and how its own do, in small letters (``cluster``: as the
-        cluster says).
+        The names of those that its jobs preempt, and how its own jobs are preempted. The mode is in lower case;
+        ``cluster`` means that of the cluster.
     flags
-        In small letters, such as ``overpartqos``.
+        In lower case, such as ``overpartqos``.
     all, users, accounts, job
-        Limits: of all its jobs, of those of each user, of each account, and of each job.
+        Limits of all its jobs, of those per user and per account, and of each job.
     least
-        What a job has to ask for (``MinTRES``).
+        Least request of a job (``MinTRES``).
     """
 
     priority: int = 0
@@ -115,7 +115,7 @@ class SlurmQos:
 
 @dataclass(frozen=True, slots=True)
 class SlurmLimits:
-    """What ``sacctmgr`` says of jobs.
+    """The output of ``sacctmgr`` on jobs.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class SlurmLimits:
     qualities
         By name.
     passed
-        Names of limits that are given and not modelled, with their values, as in ``MaxSubmitPU=20``.
+        Limits that are given and not modelled, with their values, as in ``MaxSubmitPU=20``.
     """
 
     associations: Mapping[tuple[str, str], SlurmAssociation] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class SlurmLimits:
             account = self.associations.get((account, ""), SlurmAssociation()).parent
 
     def associated(self, account: str, user: str) -> Iterator[SlurmAssociation]:
-        """Yield the associations of a user, its own first, then those of the accounts above it."""
+        """Yield the associations of a user: its own first, then those of the accounts above."""
         for key in ((account, user), *((each, "") for each in self.above(account))):
             if key in self.associations:
                 yield self.associations[key]
@@ -151,7 +151,7 @@ class SlurmLimits:
 
 
 class LimitedJob(NamedJob, Protocol):
-    """What of a job says which limits hold for it, and how much it takes of them."""
+    """The fields of a job that decide its limits and its use of them."""
 
     @property
     def nodes(self) -> int: ...  # noqa: D102
@@ -171,9 +171,9 @@ class SiteLimits:
     Parameters
     ----------
     limits
-        What ``sacctmgr`` says.
+        The output of ``sacctmgr``.
     site
-        The configuration, whose partitions may have a quality of service; ``None``: none.
+        The configuration. Its partitions may have a quality of service. ``None``: none.
     machine
         The machine.
     """
@@ -192,9 +192,9 @@ class SiteLimits:
         return self._limits.qualities.get(self.name_of(job), SlurmQos())
 
     def amounts(self, job: LimitedJob, placed: IntArray | None = None) -> dict[str, int]:
-        """Return what a job takes in all, by Slurm's names, once it is on known nodes: of an exclusive one all cores.
+        """Return the total amounts of a job, by Slurm's names. On known nodes, an exclusive job uses all cores.
 
-        GPUs of which no type was asked for count as those of the type that its nodes have.
+        GPUs without a requested type count as those of the type of its nodes.
         """
         capacity, primary = self._machine.capacity, self._machine.primary
         nodes = job.nodes if APART in job.per_node else 1
@@ -217,10 +217,10 @@ class SiteLimits:
         return found | {f"license/{name}": count for name, count in job.licences.items()}
 
     def groups(self, job: LimitedJob) -> Iterator[tuple[tuple[str, ...], Most]]:
-        """Yield whose limits a job counts in, and these: of its association and those above, and of both QOS.
+        """Yield the limits that apply to a job, with their owners: associations, those above, and both QOS.
 
-        Of two qualities of service, that of the partition comes first where both limit the same, unless the job's own
-        has the flag ``OverPartQOS``.
+        If both qualities of service limit the same amount, that of the partition has priority. With the flag
+        ``OverPartQOS``, the job's own has priority.
         """
         limits, account, user = self._limits, job.group, job.user
         associations = limits.associations
@@ -244,7 +244,7 @@ class SiteLimits:
             before = quality
 
     def over(self, job: LimitedJob) -> set[str]:
-        """Return which limits a job is beyond all alone, so that it waits for ever."""
+        """Return the limits that a job exceeds by itself. Such a job waits for ever."""
         minutes, plain = -(-job.walltime // 60), self.amounts(job)
         amounts = plain | {f"{MINUTES}{name}": amount * minutes for name, amount in plain.items()}
         amounts |= {WALL: 60 * minutes, JOBS: 1}
@@ -258,14 +258,15 @@ class SiteLimits:
 
 
 def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
-    """Read what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print, with any columns.
+    """Read the output of ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos``, with any columns.
 
-    That is in one file, or in several with ``;`` between their names. Tables with other columns of the same add to it.
+    It is in one file, or in several with ``;`` between their names. Tables with other columns of the same rows extend
+    them.
 
     Raises
     ------
     InputError
-        For a line without a header, or a value that is none, with file and line; if there is nothing in it.
+        For a line without a header, or an invalid value, with file and line. Also if there is no content.
     """
     associations: dict[tuple[str, str], SlurmAssociation] = {}
     qualities: dict[str, SlurmQos] = {}
@@ -309,7 +310,7 @@ def _quality(row: Mapping[str, str], where: str) -> SlurmQos:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the lines of all tables, each with where it stands."""
+    """Yield the rows of all tables, each with its place."""
     header: list[str] = []
     text = read_bounded(path, "limits of Slurm", _MOST_BYTES).decode("utf-8", "replace")
     for number, line in enumerate(text.splitlines(), 1):
@@ -327,7 +328,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _most(row: Mapping[str, str], columns: Mapping[str, str], where: str) -> Most:
-    """Return the limits of some columns by the name of what is limited."""
+    """Return the limits in some columns by the name of what they limit."""
     found: dict[str, int] = {}
     for column, kind in columns.items():
         text = row.get(column, "")

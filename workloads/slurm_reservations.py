@@ -1,4 +1,4 @@
-"""Advance reservations, as ``scontrol show reservation -o`` prints them."""
+"""Read advance reservations from ``scontrol show reservation -o``."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .slurm_conf import SlurmSite, expand_names
 
 _MOST_BYTES = 1 << 24
 _FIELD = re.compile(r"(?<!\S)(\w+)=(\S*)")
-#: Flags that change neither when nodes are reserved nor for whom; others are refused.
+#: Flags that change neither the reserved times nor the jobs; others are refused.
 _KNOWN = {"MAINT", "IGNORE_JOBS", "SPEC_NODES", "ALL_NODES", "ANY_NODES", "OVERLAP", "NO_HOLD_JOBS_AFTER_END"}
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmReservation:
-    """Nodes that are for some jobs alone for some time.
+    """Nodes that only some jobs may use for some time.
 
     Attributes
     ----------
     name
-        By which jobs ask for it.
+        Its name for jobs.
     start, end
         Seconds since 1970.
     nodes
@@ -42,13 +42,13 @@ class SlurmReservation:
 
 
 def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple[SlurmReservation, ...]:
-    """Read what ``scontrol show reservation -o`` prints, with ``SLURM_TIME_FORMAT=%s`` in its environment, or --json.
+    """Read the output of ``scontrol show reservation -o``, with ``SLURM_TIME_FORMAT=%s`` in its environment, or --json.
 
     Raises
     ------
     InputError
-        For a line that is no reservation of whole nodes of the site, a time that is not seconds since 1970, or a flag
-        that is not modelled, with file and line; if there is nothing in it.
+        For a line that is no reservation of whole nodes of the site. For a time that is not seconds since 1970, or an
+        unsupported flag. The message has file and line. Also if there is no content.
     """
     places = {name: place for place, name in enumerate(site.nodes)}
     text = read_bounded(Path(path), "reservations of Slurm", _MOST_BYTES).decode("utf-8", "replace")
@@ -64,7 +64,7 @@ def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple
 
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the fields of what ``scontrol show reservation --json`` prints, each with its place."""
+    """Yield the fields from ``scontrol show reservation --json``, each with its place."""
     try:
         read = json.loads(text)
     except ValueError as error:

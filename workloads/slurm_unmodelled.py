@@ -1,4 +1,4 @@
-"""What a configuration of Slurm and the options of jobs say that the dispatcher ``slurm`` does not do."""
+"""List settings of Slurm and options of jobs that the dispatcher ``slurm`` does not model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from .formats.sacct import UNTOLD
 from .slurm_conf import SlurmSite, expand_names, meets
 
-#: Key: values that change nothing, and what others change. Values are compared in small letters.
+#: Key: values without an effect, and what other values change. Values are compared in lower case.
 _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "SchedulerType": (("sched/backfill",), "which jobs start"),
     "PriorityType": (("priority/multifactor", "priority/basic"), "the order"),
@@ -59,7 +59,7 @@ _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "SuspendTime": (("-1", "infinite"), "when nodes are up"),
 }
 _EMPTY = ("", "(null)", "none")
-#: Parts of SelectTypeParameters that are modelled, or change nothing.
+#: Parts of SelectTypeParameters that are modelled, or have no effect.
 _SELECTED = (
     "cr_core", "cr_core_memory", "cr_cpu", "cr_cpu_memory", "cr_memory", "other_cons_tres", "other_cons_res",
     "cr_core_default_dist_block", "none",
@@ -70,7 +70,7 @@ MODELLED = (
     "bf_max_job_part", "bf_max_job_assoc", "bf_max_job_user_part", "bf_max_job_start", "bf_min_prio_reserve",
     "batch_sched_delay", "sched_interval", "default_queue_depth", "partition_job_depth",
 )  # fmt: skip
-#: Parts of SchedulerParameters that are about messages and locks, or say what is done anyhow.
+#: Parts of SchedulerParameters on messages and locks, or that describe what is done anyway.
 _HARMLESS = (
     "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_yield_rpc_cnt", "bf_max_time", "max_rpc_cnt",
     "sched_max_job_start", "sched_min_interval", "max_sched_time", "defer", "defer_batch", "nohold_on_prolog_fail",
@@ -78,21 +78,22 @@ _HARMLESS = (
     "disable_user_top", "enable_user_top", "max_script_size", "max_submit_line_size", "bf_hetjob_prio",
     "disable_job_shrink", "batch_job_delay", "reduce_completing_frag", "default_gbytes", "bf_node_space_size",
 )  # fmt: skip
-#: What enforcing associations brings that holds no job back.
+#: Parts of enforced associations that hold no job back.
 _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 
 
 def unmodelled(site: SlurmSite, records: pd.DataFrame) -> tuple[str, ...]:
     """Return what is not modelled, as ``GraceTime=9 (which jobs stop; 12 jobs)``: settings, and options of jobs.
 
-    Each has what it may change, and how many jobs it touches: all, or those of its partitions and on its nodes.
+    Each has its possible effect and the number of affected jobs. A setting of partitions or nodes affects their jobs
+    only.
 
     Parameters
     ----------
     site
         The configuration.
     records
-        The accounting, as :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct` has it.
+        The accounting records of :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`.
     """
     touched = Counter(name for text in records["partitions"] for name in set(text.split(",")))
     for text, jobs in Counter(records["node_list"]).items():
@@ -129,7 +130,7 @@ def _of_settings(site: SlurmSite) -> Iterator[str]:
 
 
 def _of_tables(tables: Collection[Mapping[str, str]], touched: Counter[str]) -> dict[str, int]:
-    """Return the fields of partitions and nodes with how many jobs they touch."""
+    """Return the fields of partitions and nodes with the number of affected jobs."""
     found = Counter[str]()
     for fields in tables:
         node = "nodename" in fields

@@ -1,4 +1,4 @@
-"""The jobs of a Slurm site on its machine: accounting and configuration together."""
+"""Combine the accounting records and the configuration of a Slurm site to jobs on its machine."""
 
 from __future__ import annotations
 
@@ -34,36 +34,37 @@ from .slurm_conf import (
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
-#: The columns of ``sacct`` that are of use.
+#: The useful columns of ``sacct``.
 SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
     "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
-#: What is not known of jobs without a command line.
+#: Unknown properties of jobs without a command line.
 _GUESSED = "nodes or tasks, memory by core or by node, whole nodes, QOS and features are guessed, which costs accuracy"
-#: What ``scontrol show`` has to say of a site.
+#: Arguments of ``scontrol show`` for a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
 
 def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
-    """Return the jobs of an accounting as they were asked for, on the machine of a configuration.
+    """Return the jobs of accounting records with their requests, on the machine of a configuration.
 
-    A job takes one of the resource of its partition a slot, the first that it names. Its slots are the nodes of ``-N``,
-    with as many cores each, on different nodes; or the tasks of ``-n`` anywhere. Its group is its account.
+    A slot of a job uses one unit of its partition's resource. Of several partitions it is the first one known. Its
+    slots are the nodes of ``-N``, with equal cores, on different nodes; or the tasks of ``-n`` anywhere. Its group is
+    its account.
 
     Parameters
     ----------
     sacct
         Output of ``sacct -P``, best with ``ReqNodes``, ``ReqCPUS`` and ``SubmitLine``.
     config
-        ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print.
+        ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node -o``.
     options
         Of the reader, see :func:`~hpcdispatch.workloads.read`.
 
     Raises
     ------
     InputError
-        For what is wrong with either, or a job in a partition that the configuration does not have.
+        If either is invalid, or a job names a partition that the configuration does not have.
     """
     site = read_slurm_conf(config)
     most = {partition.name: partition.max_time for partition in site.partitions}
@@ -96,13 +97,13 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
 
 
 def met_by_some(site: SlurmSite, constraints: Iterable[str]) -> list[str]:
-    """Return the different constraints that some node meets."""
+    """Return the distinct constraints that some node meets."""
     different = dict.fromkeys(text for text in constraints if text)
     return [text for text in different if any(meets(text, has) for has in site.features)]
 
 
 def started_at(workload: Workload) -> int:
-    """Return the seconds since 1970 at time 0 of a workload, 0 where its trace does not say."""
+    """Return the seconds since 1970 at time 0 of a workload, 0 if its trace does not say."""
     for line in workload.provenance.header:
         name, _, value = line.removeprefix(";").partition(":")
         if name.strip() == "UnixStartTime" and value.strip().isdecimal():
@@ -138,12 +139,12 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
 
 
 def of_partition(partition: SlurmPartition, cores: int) -> dict[str, int]:
-    """Return what a slot of so many cores takes of the resource of a partition."""
+    """Return the units of a partition's resource for a slot with `cores` cores."""
     return {f"{PARTITION}{partition.name}": 1 if partition.cpus_per_node is None else cores}
 
 
 def of_gpu_types(text: str, gpus: int, slots: int, machine: Machine) -> dict[str, int]:
-    """Return what a slot takes of the types of GPUs that a job asks for, as in ``a100=2``, of so many GPUs in all."""
+    """Return the GPUs by type for a slot, from a request such as ``a100=2`` with `gpus` GPUs in all."""
     counts = dict(part.partition("=")[::2] for part in text.split(",") if part)
     amounts = {kind: gpus if len(counts) == 1 and gpus > 0 else int(count) for kind, count in counts.items()}
     return {
@@ -153,14 +154,14 @@ def of_gpu_types(text: str, gpus: int, slots: int, machine: Machine) -> dict[str
 
 
 def licences_of(text: str, machine: Machine) -> ResourceMap:
-    """Return how many of the machine's licences a text such as ``matlab:2,abaqus`` or ``matlab=2`` names."""
+    """Return the machine's licences in a text such as ``matlab:2,abaqus`` or ``matlab=2``."""
     named = (re.split("[:=]", part.partition("@")[0]) + re.split("[:=]", part)[1:2] for part in re.split("[,;]", text))
     counts = {name: int(rest[-1]) if rest and rest[-1].isdecimal() else 1 for name, *rest in named if name}
     return ResourceMap({name: count for name, count in counts.items() if name in machine.licences})
 
 
 class _Asked(NamedTuple):
-    """What is on record of what a job asked for, see :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`."""
+    """The recorded request of a job, see :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`."""
 
     partitions: str
     nodes_asked: int
@@ -180,7 +181,7 @@ class _Asked(NamedTuple):
     cores_asked: int
 
     def of_whole_nodes(self) -> _Asked:
-        """Return what it asked for, on the nodes that it asked for or had, in place of all that these have."""
+        """Return the request for whole nodes, with its cores and its memory per core."""
         nodes = max(int(self.nodes_asked), int(self.nodes), 1)
         had, cores = int(self.requested_processors), int(self.cores_asked)
         cores = min(cores, had) if cores > 0 else had
@@ -189,27 +190,27 @@ class _Asked(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """The tasks, with a core each where it is not known how many."""
+        """The number of tasks, with one core each if unknown."""
         return max(int(self.requested_processors) // int(self.task_cores), 1)
 
     def apart(self, largest: int) -> int:
-        """Return how many nodes there are to be, 0 if its tasks may fill any.
+        """Return the number of different nodes, 0 if its tasks may fill any.
 
-        That is those that were asked for; and those that it had if it asked for memory or GPUs by node, of which a task
-        has no share, as long as its cores fit on nodes of at most so many.
+        These are the requested nodes. A job may instead request memory or GPUs per node. A task then has no share of
+        them. Then these are the nodes it had, if its cores fit nodes of at most `largest` cores.
         """
         by_node = self.gpus > 0 or self.memory_by == "node"
         had = int(self.nodes) if by_node and self.nodes > 0 else 0
         return int(self.nodes_asked) or (had if self.requested_processors <= had * largest else 0)
 
     def per_slot(self, machine: Machine, slots: int, *, by_core: bool) -> dict[str, int]:
-        """Return what a slot takes of cores, memory and GPUs, rounded up, as far as the machine has them."""
+        """Return a slot's cores, memory and GPUs, rounded up, as far as the machine has these resources."""
         cores = -(-int(self.requested_processors) // slots)
         amounts = {"core": cores}
         if MEMORY in machine.resources and self.requested_memory > 0:
             processors = int(self.requested_processors)
             memory = int(self.requested_memory) * processors
-            # Slurm counts in megabytes: what was added when a processor's share was rounded up is taken off.
+            # Slurm counts megabytes: remove the excess from rounding up each processor's share.
             memory -= memory % 1024 if memory % 1024 < processors else 0
             amounts[MEMORY] = -(-memory // slots)
             if BY_CORE in machine.resources and (self.memory_by == "core" or (by_core and not self.memory_by)):
@@ -223,13 +224,12 @@ class _Asked(NamedTuple):
 
 
 def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:
-    """Return what runs and what waits at a moment as jobs on the machine of a site, and what has ended before.
+    """Return the running and waiting jobs of a moment on a site's machine, and the ended ones.
 
-    Left out are jobs that wait until somebody does something: those that are held, or whose dependency failed.
-
-    Running jobs are on their nodes where these are known one by one; tasks that ask for memory or GPUs by node are laid
-    out evenly on as many nodes as they have, or as Slurm expects. Run times are the limits; jobs without one, and those
-    that ask for no known partition, are left out. The dispatcher ``slurm`` goes on from the priorities of what waits.
+    Jobs that wait for an action are left out: held ones, and those with a failed dependency. Running jobs are on their
+    nodes if these are known for each slot. Tasks that request memory or GPUs per node are spread evenly over their
+    nodes. These are the current or expected ones. Run times are the walltimes. Jobs without a walltime, or without a
+    known partition, are left out. The dispatcher ``slurm`` continues from the priorities of waiting jobs.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     site
         Its configuration.
     past
-        Its accounting, of :func:`slurm_workload`.
+        Its accounting records, from :func:`slurm_workload`.
     """
     everything = (*snapshot.running, *snapshot.waiting)
     up = {name for job in snapshot.running for name in job.nodes}
@@ -278,7 +278,7 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
 
 
 def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
-    """Yield the jobs of an accounting that had ended at a time since 1970, on a clock that begins at another."""
+    """Yield the accounting's jobs that had ended at `now`, since 1970, on a clock that begins at `zero`."""
     if past.records is None:
         return
     shift = started_at(past) - zero
@@ -293,7 +293,7 @@ def _standing(
 ) -> Job:
     apart = _apart(job, machine)
     slots = apart or job.cores
-    # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
+    # Tasks may be spread unevenly over nodes with shared memory or GPUs. Round so that the slots fit the nodes.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
     cores = -(-cores // partition.threads) * partition.threads if apart and job.start is None else cores
     per_slot = {"core": cores} | of_partition(partition, cores) | ({APART: 1} if apart else {})
@@ -318,14 +318,14 @@ def _standing(
 
 
 def _apart(job: ClusterJob, machine: Machine) -> int:
-    """Return on how many nodes a job is to be: those of ``-N``, or those of tasks that ask for something by node."""
+    """Return the number of different nodes of a job: from ``-N``, or for requests per node."""
     by_node = job.exclusive or (MEMORY in machine.resources and job.memory_a_node)
     by_node = by_node or (GPU in machine.resources and (job.gpus_a_node or job.gpus))
     return job.apart or (min(job.had, job.cores) if by_node else 0)
 
 
 def _where(job: ClusterJob, places: Mapping[str, int], machine: Machine) -> tuple[int, ...] | None:
-    """Return the nodes of the slots of a running job, ``None`` where its tasks are on several."""
+    """Return the nodes of the slots of a running job, ``None`` if its tasks are on several nodes."""
     nodes = tuple(places[name] for name in job.nodes if name in places)
     slots = _apart(job, machine) or job.cores
     nodes = nodes * slots if len(nodes) == 1 else nodes
@@ -338,9 +338,9 @@ def _names(text: str, site: SlurmSite) -> list[str]:
 
 
 def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
-    """Return on which nodes the slots of each job were, places with blanks between; empty where that is not known.
+    """Return the nodes of each job's slots: indices with blanks between. Empty if unknown.
 
-    How tasks lie on several nodes is not on record, unless they fill them.
+    The spread of tasks over several nodes is not recorded, unless they fill them.
     """
     places = {name: place for place, name in enumerate(site.nodes)}
     cores = machine.capacity[:, machine.primary].tolist()

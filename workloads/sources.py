@@ -1,4 +1,4 @@
-"""From a name to a workload: a trace's file, a generator, or a published trace."""
+"""Convert a name to a workload. It names a trace's file, a generator, or a published trace."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ WorkloadLike = Workload | str | PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a workload comes from.
+    """The source of a workload.
 
     Attributes
     ----------
     name
-        As it was asked for.
+        As the user gave it.
     spec
         The generator's, or ``None`` for a trace.
     path
-        The file of a trace, or ``None`` where it has yet to be fetched.
+        The file of a trace, or ``None`` if it is not fetched yet.
     """
 
     name: str
@@ -37,16 +37,16 @@ class Source:
 
     @property
     def sampled(self) -> bool:
-        """Whether a seed draws another sample: a generator whose seed is not fixed in the text."""
+        """Whether a seed gives another sample. It does for a generator without a fixed seed."""
         return self.spec is not None and "seed" not in parse_spec(self.spec)[1]
 
     def file(self) -> Path:
-        """Return the path of a trace, a published one fetched if it is not at hand; errors as :func:`fetch`."""
+        """Return the path of a trace. Fetch a published one if it is missing; errors as :func:`fetch`."""
         return fetch(self.name) if self.path is None else self.path
 
 
 def resolve(name: str, folder: Path = Path()) -> Source:
-    """Return what a name means: an existing file, seen from `folder`, else a generator, else a published trace.
+    """Return the source of a name: a file relative to `folder`, else a generator, else a published trace.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def resolve(name: str, folder: Path = Path()) -> Source:
 
 
 def source_of(given: str | PathLike[str]) -> Source:
-    """Return what a path or a name means, see :func:`resolve`.
+    """Return the source of a path or a name, see :func:`resolve`.
 
     Raises
     ------
     InputError
-        If it means nothing.
+        If there is no such source.
     """
     if isinstance(given, str | PathLike):
         return resolve(fspath(given))
@@ -81,19 +81,19 @@ def source_of(given: str | PathLike[str]) -> Source:
 
 
 def workload_of(given: WorkloadLike, seed: int = 0) -> Workload:
-    """Return a workload as it is, or read, fetch or generate the one of that name.
+    """Return a workload unchanged, or read, fetch or generate the one with a name.
 
     Parameters
     ----------
     given
         A :data:`WorkloadLike`.
     seed
-        Of a generator whose text fixes none, at least 0.
+        Of a generator without a fixed seed in its text, at least 0.
 
     Raises
     ------
     InputError
-        If there is no such workload, or for whatever is wrong with it.
+        If there is no such workload, or it is invalid.
     OSError
         If a file cannot be read or downloaded.
     """

@@ -1,4 +1,4 @@
-"""A workload: jobs in the order of their submission, the machine they ran on, and where they came from."""
+"""A workload: jobs in order of submission, their machine and their origin."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
 
-#: Units times seconds that all jobs of a workload may ask for: sums of it are whole numbers of 64 bits.
+#: Most units times seconds of all jobs together. Sums must fit whole numbers of 64 bits.
 MOST_WORK = 2**60
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a workload came from and what happened on the way.
+    """The origin of a workload and its changes.
 
     Attributes
     ----------
     source
         File name or generator call.
     options
-        What was asked of the reader or generator.
+        Options of the reader or generator.
     header
-        Header lines of the trace, as they stood, without their line ends.
+        Header lines of the trace, unchanged, without their line ends.
     notes
-        One line for everything that was left out, filled in or rounded.
+        One line for each kind of dropped, inferred or rounded record.
     counts
-        The same as numbers: reason to how many records.
+        The same as numbers: reason to number of records.
     examples
-        An example of each reason, such as ``line 12``, where there is one.
+        An example of each reason, such as ``line 12``, if there is one.
     """
 
     source: str = ""
@@ -58,21 +58,21 @@ class Workload:
     Attributes
     ----------
     jobs
-        In order of submission; ties in the order of the trace. A tuple, or :class:`JobColumns`, a sequence that makes
-        each :class:`Job` when it is asked for, which is how readers and generators keep many jobs in little memory.
+        In order of submission; ties in the order of the trace. A tuple, or :class:`JobColumns`. The latter makes a
+        :class:`Job` on access, so that readers and generators need little memory for many jobs.
     machine
-        What they run on.
+        Their machine.
     provenance
-        Where they came from.
+        Their origin.
     records
-        The fields of the trace that a :class:`Job` has no room for, one row a job in the same order, or
-        ``None``. Kept so that a trace can be written back whole.
+        The fields of the trace that :class:`Job` lacks, one row per job in the same order, or ``None``. They allow to
+        write a trace back completely.
 
     Raises
     ------
     InputError
-        If two jobs share an id, the submission times fall, a job depends on one that is not there or on itself, or all
-        jobs together are more work, in units of the machine's primary resource times seconds, than can be counted.
+        If two jobs share an id, or the submission times fall. If a job depends on a missing job or on itself. If all
+        jobs together have too much work, in units of the machine's primary resource times seconds.
     """
 
     jobs: Sequence[Job]
@@ -121,11 +121,11 @@ class Workload:
 
     @property
     def links(self) -> Mapping[int, tuple[Link, ...]]:
-        """What each job waits for, by its place, see :func:`.links`; jobs that wait for none are not there."""
+        """The dependencies of each job that has any, by its place, see :func:`.links`."""
         return self._links
 
     def __repr__(self) -> str:
-        """Return where it comes from, its jobs and its machine, short."""
+        """Return a short text with its source, its jobs and its machine."""
         return self._facts().text()
 
     def _repr_html_(self) -> str:
@@ -159,7 +159,7 @@ class Workload:
     def slice(self, start: int, stop: int) -> Workload:
         """Return the workload of the jobs in the half-open range [`start`, `stop`) of the trace order.
 
-        Dependencies on other jobs are left out.
+        Dependencies on jobs outside the range are left out.
         """
         records = None if self.records is None else self.records.iloc[start:stop].reset_index(drop=True)
         jobs = self.jobs[start:stop]
@@ -168,13 +168,13 @@ class Workload:
         return replace(self, jobs=jobs, records=records)
 
     def with_jobs(self, jobs: Iterable[Job]) -> Workload:
-        """Return the same workload with other jobs, sorted by submission; ties keep their order."""
+        """Return the same workload with other jobs, sorted by submission. Ties keep their order."""
         return replace(self, jobs=tuple(sorted(jobs, key=lambda job: job.submit)), records=None)
 
     def frame(self) -> pd.DataFrame:
-        """Return a row a job: ``id, submit, runtime, walltime, nodes`` and ``user, group, name, queue, kind``.
+        """Return one row per job: ``id, submit, runtime, walltime, nodes`` and ``user, group, name, queue, kind``.
 
-        Times in seconds; texts that repeat are categories. The caller may change it.
+        Times are in seconds. Repeated texts are categories. The caller may change the table.
         """
         columns = self.columns
         fields: dict[str, Any] = {"id": columns.texts()}
@@ -183,7 +183,7 @@ class Workload:
         return pd.DataFrame(fields, copy=False)
 
     def digest(self) -> str:
-        """Return the SHA-256 of machine and jobs, the same on any machine and in any process."""
+        """Return the SHA-256 of machine and jobs. It is the same on any machine and in any process."""
         if self._digest:
             return self._digest
         sha = hashlib.sha256()
@@ -197,7 +197,7 @@ class Workload:
 
 
 def _check_order(ids: Any, submit: IntArray) -> None:
-    """Refuse the first job whose id was there before, or that was submitted before the one before it."""
+    """Refuse repeated ids, and submissions before that of the previous job."""
     twice = pd.Series(ids, dtype=None if len(ids) else object).duplicated().to_numpy()
     wrong = np.flatnonzero(twice | (np.diff(submit, prepend=0) < 0))
     if len(wrong):

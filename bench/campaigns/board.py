@@ -1,4 +1,4 @@
-"""How far the cells of a campaign are: which wait, which are at work, what became of the others."""
+"""Progress of a campaign's cells: waiting, running and finished ones."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .store import Store
 
 
 class CampaignProgress(NamedTuple):
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes
     ----------
     cells, planned
-        Cells that have ended, and all that are to be simulated.
+        Cells that have ended, and all cells to simulate.
     failed
-        How many of them failed.
+        Number of failed cells.
     jobs, expected
-        Jobs finished, and all.
+        Finished jobs, and all jobs.
     running
-        The cells that are being simulated.
+        The cells in simulation.
     """
 
     cells: int
@@ -37,24 +37,24 @@ class CampaignProgress(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What became of the cells of a campaign.
+    """Outcome of a campaign's cells.
 
     Attributes
     ----------
     planned
-        How many cells the campaign has.
+        Number of cells in the campaign.
     done
-        Cells simulated now.
+        Cells simulated in this run.
     reused
-        Cells that were in the store.
+        Cells from the store.
     failed
-        Cells that failed now, with their errors.
+        Cells that failed in this run, with their errors.
     failed_before
         Cells that failed in an earlier run and were not tried again.
     damaged
-        Keys of cells whose files are not what was written, with what is wrong and, for those of the campaign, the cell.
+        Keys of cells with changed or missing files, and the reason. The cell follows if it is in the campaign.
     seconds
-        How long it took, on the wall.
+        Wall-clock time.
     """
 
     planned: int
@@ -67,23 +67,23 @@ class Outcome:
 
     @property
     def missing(self) -> int:
-        """How many cells have neither a result nor an error."""
+        """Number of cells with neither a result nor an error."""
         return self.planned - len(self.done) - len(self.reused) - len(self.failed) - len(self.failed_before)
 
 
 class WorkerError(Exception):
-    """A worker cannot simulate what the campaign asks for: other versions are installed there, or its disk is full."""
+    """A worker cannot simulate the campaign: its versions differ, or its disk is full."""
 
 
 class Board:
-    """Hands out the cells of a campaign and takes what became of them.
+    """Distributes the cells of a campaign and collects their results.
 
     Parameters
     ----------
     plan, store, outcome
         As in :func:`run_campaign`.
     missing
-        What is to be simulated.
+        The cells to simulate.
     progress
         Called with every step.
     """
@@ -108,7 +108,7 @@ class Board:
         self._tell()
 
     def next(self) -> Cell | None:
-        """Return the next cell to simulate, but none that another campaign has finished meanwhile."""
+        """Return the next cell to simulate, without those that another campaign has finished meanwhile."""
         while self.waiting:
             cell = self.waiting.popleft()
             if not self.store.has(cell.key):
@@ -120,17 +120,17 @@ class Board:
         return None
 
     def again(self, cell: Cell) -> None:
-        """Take back a cell whose worker was lost; it is the next to be handed out."""
+        """Take back a cell whose worker was lost. It is the next cell."""
         self.underway.pop(cell.key, None)
         self.waiting.appendleft(cell)
 
     def advance(self, cell: Cell, jobs: int) -> None:
-        """Take note that so many jobs of a cell are finished."""
+        """Record the number of finished jobs of a cell."""
         self.underway[cell.key] = cell, jobs
         self._tell()
 
     def finish(self, cell: Cell, found: Files | CellError) -> None:
-        """Keep the result of a cell, or how it failed."""
+        """Store the result of a cell, or its error."""
         if isinstance(found, CellError):
             if found.blameless:
                 raise WorkerError(f"worker: {found.message}")

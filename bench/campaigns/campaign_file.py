@@ -1,4 +1,4 @@
-"""Campaign files: TOML that says what is simulated, checked down to the line before anything runs."""
+"""Campaign files: TOML with all simulations, checked completely before the first one runs."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ def _ascending(values: list[int]) -> list[int]:
 
 
 def _cut(text: Any) -> Any:
-    """Return the amount that a text stands for."""
+    """Return the amount in a text."""
     if not isinstance(text, str):
         raise ValueError(f"expected {EXPECTED}, in quotes, got {shown(text)}")
     return Cut.parse(text)
 
 
 def _several(value: Any) -> Any:
-    """Return a list of the one value that stands without brackets."""
+    """Return a list, also for a single value without brackets."""
     return value if isinstance(value, list) else [value]
 
 
-#: To find the line of an error the text is read again and again.
+#: Most bytes of a file: to find the line of an error, the text is parsed many times.
 _MOST_BYTES = 1 << 16
-#: Of many mistakes the first by line is looked for among so many.
+#: Of many errors, the first by line is chosen among this many.
 _MOST_MISTAKES = 5
-#: A key of more parts than any campaign has; the time to read one grows with their square.
+#: A key of more parts than any campaign has. The time to read a key grows with their square.
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')\s*+\.\s*+){32}""")
 _Whole = Annotated[int, Field(ge=0, le=LONGEST)]
 _Positive = Annotated[int, Field(ge=1, le=LONGEST)]
@@ -82,19 +82,18 @@ class WorkloadTable(_Table):
     Attributes
     ----------
     source
-        A trace file, relative to the folder of the campaign file; ``NAME:key=value,...`` of a generator; or the name of
-        a published trace.
+        A trace file, relative to the folder of the campaign file. Or ``NAME:key=value,...`` of a generator, or the name
+        of a published trace.
     name
-        What it is called in tables; the source, if left out.
+        Its name in tables; the source by default.
     head, slice
-        Only the first jobs; only those from the first on and before the last, by their place in the trace, from 0.
+        Only the first jobs. Or only those from the first place on and before the last, counted from 0.
     jitter, warm_up, cool_down
-        In place of those of the campaign.
+        They replace those of the campaign.
     mold
-        The speedup by which the jobs become moldable, see
-        :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`.
+        The speedup that makes the jobs moldable, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`.
     machine, lenient, strict, default_walltime, timezone
-        How a trace is read, as in :func:`hpcdispatch.workloads.read`.
+        Reading options, as in :func:`hpcdispatch.workloads.read`.
     """
 
     source: _NotEmpty
@@ -113,17 +112,17 @@ class WorkloadTable(_Table):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Its name in tables."""
         return self.name or self.source
 
 
 class BudgetTable(_Table):
-    """What a cell may take, see :class:`hpcdispatch.simulation.Budget`; one that takes more fails.
+    """Bounds of a cell, see :class:`hpcdispatch.simulation.Budget`. A cell that exceeds one fails.
 
     Attributes
     ----------
     decisions, seconds
-        How often the dispatcher is asked, and the wall-clock time.
+        Most calls of the dispatcher, and most wall-clock time.
     """
 
     decisions: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
@@ -136,19 +135,19 @@ class CampaignTable(_Table):
     Attributes
     ----------
     workload
-        What is simulated; every workload meets every combination of all that follows.
+        The workloads. Each one is combined with every combination of the following.
     dispatchers, predictors
         Names with options.
     overrun, same_instant
         As in :func:`hpcdispatch.simulation.simulate`; one or several.
     jitter
-        Largest shift of a submission, seconds, drawn with the seed; 0 for none. One or several.
+        Largest random shift of a submission, seconds, by the seed; 0 for none. One or several.
     warm_up, cool_down
-        What is simulated and not counted in tables and reports at the beginning and at the end of each workload.
+        Jobs at both ends of each workload that are simulated, but not counted in tables and reports.
     seeds
-        The seeds, or how many.
+        The seeds, or their number.
     cell_budget
-        What each cell may take.
+        Bounds of each cell.
     """
 
     workload: Annotated[list[WorkloadTable], Field(min_length=1)]
@@ -164,14 +163,14 @@ class CampaignTable(_Table):
 
 
 def read_campaign(path: str | PathLike[str]) -> CampaignTable:
-    """Read and check a campaign file; the options of dispatchers and predictors too.
+    """Read and check a campaign file, with the options of dispatchers and predictors.
 
     Raises
     ------
     InputError
-        For whatever is wrong with it; one line that says file, line, key, expected and received.
+        If the file is invalid. One line has file, line, key, expected and received value.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = Path(path)
     try:
@@ -213,7 +212,7 @@ def _first(path: Path, text: str, error: ValidationError) -> str:
         place: KeyPath = problem["loc"]
         last = place[-1] if place else 0
         if isinstance(last, str) and (last.startswith(("constrained", "literal[")) or last == "int"):
-            # Pydantic's name for a member of a union, unless it is a key that the file has.
+            # Pydantic's name for a member of a union, unless the file has such a key.
             place = place if problem["type"] == "extra_forbidden" else place[:-1]
         found.append((line_of(text, place), _said(place, problem["type"], problem["msg"], problem["input"])))
     line, message = min(found, key=lambda pair: pair[0])
@@ -221,7 +220,7 @@ def _first(path: Path, text: str, error: ValidationError) -> str:
 
 
 def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
-    """Return key, expected, received."""
+    """Return key, expected and received value."""
     where = " ".join(f"{part + 1}" if isinstance(part, int) else part for part in place)  # entries count from 1
     if kind == "extra_forbidden":
         known = list((WorkloadTable if place[0] == "workload" and len(place) > 1 else CampaignTable).model_fields)
@@ -237,7 +236,7 @@ def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
 
 
 def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
-    """Build every dispatcher, predictor and overrun policy once, and look for labels that come twice."""
+    """Build every dispatcher, predictor and overrun policy once, and check for repeated labels."""
     parts: tuple[tuple[str, list[str], Callable[[str], object]], ...] = (
         ("dispatchers", table.dispatchers, canonical_dispatcher),
         ("predictors", table.predictors, canonical_predictor),

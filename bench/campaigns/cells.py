@@ -1,4 +1,4 @@
-"""The cells of a campaign: what determines the result of one, and how it is simulated into files."""
+"""The cells of a campaign: the settings that determine a result, and its simulation into files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ...simulation.schema import SCHEMA
 from ...workloads import Workload, jitter
 from .versions import made_by
 
-#: What a cell holds besides the files of ``Result.save``.
+#: File of a cell beside those of ``Result.save``.
 DESCRIPTION = "cell.json"
-#: The one file that is never the same twice.
+#: The only file that differs in every run.
 TIMINGS = "timings.parquet"
 
-#: Seconds that the process of a cell has beyond twice its budget.
+#: Seconds that the process of a cell gets beyond twice its budget.
 _GRACE = 30.0
 #: File name to content.
 Files = dict[str, bytes]
@@ -42,27 +42,27 @@ class Cell:
     Attributes
     ----------
     workload
-        Its name in the campaign; no part of the key.
+        Its name in the campaign; not in the key.
     jobs
-        How many there are; no part of the key, the digest has them.
+        Number of jobs; not in the key, since the digest covers them.
     digest
         Of the jobs and the machine, before they are shifted.
     jitter
         Largest shift of a submission, seconds; ``None`` for none.
     seed
-        Of the shifts and of a dispatcher that draws.
+        Of the shifts and of a dispatcher with random numbers.
     dispatcher, predictor, overrun
-        With their options, in the one spelling they have.
+        With their options, in canonical spelling.
     same_instant
         As in :func:`hpcdispatch.simulation.simulate`.
     warm_up, cool_down
-        What tables and reports leave out; no part of the key, it is simulated.
+        Jobs that tables and reports leave out; not in the key, since they are simulated.
     check
         Whether a schedule that breaks an invariant makes the cell fail.
     objects
-        Dispatcher and predictor that are no specs, else ``None``; a name does not tell what they do.
+        Dispatcher and predictor if they are objects, else ``None``. Their names do not tell what they do.
     budget
-        What the simulation may take; no part of the key, a result within it is the same.
+        Bounds of the simulation; not in the key, since a result within them is the same.
     """
 
     workload: str
@@ -82,37 +82,37 @@ class Cell:
 
     @property
     def parts(self) -> tuple[str | Dispatcher, str | Predictor]:
-        """Dispatcher and predictor, as an object or by name."""
+        """Dispatcher and predictor, as objects or names."""
         policy, belief = self.objects
         return self.dispatcher if policy is None else policy, self.predictor if belief is None else belief
 
     @property
     def patience(self) -> float | None:
-        """Seconds after which a process of its own is ended: it starts, reads its workload and writes its result."""
+        """Seconds until its own process is ended. They include start, reading the workload and writing the result."""
         return None if self.budget is None or self.budget.seconds is None else 2 * self.budget.seconds + _GRACE
 
     @property
     def overdue(self) -> str:
-        """What is said if it is."""
+        """Message if it takes longer."""
         return "its process did not end within the budget"
 
     @property
     def plugged(self) -> bool:
-        """Whether code of another package takes part: it may end the process it runs in, or never return."""
+        """Whether code of another package takes part. It may end its process, or never return."""
         return not self.lasting or names_plug_in(self.dispatcher) or names_plug_in(self.predictor)
 
     @property
     def lasting(self) -> bool:
-        """Whether its key says all that determines the result, so that it need not be simulated again."""
+        """Whether its key has all settings that determine the result, so that the result can be reused."""
         return all(part is None for part in self.objects)
 
     @cached_property
     def text(self) -> str:
-        """All that determines the result, as JSON in one spelling."""
+        """All settings that determine the result, as canonical JSON."""
         return json.dumps(self.determined(), indent=2, sort_keys=True) + "\n"
 
     def determined(self) -> dict[str, Any]:
-        """Return all that determines the result."""
+        """Return all settings that determine the result."""
         determined: dict[str, Any] = {
             "schema": SCHEMA,
             "workload": self.digest,
@@ -131,12 +131,12 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """The SHA-256 of :attr:`text`, by which the result is kept."""
+        """The SHA-256 of :attr:`text`, the key of the result."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def label(self) -> str:
-        """What it is called in messages, in one line."""
+        """Its name in messages, in one line."""
         parts = [self.workload, self.dispatcher, self.predictor]
         parts += [f"overrun {self.overrun}"] * (self.overrun != "run")
         parts += [self.same_instant] * (self.same_instant != "batch")
@@ -144,14 +144,14 @@ class Cell:
         return ", ".join([*parts, f"seed {self.seed}"])
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> Any:
-        """Simulate; return what is found, a :class:`Result`. Other experiments find something else in other ways.
+        """Simulate and return a :class:`Result`. Other experiments override this.
 
         Parameters
         ----------
         jobs
-            The workload, shifted if it is to be.
+            The workload, shifted if needed.
         report
-            Called with the number of finished jobs, now and then.
+            Called from time to time with the number of finished jobs.
         """
         result = simulate(
             jobs,
@@ -167,7 +167,7 @@ class Cell:
         return result
 
     def files(self, found: Any) -> Files:
-        """Return the files of what is found, :data:`TIMINGS` among them."""
+        """Return the files of a result, :data:`TIMINGS` among them."""
         with temporary_folder() as folder:
             found.save(folder / "result")
             return {path.name: path.read_bytes() for path in sorted((folder / "result").iterdir())}
@@ -175,14 +175,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """A cell that ended in an exception.
+    """A cell that ended with an exception.
 
     Attributes
     ----------
     type, message, traceback
         Of the exception, as text.
     blameless
-        Whether not the cell is at fault but the machine it was simulated on; such an error stops the campaign.
+        Whether the machine caused the error and not the cell. Such an error stops the campaign.
     """
 
     type: str
@@ -192,7 +192,7 @@ class CellError:
 
     @classmethod
     def of(cls, error: BaseException) -> CellError:
-        """Return an exception that is being handled."""
+        """Return the exception that is being handled."""
         message = str(error) or "out of memory" * isinstance(error, MemoryError)
         return cls(type(error).__name__, message, traceback.format_exc())
 
@@ -202,7 +202,7 @@ class CellError:
 
 
 class LastSample:
-    """Keeps the last sample: cells that share one follow each other."""
+    """Keeps the last sample, since consecutive cells often share one."""
 
     def __init__(self) -> None:
         self._made: tuple[tuple[str, int, int], Workload] | None = None
@@ -220,18 +220,18 @@ class LastSample:
 def simulate_cell(
     cell: Cell, workload: Workload, samples: LastSample, report: Callable[[int], None] | None = None
 ) -> Files | CellError:
-    """Return the files of a cell, or what went wrong in it.
+    """Return the files of a cell, or its error.
 
     Parameters
     ----------
     cell
-        What is simulated.
+        The cell.
     workload
         Its jobs, not shifted yet.
     samples
         Keeps the last shifted ones.
     report
-        Called with the number of finished jobs, now and then.
+        Called from time to time with the number of finished jobs.
     """
     mismatch = _mismatch(cell)
     if mismatch:
@@ -250,7 +250,7 @@ def simulate_cell(
 
 
 def _mismatch(cell: Cell) -> str | None:
-    """Return what differs here from where the campaign was started: results must come from the same code."""
+    """Return the difference of versions from the start of the campaign. Results must come from the same code."""
     theirs, ours = json.loads(cell.text)["made_by"], made_by(*cell.parts)
     for name in sorted({*theirs, *ours}):
         if theirs.get(name) != ours.get(name):

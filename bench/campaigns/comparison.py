@@ -1,8 +1,8 @@
 """Compare dispatchers and predictors: every pair of them, on the same samples of a workload.
 
-A sample is what one seed makes of the workload: a jittered copy of a trace, or another draw of a generator. All pairs
-see the same samples, and the records of a run depend on nothing but its own arguments, so that the number of workers
-changes the measured times and nothing else.
+A sample is what one seed makes of the workload: a jittered copy of a trace, or another sample of a generator. All pairs
+get the same samples. The records of a run depend only on its own arguments. Therefore the number of workers changes
+only the measured times.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from .store import Store
 
 __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "compare"]
 
-#: What the aggregated table holds: the mean over the seeds of these entries of ``Result.summary()``.
+#: Columns of the aggregated table: means over the seeds of these entries of ``Result.summary()``.
 METRICS = ("wait_mean", "bounded_slowdown_mean", "slowdown_mean", "wait_max", "utilization", "decision_ms_mean")
-#: Largest shift of a submission where several seeds are asked for and no jitter is given, seconds.
+#: Default largest shift of a submission with several seeds, seconds.
 DEFAULT_JITTER = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that ended in an exception: which one, ``Type: message``, and the traceback as text."""
+    """A run that ended with an exception: its settings, ``Type: message``, and the traceback as text."""
 
     dispatcher: str
     predictor: str
@@ -63,22 +63,22 @@ class Comparison:
     Attributes
     ----------
     runs
-        One row a finished run, in the order of seed, dispatcher, predictor: ``dispatcher``, ``predictor``, ``seed`` and
-        every entry of ``Result.summary()``. Empty if none finished.
+        One row per finished run, in the order of seed, dispatcher, predictor: ``dispatcher``, ``predictor``, ``seed``
+        and every entry of ``Result.summary()``. Empty if none finished.
     table
-        One row a pair of dispatcher and predictor with a finished run: ``dispatcher``, ``predictor``, ``runs`` (how
-        many) and for each of :data:`METRICS` its mean over the seeds, under its name, with a 95% bootstrap interval,
-        ``..._low`` and ``..._high`` (NaN where there is one seed).
+        One row per pair of dispatcher and predictor with a finished run: ``dispatcher``, ``predictor`` and the number
+        of ``runs``. Each of :data:`METRICS` has its mean over the seeds, under its name. The 95% bootstrap interval is
+        in ``..._low`` and ``..._high`` (NaN for one seed).
     failures
-        The runs that ended in an exception.
+        The runs that ended with an exception.
     workload
-        Where its jobs come from.
+        Source of its jobs.
     planned
-        How many runs were asked for; more than the finished and the failed ones where it was interrupted.
+        Number of planned runs. After an interrupt it exceeds the finished and failed ones.
     seeds, jitter, overrun
-        As compared; `jitter` is ``None`` where nothing was shifted.
+        As compared; `jitter` is ``None`` without shifts.
     store
-        Where the results are; without `out` a temporary folder, which lasts as long as this object.
+        Store of the results. Without `out` it is a temporary folder that lasts as long as this object.
     contenders
         The dispatchers, with their predictors if there are several, and the finished cells of each by their seeds.
     """
@@ -100,7 +100,7 @@ class Comparison:
         Parameters
         ----------
         metric
-            A metric of the table; the least of it is best, but of ``utilization`` the most.
+            A metric of the table. The least value is best, except for ``utilization``.
 
         Raises
         ------
@@ -121,9 +121,9 @@ class Comparison:
         Parameters
         ----------
         contender
-            The dispatcher, and its predictor if there are more: ``"easy"`` or ``"easy, last2"``.
+            The dispatcher, with its predictor if there are several: ``"easy"`` or ``"easy, last2"``.
         seed
-            Which sample.
+            Of the sample.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Comparison:
         return ComparisonPlots(results, self.runs.assign(contender=self._named(self.runs)), self.best)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the report, one page that opens offline with a folder of its figures beside it; return its path.
+        """Write the report, one offline page with a folder of its figures beside it. Return its path.
 
         Raises
         ------
@@ -166,14 +166,14 @@ class Comparison:
         return page
 
     def __repr__(self) -> str:
-        """Return what was compared and the table, short."""
+        """Return a short text with the subject and the table."""
         return self._facts().text()
 
     def _repr_html_(self) -> str:
         return self._facts().html()
 
     def _named(self, frame: pd.DataFrame) -> pd.Series[str]:
-        """Return what the contender of each row is called."""
+        """Return the name of each row's contender."""
         several = self.table["predictor"].nunique() > 1
         return frame["dispatcher"] + ", " + frame["predictor"] if several else frame["dispatcher"]
 
@@ -197,13 +197,13 @@ class Comparison:
 
     @property
     def interrupted(self) -> bool:
-        """Whether runs are missing that were never finished."""
+        """Whether some runs never finished."""
         return len(self.runs) + len(self.failures) < self.planned
 
 
 @dataclass(frozen=True, slots=True)
 class _Results:
-    """The results of one contender, read one after the other."""
+    """The results of one contender, loaded one after another."""
 
     store: Store
     cells: tuple[Cell, ...]
@@ -213,7 +213,7 @@ class _Results:
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a comparison; `comparison` holds what was finished."""
+    """Ctrl-C during a comparison; `comparison` has the finished runs."""
 
     def __init__(self, comparison: Comparison) -> None:
         super().__init__(f"interrupted: {len(comparison.runs)} of {comparison.planned} runs finished")
@@ -240,41 +240,41 @@ def compare(
     Parameters
     ----------
     workload
-        A workload, jittered for each seed; or a function from seed to workload, such as :class:`Generated`; or the path
-        of a trace, the name of a published one, or ``NAME:key=value,...`` of a generator, which draws another workload
-        for each seed unless its text has a seed or `jitter` is given.
+        A workload, jittered for each seed. Or a function from seed to workload, such as :class:`Generated`. Or the path
+        of a trace, the name of a published one, or ``NAME:key=value,...`` of a generator. A generator gives another
+        workload per seed, unless its text has a seed or `jitter` is given.
     dispatchers, predictors
-        One or several names with options, or objects; each run works on a copy of its own. With several workers,
-        objects and the function must be picklable.
+        One or several names with options, or objects. Each run works on its own copy. With several workers, objects and
+        the function must be picklable.
     seeds
-        How many samples, at least 1. The seed also goes to the dispatcher.
+        Number of samples, at least 1. The seed also goes to the dispatcher.
     jitter
-        Largest shift of a submission, seconds. ``None``: 60, but a workload compared on one seed stays as it is.
+        Largest shift of a submission, seconds. ``None``: 60, but 0 for a workload compared on one seed.
     overrun, same_instant
         As in :func:`~hpcdispatch.simulation.simulate`.
     check_invariants
         Check each schedule; a violation makes the run a failure.
     out
-        The store that the results are kept in, as those of a campaign are: what is in it is not simulated again, but
-        for runs of objects, which replace those of the same name. Without it nothing is kept.
+        The store of the results, in the form of a campaign's. Results in it are not simulated again, except those of
+        objects, which replace results of the same name. Without it no results are kept.
     workers
-        Processes to run in; 1 runs in this one. They are spawned, so that a script needs its main guard.
+        Number of processes; 1 runs in this one. They are spawned, so a script needs its main guard.
     isolate
-        Run plug-ins in another process also where there is one worker.
+        Run plug-ins in another process even with one worker.
     progress
-        Called now and then.
+        Called from time to time.
 
     Returns
     -------
     Comparison
-        Every run's summary and the table. A run that raises is a failure in it and does not stop the others.
+        Every run's summary and the table. A run that raises an exception is a failure in it. The others continue.
 
     Raises
     ------
     InputError
-        For an unknown name or option, a name given twice, or a number out of range; before anything runs.
+        For an unknown name or option, a name given twice, or a number out of range. It comes before any run.
     ComparisonInterrupted
-        On Ctrl-C, with what was finished; the workers are stopped.
+        On Ctrl-C, with the finished runs; the workers are stopped.
     WorkerError
         If no worker can be started, as from a script without its main guard.
     """
@@ -322,7 +322,7 @@ def _several(parts: Any) -> list[Any]:
 
 
 def _labels(parts: Sequence[Any], kind: str) -> list[str]:
-    """Return what the dispatchers or predictors are called, each of which is built once to see that it can be."""
+    """Return the names of the dispatchers or predictors. Each is built once as a check."""
     labels = [name_of(part) for part in parts]
     if not labels:
         raise InputError(f"compare: expected at least one dispatcher and one predictor, got no {kind}")
@@ -336,7 +336,7 @@ def _labels(parts: Sequence[Any], kind: str) -> list[str]:
 def _found(
     samples: Samples[Any], asked: Sequence[tuple[str, str, int, Cell]], store: Store, outcome: Outcome
 ) -> Comparison:
-    """Return what the finished runs say."""
+    """Return the comparison of the finished runs."""
     finished = {cell.key for cell in (*outcome.done, *outcome.reused)}
     failed = {cell.key: error for cell, error in outcome.failed}
     rows = [
@@ -360,7 +360,7 @@ def _found(
 
 
 def _aggregate(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a pair, in the order in which the pairs were asked for."""
+    """Return one row per pair, in the order of the input."""
     columns = ["dispatcher", "predictor", "runs"]
     columns += [name + suffix for name in METRICS for suffix in ("", "_low", "_high")]
     rows: list[dict[str, Any]] = []

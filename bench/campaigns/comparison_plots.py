@@ -21,7 +21,7 @@ from ..reports.verdict import choose_baseline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What is compared, in words.
+#: Names of the metrics.
 WORDS = {
     "wait_mean": "mean wait", "bounded_slowdown_mean": "mean bounded slowdown", "slowdown_mean": "mean slowdown",
     "wait_max": "longest wait", "utilization": "utilization", "decision_ms_mean": "mean decision time",
@@ -29,16 +29,16 @@ WORDS = {
 
 
 class ComparisonPlots(ResultPlots):
-    """Plots of a comparison: those of :class:`ResultPlots`, a curve a contender, and :meth:`ratios`.
+    """Plots of a comparison: those of :class:`ResultPlots`, with one curve per contender, and :meth:`ratios`.
 
     Parameters
     ----------
     results
-        Contender to its results.
+        Results by contender.
     runs
         Their summaries: ``contender``, ``seed`` and the metrics.
     best
-        Returns the contender whose schedule is drawn if none is named.
+        Returns the contender whose schedule is drawn by default.
     """
 
     def __init__(self, results: Mapping[str, Iterable[Result]], runs: pd.DataFrame, best: Callable[[], str]) -> None:
@@ -49,7 +49,7 @@ class ComparisonPlots(ResultPlots):
         self, window: tuple[float | str, float | str] | None = None, color: Colour = "user", ax: Axes | None = None,
         dispatcher: str | None = None,
     ) -> Axes:  # fmt: skip
-        """Draw the schedule of one contender, by default of the best, of the first seed; see :class:`ResultPlots`."""
+        """Draw the schedule of one contender, by default the best, for the first seed; see :class:`ResultPlots`."""
         name = self._known("dispatcher", self._best() if dispatcher is None else dispatcher)
         return ResultPlots({name: self._results[name]}).gantt(window, color, ax)
 
@@ -63,7 +63,7 @@ class ComparisonPlots(ResultPlots):
         baseline
             The contender to divide by; without it ``easy``, else ``fcfs``, else the first by name.
         ax
-            Where to draw.
+            Axes to draw in.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Campaigns on many machines: the cells as tasks of Dask. Needs the extra ``hpcdispatch[cluster]``.
+"""Run campaigns on many machines: the cells are tasks of Dask. Needs the extra ``hpcdispatch[cluster]``.
 
-A Dask scheduler and its workers run what any client sends, as the user that started them. So a cluster that is started
-here takes only those with the files of its own authority, and listens on one interface.
+A Dask scheduler and its workers run whatever any client sends, as the user that started them. Therefore a cluster
+started here accepts only clients with the files of its own authority, and listens on one interface.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ...workloads import Workload
 from .board import Board
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
 
-#: What a job queue is called to Dask: its name here, and the class in dask_jobqueue.
+#: Job queues: their names here, and their classes in dask_jobqueue.
 QUEUES = {"slurm": "SLURMCluster"}
-#: Nobody but the users of the machine itself sees a dashboard.
+#: Only users of the machine itself see a dashboard.
 _LOOPBACK = "127.0.0.1:0"
-#: What a connection without TLS means, for messages.
+#: Risk of a connection without TLS, for messages.
 _OPEN = "over plain TCP every process that reaches the scheduler runs commands as you"
-#: Cells sent ahead for each thread of the workers, so that none waits for the next.
+#: Cells sent ahead per thread of the workers, so that none waits for the next.
 _AHEAD = 2
 #: Seconds to wait for a scheduler.
 _PATIENCE = 30.0
@@ -37,7 +37,7 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class TLS:
-    """The files of an encrypted connection: the authority's certificate, one's own, and its key."""
+    """The files of an encrypted connection: the authority's certificate, the own certificate, and its key."""
 
     ca_file: Path | None = None
     cert: Path | None = None
@@ -52,11 +52,11 @@ class TLS:
                 raise InputError(f"{path}: expected a file in PEM format, got none")
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are any files."""
         return self.ca_file is not None
 
     def security(self) -> Any:
-        """Return them as Dask takes them, for client, scheduler and workers; ``None`` without."""
+        """Return the files in Dask's form, for client, scheduler and workers; ``None`` without files."""
         if self.ca_file is None:
             return None
         files = {"tls_ca_file": str(self.ca_file.resolve())}
@@ -69,9 +69,9 @@ class TLS:
 
 @contextmanager
 def generated(folder: Path) -> Iterator[TLS]:
-    """Make an authority, and a certificate and a key of it, as files in a folder that only this user can read.
+    """Make an authority with a certificate and a key, as files that only this user can read.
 
-    They are removed at the end. Workers read them there, so that `folder` must be one that they see under this name.
+    They are removed at the end. Workers read them there, so they must see `folder` under the same name.
     """
     try:
         made = _library("distributed.security").Security.temporary()
@@ -99,20 +99,19 @@ def connect(
     Parameters
     ----------
     address
-        ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a scheduler that runs, or ``slurm`` to start one here and ask the
-        queue for workers, by dask-jobqueue's own configuration.
+        ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a running scheduler. Or ``slurm`` to start one here and request
+        workers from the queue, with dask-jobqueue's own configuration.
     tls
-        The files of the connection. Without them, a cluster that is started here has some of its own, for as long as
-        it runs.
+        The files of the connection. Without them, a cluster started here makes its own, for as long as it runs.
     workers
-        How many workers to ask a queue for.
+        Number of workers to request from a queue.
     folder
-        Where these files are, in a folder of their own: one that the workers see as well.
+        Parent of the folder of these files. The workers must see it, too.
     interface
-        The network interface that scheduler and workers listen on. Without it the scheduler listens on the address by
-        which this machine is known outside.
+        The network interface of scheduler and workers. Without it the scheduler listens on the address by which other
+        machines know this one.
     insecure
-        Whether plain TCP is taken.
+        Whether plain TCP is accepted.
 
     Yields
     ------
@@ -121,7 +120,7 @@ def connect(
     Raises
     ------
     InputError
-        If Dask is not installed, the address is none or without TLS, or no scheduler answers.
+        If Dask is not installed, the address is invalid or without TLS, or no scheduler answers.
     """
     tls = tls or TLS()
     distributed = _library("distributed")
@@ -152,12 +151,12 @@ def connect(
 
 
 def queue_cluster(queue: str, tls: TLS, interface: str | None = None) -> Any:
-    """Return a cluster whose workers are jobs of a queue, and that listens on one interface.
+    """Return a cluster that runs its workers as jobs of a queue and listens on one interface.
 
     Raises
     ------
     InputError
-        If its configuration does not suffice.
+        If its configuration is incomplete.
     """
     interrupt = signal.getsignal(signal.SIGINT)
     made = getattr(_library("dask_jobqueue"), QUEUES[queue])
@@ -175,12 +174,12 @@ def queue_cluster(queue: str, tls: TLS, interface: str | None = None) -> Any:
 
 
 def _ask(cluster: Any, queue: str, workers: int) -> None:
-    """Ask a queue for so many workers, and for others in place of those whose jobs end.
+    """Request workers from a queue, and new ones when their jobs end.
 
     Raises
     ------
     InputError
-        If the queue takes no job.
+        If the queue accepts no job.
     """
 
     async def submitted() -> None:
@@ -188,10 +187,10 @@ def _ask(cluster: Any, queue: str, workers: int) -> None:
             await cluster
         except (OSError, RuntimeError):
             for job in cluster.workers.values():
-                job.status = _library("distributed.core").Status.failed  # else the cluster does not close
+                job.status = _library("distributed.core").Status.failed  # otherwise the cluster does not close
             raise
 
-    cluster.worker_spec.update(cluster.new_worker_spec())  # of a job that adapt() submits a refusal is only logged
+    cluster.worker_spec.update(cluster.new_worker_spec())  # adapt() only logs a refused job
     try:
         cluster.sync(submitted)
     except (OSError, RuntimeError) as error:
@@ -201,10 +200,9 @@ def _ask(cluster: Any, queue: str, workers: int) -> None:
 
 
 def run_on_cluster(board: Board, client: Any) -> None:
-    """Work off the cells on a cluster.
+    """Simulate the cells on a cluster.
 
-    Cells whose worker is lost are simulated again on another, as Dask does by itself; one that takes several workers
-    with it fails.
+    If a worker is lost, Dask simulates its cells on another one. A cell fails if several workers are lost with it.
     """
     distributed = _library("distributed")
 
@@ -212,7 +210,7 @@ def run_on_cluster(board: Board, client: Any) -> None:
     def packed(digest: str) -> bytes:
         return zlib.compress(pickle.dumps(board.plan.workload(digest)), 1)
 
-    # What belongs to a workload is one task that several cells wait for; unlike scattered data it survives its worker.
+    # A workload is one task that several cells wait for. Unlike scattered data, it survives the loss of its worker.
     sent: dict[str, Any] = {}
     running: dict[Any, Cell] = {}
     done = distributed.as_completed(loop=client.loop)
@@ -238,7 +236,7 @@ def run_on_cluster(board: Board, client: Any) -> None:
 
 
 def _outcome(future: Any, distributed: Any) -> Files | CellError:
-    """Return what a task returned, or how its workers were lost."""
+    """Return the result of a task, or the error if its workers were lost."""
     if future.status == "cancelled":
         raise ConnectionError("the scheduler is gone; what was finished is in the store")
     error = future.exception() if future.status == "error" else None

@@ -1,4 +1,4 @@
-"""Campaigns: every combination of workloads, dispatchers, predictors, options and seeds, each simulated once."""
+"""Run campaigns: every combination of workloads, dispatchers, predictors, options and seeds, each simulated once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class CampaignInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a campaign; `outcome` says what was finished, which is in the store."""
+    """Ctrl-C during a campaign; `outcome` has the finished cells, which are in the store."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(f"interrupted: {len(outcome.done)} cells finished")
@@ -53,31 +53,31 @@ def run_campaign(
     plan
         The cells.
     store
-        Where they are and go. This process alone writes to it; workers need no access. The cells of the campaign that
-        are in it are checked first, and simulated again where they are damaged.
+        Store of the results. Only this process writes to it; workers need no access. The campaign's cells in it are
+        checked first, and damaged ones are simulated again.
     workers
-        Processes to run in; 1 runs in this one. They are spawned, so that a script needs its main guard.
+        Number of processes; 1 runs in this one. They are spawned, so a script needs its main guard.
     cluster
         A ``distributed.Client`` to run on instead.
     retry
-        Try the cells again that failed in an earlier run.
+        Simulate cells again that failed in an earlier run.
     verify
-        Check every cell of the store, those of other campaigns too, and simulate nothing but the damaged ones of this.
+        Check every cell of the store, those of other campaigns too. Simulate only the damaged cells of this one.
     isolate
-        Run cells in which a plug-in takes part in another process also where there is one worker.
+        Run cells with a plug-in in another process even with one worker.
     progress
-        Called now and then.
+        Called from time to time.
 
     Raises
     ------
     InputError
         For a number of workers out of range, or a store that is a file.
     OSError
-        If the store cannot be written to, as for a full disk; what was finished before is in it.
+        If the store cannot be written to, for example on a full disk. Finished cells are in it.
     WorkerError
-        If a worker is of no use; likewise.
+        If a worker cannot be used. Finished cells are in the store.
     CampaignInterrupted
-        On Ctrl-C, with what was finished; the workers are stopped.
+        On Ctrl-C, with the finished cells; the workers are stopped.
     """
     if workers < 1:
         raise InputError(f"campaign: workers must be >= 1, got {workers}")
@@ -108,7 +108,7 @@ def run_campaign(
 
 
 def _missing(plan: Plan, store: Store, outcome: Outcome, *, retry: bool, verify: bool) -> list[Cell]:
-    """Return the cells to be simulated; those that are there are checked, and damaged ones removed."""
+    """Return the cells to simulate. Existing cells are checked, and damaged ones removed."""
     own = {cell.key: cell for cell in plan.cells}
     damaged = {}
     for key in store.finished() if verify else filter(store.has, own):

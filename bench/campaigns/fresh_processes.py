@@ -1,4 +1,4 @@
-"""Processes that have nothing of this one but what they are given."""
+"""Start processes that inherit only what they are given."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ...base.unfinished_files import make_temporary, remove
 
 T = TypeVar("T")
 R = TypeVar("R")
-#: Letters of the folder of temporary files in which the path of a socket is not too long for the system.
+#: Longest temporary folder for which the path of a socket is not too long for the system.
 _MOST_LETTERS = 24
 
 
 def fresh_processes(*modules: str) -> BaseContext:
-    """Return how such processes are started.
+    """Return the way to start such processes.
 
-    On Linux they are copies of a server, which has imported `modules` once for all of them, and are there at once. A
-    process that is being started itself, and has come here as it imports a main module without a guard, ends.
+    On Linux they are copies of a server, which has imported `modules` once, and start at once. A starting process can
+    come here by importing a main module without a guard. Then it ends.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing tells it, with a page
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # multiprocessing prints a page of text
         os._exit(1)
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
@@ -37,7 +37,7 @@ def fresh_processes(*modules: str) -> BaseContext:
 
 
 def _keep_together() -> None:
-    """Let multiprocessing have its sockets in a folder of ours, which the next command removes if we are killed."""
+    """Move multiprocessing's sockets to our folder. After a kill, the next command removes it."""
     how: dict[str, Any] = getattr(multiprocessing.current_process(), "_config", {})
     if how.get("tempdir") is None and len(tempfile.gettempdir()) <= _MOST_LETTERS:
         how["tempdir"] = str(made := make_temporary())
@@ -45,9 +45,9 @@ def _keep_together() -> None:
 
 
 def in_processes(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
-    """Return what `function` makes of each item, so many at a time; without processes if that is one.
+    """Return `function` of each item, with up to `workers` processes; without processes for one worker.
 
-    For work that need not outlive the loss of a process; campaigns have a pool that does.
+    It does not survive the loss of a process. Campaigns have a pool that does.
     """
     workers = min(workers, len(items))
     if workers < 2:

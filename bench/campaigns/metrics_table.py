@@ -15,18 +15,18 @@ from ...workloads.formats.csv_text import csv_text
 from .plan import Plan
 from .store import Store
 
-#: What tells the cells of a campaign apart.
+#: Columns that identify the cells of a campaign.
 LABELS = ("workload", "dispatcher", "predictor", "overrun", "same_instant", "jitter", "seed", "warm_up", "cool_down")
-#: Entries of the summary that are about the whole simulation.
+#: Entries of the summary for the whole simulation.
 _OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
-#: Entries of the summary that are measured times.
+#: Entries of the summary with measured times.
 _MEASURED = ("decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s")
 
 
 def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
-    """Return the metrics of every cell of a campaign that is in the store, in the order of the campaign.
+    """Return the metrics of every cell of a campaign in the store, in the order of the campaign.
 
-    Measured times are not in it, so that it is the same from run to run.
+    It has no measured times, so that it is the same in every run.
     """
     rows = []
     for cell in plan.rows:
@@ -39,15 +39,15 @@ def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
 
 
 def write_table(plan: Plan, store: Store, path: Path) -> None:
-    """Write the metrics as CSV, all of them or nothing."""
+    """Write the metrics as CSV, completely or not at all."""
     write_whole(path, csv_text(campaign_table(plan, store)))
 
 
 def cut_summary(result: Result, warm_up: Cut, cool_down: Cut) -> dict[str, float]:
     """Return the summary of a result without its warm-up and cool-down.
 
-    The metrics of jobs are those of the jobs that are left, and utilization is taken from the first to the last
-    submission of them; what else is said of the machine and of the dispatcher is about the whole simulation.
+    The metrics of jobs are those of the remaining jobs. Utilization is from their first to their last submission. All
+    other metrics are of the whole simulation.
     """
     whole = result.summary()
     chosen = result.jobs[steady_state(result.jobs["submit"].to_numpy(), warm_up, cool_down)]

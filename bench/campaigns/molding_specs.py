@@ -1,4 +1,4 @@
-"""``--mold``: which speedup the jobs of a workload get, as text; :func:`hpcdispatch.workloads.mold` does the rest."""
+"""Parse ``--mold``: the speedup of the jobs of a workload. :func:`hpcdispatch.workloads.mold` does the rest."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _gunther(contention: float, coherency: float) -> Speedup:
     return partial(gunther, contention=contention, coherency=coherency)
 
 
-#: What takes the options of each speedup.
+#: Functions for the options of each speedup.
 SPEEDUPS: dict[str, Callable[..., Speedup | SpeedupLaw]] = {"downey": _downey, "amdahl": _amdahl, "gunther": _gunther}
-#: The forms that a text may have.
+#: The forms of a text.
 FORMS = "downey[:least=A,most=A,smooth=S,rough=S], amdahl:serial=F or gunther:contention=C,coherency=K"
 
 
@@ -40,13 +40,13 @@ def molded(workload: Workload, spec: str | None, seed: int = 0) -> Workload:
     Parameters
     ----------
     workload
-        What to mold.
+        The workload to mold.
     spec
-        ``downey:least=2,most=200,smooth=0,rough=2``, whose numbers are the least and the largest A and sigma of the
-        draws; ``amdahl:serial=0.1``; or ``gunther:contention=0.1,coherency=0.001``. All take ``choices``, how many
-        sizes, and ``seed``. ``None`` leaves the workload as it is.
+        ``downey:least=2,most=200,smooth=0,rough=2`` has the least and the largest A and sigma of random speedups.
+        Others are ``amdahl:serial=0.1`` and ``gunther:contention=0.1,coherency=0.001``. All have ``choices``, the
+        number of sizes, and ``seed``. ``None`` does not change the workload.
     seed
-        Of the draws, where the text says none.
+        Of the random numbers, if the text has none.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def molded(workload: Workload, spec: str | None, seed: int = 0) -> Workload:
 
 
 def check_molding(spec: str) -> None:
-    """Raise :class:`InputError` for a text that says no speedup."""
+    """Raise :class:`InputError` for a text without a speedup."""
     _parsed(spec)
 
 
@@ -81,4 +81,4 @@ def _parsed(spec: str) -> tuple[Speedup | SpeedupLaw, int, int | None]:
 
 
 def _draws(choices: int = CHOICES, seed: int | None = None) -> None:
-    """Take the options of :func:`mold` itself."""
+    """Declare the options of :func:`mold` itself."""

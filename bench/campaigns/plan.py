@@ -1,4 +1,4 @@
-"""From a campaign file to its cells, and the workloads they are simulated on."""
+"""Convert a campaign file to its cells and their workloads."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from .versions import canonical_dispatcher, canonical_predictor
 
 @dataclass(frozen=True)
 class WorkloadSource:
-    """Where the jobs of a ``[[workload]]`` come from.
+    """Source of the jobs of a ``[[workload]]``.
 
     Attributes
     ----------
     table
-        What the campaign file says.
+        The table in the campaign file.
     source
-        What its name means.
+        The resolved source.
     machine
         The file of the machine, or ``None``.
     reader
-        Reads a trace; one that several tables are about is read once.
+        Reads a trace. A trace of several tables is read once.
     """
 
     table: WorkloadTable
@@ -46,7 +46,7 @@ class WorkloadSource:
     reader: Callable[..., Workload] = field(default=read, repr=False)
 
     def load(self, seed: int = 0) -> Workload:
-        """Return the jobs, the first or the slice of them, moldable if asked for."""
+        """Return the jobs, the first or the slice of them, moldable if requested."""
         table = self.table
         if self.source.spec is not None:
             workload = generate(self.source.spec, seed=seed)
@@ -63,18 +63,18 @@ class WorkloadSource:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign consists of.
+    """The cells of a campaign.
 
     Attributes
     ----------
     name
-        Of the campaign file, without its suffix; that of a plan that the store takes no note of is empty.
+        Of the campaign file, without its suffix. Empty for a plan that the store does not record.
     cells
-        Every cell once, in the order of workload, seed, jitter, dispatcher and so on; those on the same jobs follow
+        Every cell once, in the order of workload, seed, jitter, dispatcher and so on. Cells on the same jobs follow
         each other.
     rows
-        The same with those that differ only in what no result depends on: their workload's name, warm-up and cool-down.
-        What a table shows.
+        The rows of a table. They also have cells that differ only in their workload's name, warm-up or cool-down. No
+        result depends on these.
     loaders
         Digest of a workload to the function that returns it.
     """
@@ -87,14 +87,14 @@ class Plan:
 
     @classmethod
     def of(cls, name: str, rows: Iterable[Cell], loaders: Loaders) -> Plan:
-        """Return the plan of these cells, in which each is simulated once."""
+        """Return the plan of these cells. Each is simulated once."""
         rows, cells = tuple(rows), dict[str, Cell]()
         for cell in rows:
             cells.setdefault(cell.key, cell)
         return cls(name, tuple(cells.values()), rows, loaders)
 
     def workload(self, digest: str) -> Workload:
-        """Return the jobs of a digest; the last are kept."""
+        """Return the jobs with a digest; the last ones are cached."""
         if digest not in self._last:
             found = self.loaders[digest]()
             self._last.clear()
@@ -103,19 +103,19 @@ class Plan:
 
 
 def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Plan:
-    """Read a campaign file and its workloads and return what is to be simulated.
+    """Read a campaign file and its workloads, and return the cells to simulate.
 
     Parameters
     ----------
     path
         The file; traces are relative to its folder.
     cache
-        A folder for what is read of large traces, as of :func:`hpcdispatch.workloads.read`.
+        A folder for parsed large traces, as of :func:`hpcdispatch.workloads.read`.
 
     Raises
     ------
     InputError
-        For whatever is wrong with the file or a workload, before anything is simulated.
+        If the file or a workload is invalid, before any simulation.
     OSError
         If a file cannot be read or downloaded.
 
@@ -134,7 +134,7 @@ def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Plan:
 
 
 def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource, loaders: Loaders) -> list[Cell]:
-    """Return the cells of one ``[[workload]]``, and add what loads its jobs."""
+    """Return the cells of one ``[[workload]]``, and add the loaders of its jobs."""
     own, found = source.table, list[Cell]()
     parts: list[tuple[str, str, str, SameInstant]] = list(
         product(
@@ -166,7 +166,7 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
 
 
 def _loaded(path: Path, index: int, source: WorkloadSource, seed: int, loaders: Loaders) -> Workload:
-    """Return the jobs of a seed; remember how to load them, and a trace itself."""
+    """Return the jobs of a seed. Keep their loader, and a trace itself."""
     try:
         workload = source.load(seed)
     except InputError as error:
@@ -180,7 +180,7 @@ def _loaded(path: Path, index: int, source: WorkloadSource, seed: int, loaders: 
 
 
 def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[..., Workload]) -> WorkloadSource:
-    """Return what a source means."""
+    """Return the resolved source of a workload."""
     own = table.workload[index]
     try:
         source = resolve(own.source, path.parent)

@@ -1,4 +1,4 @@
-"""The processes that work off the cells of a campaign."""
+"""Worker processes for the cells of a campaign."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
 from .fresh_processes import fresh_processes
 
-#: How many processes may be lost over a cell before it counts as failed.
+#: After this many lost processes a cell counts as failed.
 LOSSES = 2
-#: How often running cells are looked at, and how long after a process the pool must have missed its end, seconds.
+#: Seconds between checks of running cells, and after which the pool must have missed an end.
 _TICK, _MISSED = 0.1, 2.0
-#: What is wrong if not one process has begun.
+#: The error if no process has begun.
 _NONE_BEGUN = "worker: no process could be started; a script that starts some needs the guard if __name__ == '__main__'"
-#: The signal with which a system that is out of memory ends a process.
+#: The signal with which a system without free memory ends a process.
 _KILLED = 9
 
 
 def run_here(board: Board) -> None:
-    """Work off the cells in this process."""
+    """Simulate the cells in this process."""
     last = LastSample()
     while (cell := board.next()) is not None:
         found = simulate_cell(cell, board.plan.workload(cell.digest), last, partial(board.advance, cell))
@@ -48,12 +48,10 @@ def run_here(board: Board) -> None:
 
 
 def run_pooled(board: Board, workers: int, most_losses: int = LOSSES) -> None:
-    """Work off the cells in so many processes; one that dies is replaced, its cell simulated again.
+    """Simulate the cells in `workers` processes. A process that dies is replaced, and its cell is simulated again.
 
-    Whatever is large goes through files: the processes share one pipe, which a process that is killed while it writes
-    more than a line to it would leave damaged.
-
-    A cell over which `most_losses` processes are lost fails.
+    Large data goes through files. The processes share one pipe. A process that is killed while it writes more than a
+    line to it would damage the pipe. A cell that loses `most_losses` processes fails.
     """
     losses: Counter[str] = Counter()
     with temporary_folder() as folder:
@@ -64,7 +62,7 @@ def run_pooled(board: Board, workers: int, most_losses: int = LOSSES) -> None:
 
 @dataclass
 class _Running:
-    """A cell at work: its seat, which is where its process says how far it is, and since when the process is gone."""
+    """A running cell: its seat for reports of its process, and the time since the process has been gone."""
 
     cell: Cell
     seat: int
@@ -72,16 +70,16 @@ class _Running:
 
 
 class _Pool:
-    """Processes with a seat each.
+    """Processes with one seat each.
 
     Parameters
     ----------
     board, workers
         As in :func:`run_pooled`.
     folder
-        Of the files that go to the processes and come from them.
+        Of the files to and from the processes.
     losses
-        Counts how many processes were lost over a cell, by its key.
+        Lost processes by the key of the cell.
     most_losses
         As in :func:`run_pooled`.
     """
@@ -115,7 +113,7 @@ class _Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End them, whatever they do, also if they take no notice of a termination; what they found is in files."""
+        """End the processes in any state, even if they ignore a termination. Their results are in files."""
         for process in self._begun_ones.values():
             with suppress(psutil.Error):
                 process.kill()
@@ -123,7 +121,7 @@ class _Pool:
         self._pool.join()
 
     def run(self) -> None:
-        """Work off the cells, until all are or the pool is broken."""
+        """Simulate the cells, until all are done or the pool is broken."""
         while True:
             while self._free and not self._broken and (cell := self._board.next()) is not None:
                 self._give(cell)
@@ -140,7 +138,7 @@ class _Pool:
                 self._board.advance(running.cell, self._jobs[running.seat])
 
     def _know(self, pid: int) -> None:
-        """Take note of a process, by more than its number, which another may have later."""
+        """Record a process with more than its number, which another process may have later."""
         if pid and pid not in self._begun_ones:
             with suppress(psutil.Error):
                 self._begun_ones[pid] = psutil.Process(pid)
@@ -168,7 +166,7 @@ class _Pool:
         self._running[future] = _Running(cell, seat)
 
     def _take(self, future: Future[None], running: _Running) -> None:
-        """Keep what became of a cell; if its process was lost, have it simulated again."""
+        """Store the result of a cell. If its process was lost, simulate it again."""
         self._free.append(running.seat)
         error = ProcessExpired("") if future.cancelled() else future.exception()  # type: ignore[no-untyped-call]
         if error is None:
@@ -185,7 +183,7 @@ class _Pool:
             self._board.finish(running.cell, CellError(type(error).__name__, said, blameless=blameless))
 
     def _lost(self, cell: Cell, error: ProcessExpired | BrokenProcessPool) -> None:
-        """Have a cell simulated again, unless too many processes were lost over it."""
+        """Queue a cell again, unless it lost too many processes."""
         self._broken = self._broken or isinstance(error, BrokenProcessPool)
         self._losses[cell.key] += 1
         if self._losses[cell.key] < self._most_losses:
@@ -196,10 +194,10 @@ class _Pool:
             self._board.finish(cell, CellError("WorkerDied", _reason(error)))
 
     def _missed(self) -> Iterator[Future[None]]:
-        """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0.
+        """Yield cells whose process has ended unnoticed by the pool, as happens with exit code 0.
 
-        If a thread of the pool has ended, nobody hands cells out or takes them in any more: all of them are missed.
-        `multiprocessing` is not asked who is alive: of two threads that ask, one gets 255 for the exit code.
+        If a thread of the pool has ended, no cells are sent or received: then all cells are yielded. `multiprocessing`
+        is not used to check processes: if two threads check, one gets the exit code 255.
         """
         self._broken = self._broken or not (self._pool.active and all(thread.is_alive() for thread in self._threads))
         if self._broken:
@@ -225,11 +223,11 @@ def _reason(error: ProcessExpired | BrokenProcessPool) -> str:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait: a process started meanwhile inherits that, and never sees one before it can ignore it."""
+    """Hold back Ctrl-C. A process started meanwhile inherits this, and gets no interrupt before it can ignore it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # its start lets interrupts through again
+    resource_tracker.ensure_running()  # its start would let interrupts through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -239,14 +237,14 @@ def _interrupts_held() -> Iterator[None]:
 
 @dataclass
 class _Worker:
-    """What a process keeps from cell to cell.
+    """State of a process between cells.
 
     Attributes
     ----------
     folder
         Of the files.
     jobs, pids
-        How many jobs are finished, and in which process, for each seat.
+        Number of finished jobs and process number, for each seat.
     workload
         Digest and jobs of the last cell.
     last
@@ -262,9 +260,9 @@ class _Worker:
 
     @classmethod
     def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any) -> None:
-        """Make this process one that simulates and that a termination ends at once, also within a solver.
+        """Make this process a worker that a termination ends at once, even in a solver.
 
-        It sets `begun`, and `compiles` to the seconds for which it is about to compile.
+        It sets `begun`, and sets `compiles` to the expected seconds of a compilation.
         """
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         tempfile.tempdir = str(folder)
@@ -274,7 +272,7 @@ class _Worker:
 
     @classmethod
     def simulate(cls, key: str, digest: str, seat: int) -> None:
-        """Simulate a cell and write down what was found."""
+        """Simulate a cell and write its result."""
         here = cls.here
         here.pids[seat] = os.getpid()
         if here.workload is None or here.workload[0] != digest:

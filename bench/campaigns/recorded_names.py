@@ -1,4 +1,4 @@
-"""What a campaign calls the cells of a store, and what it leaves out of each: for reports, which see the store only."""
+"""A campaign's names for the cells of a store, and its cuts: for reports, which see only the store."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ...simulation.schema import SCHEMA, schema_of, with_new_names
 from .plan import Plan
 from .store import CAMPAIGNS
 
-#: The key of a cell, which is the name of its folder.
+#: The key of a cell, the name of its folder.
 _KEY = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A cell as a campaign has it.
+    """A cell in a campaign.
 
     Attributes
     ----------
     key
-        By which it is in the store.
+        Its key in the store.
     workload
-        What the campaign calls its workload, with the jitter where the workload comes with several.
+        The campaign's name for its workload, with the jitter if there are several.
     warm_up, cool_down
-        What is left out.
+        The cuts.
     """
 
     key: str
@@ -57,17 +57,17 @@ def recorded(plan: Plan) -> str:
 
 
 def campaigns(folder: Path) -> list[str]:
-    """Return the names of the campaigns that a store knows."""
+    """Return the names of the campaigns recorded in a store."""
     return sorted(path.stem for path in (folder / CAMPAIGNS).glob("*.json"))
 
 
 def named(folder: Path, campaign: str) -> Iterator[Named]:
-    """Yield the cells of a campaign, whether they are finished or not.
+    """Yield the cells of a campaign, finished or not.
 
     Raises
     ------
     InputError
-        If the store knows no such campaign, or its record cannot be read.
+        If the store has no such campaign, or its record cannot be read.
     """
     path = folder / CAMPAIGNS / f"{campaign}.json"
     try:

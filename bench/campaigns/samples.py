@@ -1,4 +1,4 @@
-"""What is simulated for each seed: copies of a trace with submissions shifted, or other draws of a generator."""
+"""The jobs of each seed: copies of a trace with shifted submissions, or other samples of a generator."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .cells import Cell
 from .molding_specs import molded
 from .versions import canonical_dispatcher, canonical_predictor
 
-#: From a seed to its jobs.
+#: Function from a seed to its jobs.
 Sampler = Callable[[int], Workload]
-#: Digest of a workload to what returns it.
+#: Digest of a workload to the function that returns it.
 Loaders = dict[str, Callable[[], Workload]]
 JobsT = TypeVar("JobsT", bound=Workload | Sampler)
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The samples of a generator: seed k draws the k-th.
+    """The samples of a generator: one per seed.
 
     Attributes
     ----------
     spec
         ``NAME`` or ``NAME:key=value,...`` of a registered generator.
     head
-        Keep only that many jobs of each sample; ``None`` keeps all.
+        Keep only this many jobs of each sample; ``None`` keeps all.
     mold
-        The speedup that the jobs get, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`, or ``None``.
+        The speedup of the jobs, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`, or ``None``.
     """
 
     spec: str
@@ -58,7 +58,7 @@ class Jittered:
     workload
         The trace.
     seconds
-        The largest shift; ``None`` leaves the trace as it stands, whatever the seed.
+        The largest shift; ``None`` leaves the trace unchanged for every seed.
     """
 
     workload: Workload
@@ -73,18 +73,20 @@ class Jittered:
 
 @dataclass(frozen=True, slots=True)
 class Samples(Generic[JobsT]):
-    """The jobs of several seeds, and under which rules they are simulated.
+    """The jobs of several seeds, and the rules of their simulation.
 
     Attributes
     ----------
     workload
-        Jobs that are the same for every seed, or what draws those of a seed.
+        Jobs that are the same for every seed, or a function from a seed to its jobs.
     seeds
-        How many; they are 0 to `seeds` - 1.
+        How many; they are `first` to `first` + `seeds` - 1.
     jitter, overrun, same_instant, check
         As in :class:`~hpcdispatch.bench.campaigns.cells.Cell`.
     label
         What the jobs are called; what they say of themselves, if left out.
+    first
+        The first seed.
     """
 
     workload: JobsT
@@ -94,6 +96,7 @@ class Samples(Generic[JobsT]):
     same_instant: SameInstant = "batch"
     check: bool = False
     label: str = ""
+    first: int = 0
 
     def cells(
         self, pairs: Sequence[tuple[str | Dispatcher, str | Predictor]], loaders: Loaders
@@ -103,9 +106,9 @@ class Samples(Generic[JobsT]):
         Parameters
         ----------
         pairs
-            Names with options, or objects, which are known by their name and their class.
+            Names with options, or objects. Objects are identified by their name and their class.
         loaders
-            What loads the jobs is added to it.
+            Gets the loaders of the jobs.
 
         Raises
         ------
@@ -118,7 +121,7 @@ class Samples(Generic[JobsT]):
             names.append((policy_name, canonical_predictor(belief) if isinstance(belief, str) else name_of(belief)))
             objects.append((None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief))
         rows = []
-        for seed in range(self.seeds):
+        for seed in range(self.first, self.first + self.seeds):
             draw = self.workload
             load = (lambda draw=draw: draw) if isinstance(draw, Workload) else partial(draw, seed)
             workload = load()
@@ -133,5 +136,5 @@ class Samples(Generic[JobsT]):
 
 
 def name_of(part: object) -> str:
-    """Return what a dispatcher or predictor is called: its spec, or the name of the object or of its class."""
+    """Return the name of a dispatcher or predictor: its spec, or the name of the object or of its class."""
     return part if isinstance(part, str) else str(getattr(part, "name", None) or type(part).__name__)

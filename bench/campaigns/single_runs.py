@@ -1,4 +1,4 @@
-"""One simulation in a process of its own, which is watched: for plug-ins, which may end it or never return."""
+"""Run one simulation in another, supervised process: for plug-ins, which may end it or never return."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .store import Store
 
 @dataclass(frozen=True)
 class SingleRun(Cell):
-    """A simulation that no campaign has.
+    """A simulation outside a campaign.
 
     Attributes
     ----------
     state
-        What runs and waits at its beginning; ``None`` for nothing.
+        The state at its beginning; ``None`` for an empty machine.
     seconds
-        Of wall-clock time that it may take; ``None`` without bound.
+        Most wall-clock time; ``None`` without bound.
     """
 
     state: MachineState | None = field(default=None, compare=False, repr=False)
@@ -35,12 +35,12 @@ class SingleRun(Cell):
 
     @property
     def patience(self) -> float | None:
-        """The seconds it may take."""
+        """Most seconds."""
         return self.seconds
 
     @property
     def overdue(self) -> str:
-        """What is said if it takes longer."""
+        """Message if it takes longer."""
         return f"expected an end within the budget of {self.seconds:g} s, got none"
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> Any:
@@ -61,9 +61,9 @@ def simulate_apart(
     progress: Callable[[int], None],
     seconds: float | None = None,
 ) -> Result | CellError:
-    """Simulate in another process; return the result, or how it failed, which may be the end of that process.
+    """Simulate in another process. Return the result, or the error, which may be the end of that process.
 
-    The parameters are those of :func:`hpcdispatch.simulation.simulate`; with `seconds` as in :class:`SingleRun`.
+    The parameters are those of :func:`hpcdispatch.simulation.simulate`; `seconds` is as in :class:`SingleRun`.
     """
     parts = dispatcher, predictor, overrun, same_instant
     run = SingleRun("", len(workload), workload.digest(), None, seed, *parts, state=state, seconds=seconds)

@@ -1,4 +1,4 @@
-"""A folder of finished cells, whole whatever happens: each is written under another name and then renamed."""
+"""A folder of finished cells that stay complete: each is written under another name and then renamed."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from ...simulation.result import TABLES
 from ...simulation.schema import SCHEMA, schema_of
 from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 
-#: SHA-256 of each file that is the same from run to run, in the form of ``sha256sum``; and of the one that is not.
+#: SHA-256 of each reproducible file, in the form of ``sha256sum``; and of the one that is not.
 SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
-#: The folder of what campaigns call their cells.
+#: The folder of the campaigns' names for their cells.
 CAMPAIGNS = "campaigns"
-#: The folder of what was read of large traces, see :func:`hpcdispatch.workloads.read`.
+#: The folder of parsed large traces, see :func:`hpcdispatch.workloads.read`.
 TRACES = "traces"
-#: Bytes of a file of checksums, which has a line per file of a cell.
+#: Most bytes of a file of checksums, which has a line per file of a cell.
 _MOST_SUMS = 1 << 16
-#: What the system says of a folder that may be read only.
+#: Errors of the system for a read-only folder.
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Store:
-    """The results of cells by their keys, and the errors of those that failed.
+    """The results of cells by their keys, and the errors of failed ones.
 
-    ``cells/KE/KEY...`` is the folder of a finished cell, ``failed/KEY.json`` says how one failed, and
-    ``campaigns/NAME.json`` what a campaign calls its cells. A cell is in the store with all its files or not at all.
-    Several campaigns may share a store, also at the same time.
+    ``cells/KE/KEY...`` is the folder of a finished cell. ``failed/KEY.json`` has the error of a failed one.
+    ``campaigns/NAME.json`` has a campaign's names for its cells. A cell is in the store with all its files or not at
+    all. Several campaigns may share a store, also at the same time.
 
     Parameters
     ----------
     folder
-        Where it is.
+        The folder.
 
     Attributes
     ----------
     refusal
-        Why nothing can be written to it, ``None`` if something can be. One that is whole serves all the same.
+        Why the store cannot be written to, ``None`` if it can. Complete results can still be read.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -65,7 +65,7 @@ class Store:
         self.refusal: OSError | None = None
 
     def check_schema(self) -> None:
-        """Refuse a store whose cells, by the first that is whole, are of another schema than this version writes.
+        """Refuse a store of another schema than that of this version. The first intact cell decides.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Store:
             return
 
     def open(self) -> None:
-        """Make the folders, see whether they can be written to, and remove what killed processes left unfinished.
+        """Make the folders, check that they can be written to, and remove unfinished files of killed processes.
 
         Raises
         ------
@@ -114,11 +114,11 @@ class Store:
             self.refusal = named(error, self._cells)
 
     def path(self, key: str) -> Path:
-        """Return the folder of a cell, whether it is there or not."""
+        """Return the folder of a cell, which need not exist."""
         return self._cells / key[:2] / key
 
     def has(self, key: str) -> bool:
-        """Return whether a cell is finished, whole or damaged."""
+        """Return whether a cell is finished, intact or damaged."""
         return os.path.lexists(self.path(key))
 
     def finished(self) -> Iterator[str]:
@@ -132,7 +132,7 @@ class Store:
         Raises
         ------
         InputError
-            If a file is missing or not what was written.
+            If a file is missing or changed.
         """
         damage = self.damage(cell.key)
         if damage is not None:
@@ -140,12 +140,12 @@ class Store:
         return Result.load(self.path(cell.key), only)
 
     def put(self, key: str, files: Files) -> None:
-        """Write a cell, all of it or nothing; one that is there already stays.
+        """Write a cell, completely or not at all. An existing cell is kept.
 
         Raises
         ------
         OSError
-            If it cannot be written; the store is as before.
+            If it cannot be written; the store is then unchanged.
         """
         final = self.path(key)
         try:
@@ -171,7 +171,7 @@ class Store:
             raise named(error, final) from None
 
     def damage(self, key: str) -> str | None:
-        """Return what is wrong with a finished cell, ``None`` if every file is what was written."""
+        """Return the damage of a finished cell, ``None`` if every file is intact."""
         return damage_of(self.path(key))
 
     def discard(self, key: str) -> None:
@@ -186,28 +186,28 @@ class Store:
         remove(gone)
 
     def fail(self, cell: Cell, error: CellError) -> None:
-        """Write down how a cell failed.
+        """Write the error of a cell.
 
         Raises
         ------
         OSError
-            If that cannot be written.
+            If it cannot be written.
         """
         record = {"label": cell.label, "error": asdict(error), "cell": json.loads(cell.text)}
         write_whole(self._failure(cell.key), json.dumps(record, indent=2) + "\n")
 
     def note(self, campaign: str, text: str) -> None:
-        """Write down what a campaign calls its cells.
+        """Write a campaign's names for its cells.
 
         Raises
         ------
         OSError
-            If that cannot be written.
+            If they cannot be written.
         """
         write_whole(self._campaigns / f"{campaign}.json", text)
 
     def failure(self, key: str) -> CellError | None:
-        """Return how a cell failed, ``None`` if it did not, or if the record cannot be read."""
+        """Return the error of a cell, ``None`` if it did not fail, or the record cannot be read."""
         try:
             return CellError(**read_json(self._failure(key), "a failure")["error"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -218,7 +218,7 @@ class Store:
 
 
 def damage_of(folder: Path) -> str | None:
-    """Return what is wrong with the folder of a finished cell, ``None`` if every file is what was written."""
+    """Return the damage in the folder of a finished cell, ``None`` if every file is intact."""
     try:
         texts = (read_bounded(folder / name, "checksums", _MOST_SUMS) for name in (SUMS, TIMINGS_SUM))
         sums = {name: value for text in texts for name, value in _parsed(text).items()}
@@ -237,7 +237,7 @@ def damage_of(folder: Path) -> str | None:
 
 
 def _write_all(folder: Path, files: Files) -> None:
-    """Write the files of a cell and their checksums, down to the disk."""
+    """Write the files of a cell and their checksums, and flush them to the disk."""
     folder.mkdir()
     same = {name: data for name, data in files.items() if name != TIMINGS}
     sums = {SUMS: same, TIMINGS_SUM: {TIMINGS: files[TIMINGS]}}

@@ -1,4 +1,4 @@
-"""On which line of a TOML text a key stands, which :mod:`tomllib` does not tell."""
+"""Find the line of a key in a TOML text; :mod:`tomllib` does not tell it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from functools import lru_cache
 from typing import Any
 
 KeyPath = tuple[int | str, ...]
-#: What opens or closes a value, and what must be taken as a whole since it may contain such letters.
+#: Tokens that open or close a value, and tokens that may contain such characters.
 _TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n', re.DOTALL
 )
 
 
 def line_of(text: str, path: KeyPath) -> int:
-    """Return the line, from 1, on which the statement begins that sets what `path` leads to.
+    """Return the line, from 1, at which the statement begins that sets `path`.
 
-    An item of an array that is a text of its own is looked for within the statement. If the path leads nowhere, the
-    line is the one of the longest part of it that does, or 1.
+    A text in an array is searched within the statement. If the path is missing, the line is that of its longest
+    existing part, or 1.
 
     Notes
     -----
-    Every beginning of a TOML text that ends with a complete statement is TOML itself, and what one of them sets the
-    longer ones set, too. So the statement is found by halving.
+    Every beginning of a TOML text that ends with a complete statement is TOML itself. Longer beginnings set everything
+    that shorter ones set. Therefore a binary search finds the statement.
     """
     lines, ends = text.split("\n"), statement_ends(text)
     place = bisect_left(ends, True, key=lambda end: _leads(_beginning(text, end), path))
@@ -43,12 +43,15 @@ def line_of(text: str, path: KeyPath) -> int:
 
 @lru_cache(64)
 def _beginning(text: str, lines: int) -> Any:
-    """Return what stands in the first lines of a text; several mistakes in one are looked for in the same."""
+    """Return the parsed first lines of a text, cached for several errors in one text."""
     return tomllib.loads("\n".join(text.split("\n")[:lines]))
 
 
 def statement_ends(text: str) -> list[int]:
-    """Return after how many lines a TOML text has a complete statement, rising; blank lines and comments count."""
+    """Return the numbers of lines, rising, after which a TOML text has a complete statement.
+
+    Blank lines and comments count.
+    """
     ends, line, depth = [], 0, 0
     for token in _TOKENS.findall(text + "\n"):
         line += token.count("\n")

@@ -1,4 +1,4 @@
-"""What made a result besides its arguments: normalised options, versions of packages, sources under development."""
+"""Identify what made a result besides its arguments: canonical options, package versions, sources under development."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from ...predictors import Predictor
 from ...predictors import create as create_predictor
 from ...predictors import registry as predictors
 
-#: Packages whose code every simulation runs. Those that only write tables and files, pandas and pyarrow, are not here.
+#: Packages that every simulation runs. Pandas and pyarrow only write tables and files, and are not included.
 ALWAYS = ("hpcdispatch", "accasim", "numpy")
-#: What a part may use beyond: those that it names in its attribute ``uses``, else all.
+#: Further packages that a part may use: those in its attribute ``uses``, else all.
 BEYOND = ("numba", "ortools", "scipy")
 #: The packages of this one that a simulation runs.
 _OWN = ("base", "workloads", "predictors", "models", "dispatchers", "simulation")
 
 
 def canonical_dispatcher(spec: str) -> str:
-    """Return the one spelling of a dispatcher with its options; it is built once, so that it refuses what it must.
+    """Return the canonical spelling of a dispatcher with its options. It is built once as a check.
 
     Raises
     ------
     InputError
-        For an unknown name or option, or a value that is refused.
+        For an unknown name or option, or an invalid value.
     """
     create_dispatcher(spec)
     return _canonical(dispatchers, spec)
 
 
 def canonical_predictor(spec: str) -> str:
-    """Return the one spelling of a predictor, as :func:`canonical_dispatcher`."""
+    """Return the canonical spelling of a predictor, as :func:`canonical_dispatcher`."""
     create_predictor(spec)
     return _canonical(predictors, spec)
 
 
 def _canonical(registry: Registry, spec: str) -> str:
-    """Sort the options, spell their values in one way, and leave out those that are the default."""
+    """Sort the options, spell their values canonically, and leave out defaults."""
     name, given = parse_spec(spec)
     known = {option.name: option for option in registry.options(name)}
     values = convert_options(f"{registry.kind} {name}", list(known.values()), given)
@@ -64,17 +64,16 @@ def _canonical(registry: Registry, spec: str) -> str:
 
 
 def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[str, str]:
-    """Return package to version, and source to digest, of all that takes part in a simulation.
+    """Return package to version, and source to digest, of all code in a simulation.
 
-    A part counts with what it says it uses, and with what the dispatcher that it stands over uses. A plug-in counts
-    with its version and with its source too, since its author changes it more often than its version. Of hpcdispatch
-    the source counts where it runs from a checkout. Python counts with two numbers: the sum of floating-point numbers
-    changed in 3.12.
+    A part counts with the packages that it uses, and with those of its inner dispatcher. A plug-in counts with its
+    version and its source, since its author changes the source more often. The source of hpcdispatch counts if it runs
+    from a checkout. Python counts with two numbers: the sum of floating-point numbers changed in 3.12.
 
     Parameters
     ----------
     dispatcher, predictor
-        With their options; or objects, which count with everything, but not with their source.
+        With their options; or objects, which count with all packages, but not with their source.
     """
     found = {name: version_of(name) for name in ALWAYS}
     found["python"] = ".".join(platform.python_version_tuple()[:2])
@@ -86,7 +85,7 @@ def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[st
 
 
 def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
-    """Return what a registered part adds, and what the one adds that it stands over."""
+    """Return the entries of a registered part and of its inner part."""
     name, options = parse_spec(spec)
     factory: Any = registry.factory(name)
     factory = factory.build if isinstance(factory, Preset) else factory
@@ -94,7 +93,7 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
     package = entry.module.partition(".")[0]
     if package == "hpcdispatch":
         found = {used: version_of(used) for used in getattr(factory, "uses", BEYOND)}
-    else:  # which may do other things than the class it inherits from
+    else:  # it may do other things than the class it inherits from
         found = {used: version_of(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
         found |= {f"{package} source": source_of(package)} | _needed(entry.dist)
     for order in (spec_of_inner(options[key]) for key in ("order", "backfill") if key in options):
@@ -106,7 +105,7 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
 
 
 def _needed(distribution: Distribution | None) -> dict[str, str]:
-    """Return the versions of a plug-in and of what it says it needs."""
+    """Return the versions of a plug-in and of its requirements."""
     if distribution is None:
         return {}
     found = {distribution.name: distribution.version}
@@ -123,7 +122,7 @@ def _needed(distribution: Distribution | None) -> dict[str, str]:
 
 @cache
 def source_of(package: str) -> str:
-    """Return the digest of a package as it was when it was first asked for, which is soon after its import."""
+    """Return the digest of a package at the first call, which is soon after its import."""
     module = sys.modules.get(package)
     if folders := list(getattr(module, "__path__", ())):
         return _digest(path for folder in folders for path in sorted(Path(folder).rglob("*.py")))
@@ -132,9 +131,9 @@ def source_of(package: str) -> str:
 
 
 def _under_development() -> bool:
-    """Return whether this package runs from a checkout, whose source changes while its version stays.
+    """Return whether this package runs from a checkout, where the source changes under one version.
 
-    Told by where it lies, and not by its metadata: a checkout may hold metadata of its own, found first from within it.
+    The path decides, not the metadata. A checkout may have its own metadata, which Python finds first from within it.
     """
     return not {"site-packages", "dist-packages"} & {folder.name for folder in Path(__file__).resolve().parents}
 
@@ -146,7 +145,7 @@ def _own_source() -> str:
 
 
 def _digest(files: Iterable[Path]) -> str:
-    """Return a digest of what the files do: comments, docstrings, assertions and layout do not count."""
+    """Return a digest of the behaviour of files: comments, docstrings, assertions and layout do not count."""
     sha = hashlib.sha256()
     for path in files:
         sha.update(f"{path.name}\0".encode(errors="surrogateescape"))
@@ -154,17 +153,17 @@ def _digest(files: Iterable[Path]) -> str:
         try:
             tree = ast.parse(data, path.name)
             node: Any
-            for node in ast.walk(tree):  # since 3.13 a class keeps the line that it begins at
+            for node in ast.walk(tree):  # since 3.13 a class keeps its first line number
                 node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = 1, 1, 0, 0
             for part in _parts(compile(tree, path.name, "exec", optimize=2, dont_inherit=True)):
                 sha.update(part)
-        except (SyntaxError, ValueError):  # not of this Python: as it stands
+        except (SyntaxError, ValueError):  # for another Python version: use the text
             sha.update(data)
     return sha.hexdigest()[:16]
 
 
 def _parts(code: CodeType) -> Iterator[bytes]:
-    """Yield all that a code object does, without where it stands."""
+    """Yield all behaviour of a code object, without its position."""
     yield code.co_code + code.co_exceptiontable
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
@@ -172,7 +171,7 @@ def _parts(code: CodeType) -> Iterator[bytes]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _parts(constant)
-        elif isinstance(constant, frozenset):  # in an order that changes from process to process
+        elif isinstance(constant, frozenset):  # its order differs between processes
             yield repr(sorted(map(repr, constant))).encode()
         else:
             yield repr(constant).encode(errors="surrogateescape")

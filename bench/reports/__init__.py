@@ -1,1 +1,1 @@
-"""What is shown of results: the page, tables, and figures for the screen and for papers."""
+"""Reports on results: the page, tables, and figures for the screen and for papers."""

@@ -1,4 +1,4 @@
-"""The figures of a study as data: one frame each, from which the page, the files for papers and the CSV are made."""
+"""The figures of a study as data: one frame per figure. The page, the files for papers and the CSV use it."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Figure:
     key
         Name of its files.
     kind
-        ``steps`` and ``lines``: `y` over `x`, a curve a contender; ``points``: a point a row; ``classes``: a point for
-        each of the names in `x`, joined by lines; ``intervals``: ratios
-        with their intervals, a panel a metric; ``schedule``: bars, a panel a contender.
+        ``steps`` and ``lines``: `y` over `x`, one curve per contender. ``points``: one point per row. ``classes``: a
+        point per name in `x`, joined by lines. ``intervals``: ratios with their intervals, one panel per metric.
+        ``schedule``: bars, one panel per contender.
     title, note
-        What it shows, and what is to be known of it.
+        Its subject, and remarks for the reader.
     data
-        What is drawn; a column ``contender`` says whose it is.
+        The data to draw, with a column ``contender``.
     x, y
         Columns of `data`.
     x_label, y_label
-        What stands at the axes, with units.
+        Labels of the axes, with units.
     log_x
         Whether x is on a logarithmic scale.
     log_y
         Whether y of points is on a scale that is linear up to 1 and logarithmic above.
     shown
-        The stretch of x that is seen at first; ``None`` for all.
+        The range of x in view at first; ``None`` for all.
     panels
-        Whether each curve has a panel of its own.
+        Whether each curve has its own panel.
     order
         All contenders of the study.
     """
@@ -67,15 +67,15 @@ class Figure:
 
     @property
     def names(self) -> list[str]:
-        """Whose curves or panels there are, in their order."""
+        """The contenders of its curves or panels, in order."""
         return sorted(set(self.data["contender"]), key=lambda name: (self.place(name), name))
 
     def place(self, name: str) -> int:
-        """Return the place of a contender among all, which is that of its colour."""
+        """Return the index of a contender among all, which selects its colour."""
         return self.order.index(name) if name in self.order else 0
 
 
-#: Distributions: their name in :data:`.GRIDS`, key, title, label of x, a remark, and of what they are.
+#: Distributions: their name in :data:`.GRIDS`, key, title, label of x, a remark, and what they count.
 _DISTRIBUTIONS = (
     ("wait", "ecdf-wait", "Waiting times", "wait (s)", "Waits below 1 s count as 1 s.", "jobs"),
     ("bounded_slowdown", "ecdf-bounded-slowdown", "Bounded slowdowns", "bounded slowdown",
@@ -169,7 +169,7 @@ def class_waits(study: Study, workload: str, split: str) -> Figure:
 
 
 def tunings(study: Study, workload: str) -> Figure:
-    """Return what portfolios chose over time."""
+    """Return the choices of portfolios over time."""
     found = numbered(study.tunings[workload])
     unit, size = time_unit(float(found["seconds"].max()))
     names = found.drop_duplicates("number").sort_values("number")
@@ -183,7 +183,7 @@ def tunings(study: Study, workload: str) -> Figure:
 
 
 def piece(study: Study, workload: str) -> Figure:
-    """Return a piece of the schedule of each contender."""
+    """Return a part of the schedule of each contender."""
     bars = study.bars[workload]
     first, last = study.windows[workload]
     unit, size = time_unit(float(last))
@@ -213,7 +213,7 @@ def piece(study: Study, workload: str) -> Figure:
 
 
 def _seed(study: Study, workload: str) -> str:
-    """Return which seed is drawn, and who was not run on it."""
+    """Return the seed of the figure, and the contenders without a run of it."""
     drawn = set(study.series[workload]["contender"])
     missing = [name for name in study.contenders(workload) if name not in drawn]
     seed = f"Seed {study.seeds[workload]} only"
@@ -244,7 +244,7 @@ def _distribution(
 
 
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with numbers of six digits, which is more than can be seen."""
+    """Return a frame with numbers of six digits, more than a reader can see."""
     made = frame.copy()
     for name in frame.columns:
         if pd.api.types.is_float_dtype(frame[name]):

@@ -1,4 +1,4 @@
-"""A page of tables and figures that opens offline, and beside it every one of them as a file for a paper."""
+"""Write a page of tables and figures that opens offline. Each of them is also a file for a paper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A headline, what is to be known of what follows, and that."""
+    """A headline, a note, and the parts below it."""
 
     title: str
     note: str
@@ -44,22 +44,22 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands on a page.
+    """Content of a page.
 
     Attributes
     ----------
     title
         Of the page.
     answer
-        What came out, in a sentence.
+        The result in a sentence.
     facts
-        What it is about: names and values.
+        Subject of the page: names and values.
     warnings
-        What was left out.
+        Results that were left out.
     sections
         In order.
     glossary
-        Words and what they mean.
+        Words and their meanings.
     """
 
     title: str
@@ -71,16 +71,16 @@ class Page:
 
 
 def write_page(page: Page, out: Path) -> Path:
-    """Write the page, and the folder of files beside it; return the folder.
+    """Write the page, and the folder of files beside it. Return the folder.
 
     The page is written last, and in one step.
 
     Parameters
     ----------
     page
-        What is shown.
+        Its content.
     out
-        The page. The folder is named after it, ``report_files`` for ``report.html``.
+        The file. The folder has its name, ``report_files`` for ``report.html``.
     """
     folder = out.with_name(f"{out.stem}_files")
     for part in (part for section in page.sections for part in section.parts):
@@ -91,7 +91,7 @@ def write_page(page: Page, out: Path) -> Path:
 
 
 def rendered(page: Page, folder: str) -> str:
-    """Return the page, whose files are in a folder beside it."""
+    """Return the HTML of a page with its files in a folder beside it."""
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - other commands do without
     from markupsafe import Markup  # noqa: PLC0415
     from plotly.offline import get_plotlyjs  # noqa: PLC0415
@@ -101,7 +101,7 @@ def rendered(page: Page, folder: str) -> str:
     environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
     js, plotly = _text("report.js"), get_plotlyjs()
-    # These scripts alone run, and nothing is loaded from anywhere; plotly writes styles on what it draws.
+    # Only these scripts run, and nothing is loaded from elsewhere. Plotly writes styles on its drawings.
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (js, plotly)]
     scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
     policy = (
@@ -129,7 +129,7 @@ def rendered(page: Page, folder: str) -> str:
 
 
 def _write_files(part: Part, folder: Path) -> None:
-    """Write a table as CSV, Markdown and LaTeX, a figure as CSV, PNG and SVG."""
+    """Write a table as CSV, Markdown and LaTeX, and a figure as CSV, PNG and SVG."""
     folder.mkdir(parents=True, exist_ok=True)
     content = part.content
     if isinstance(content, Table):
@@ -138,11 +138,11 @@ def _write_files(part: Part, folder: Path) -> None:
     else:
         found = {"csv": csv_text(rounded(content.data)).encode(), **images(content)}
     for kind, data in found.items():
-        (folder / f"{part.name}.{kind}").write_bytes(data)
+        write_whole(folder / f"{part.name}.{kind}", data)
 
 
 def _shown(part: Part, folder: str) -> tuple[str, dict[str, Any]]:
-    """Return what the page's template takes: which kind of part, and its content."""
+    """Return the kind of a part and its content for the page's template."""
     if isinstance(part.content, Table):
         table = part.content
         return "table", {
@@ -163,7 +163,7 @@ def _shown(part: Part, folder: str) -> tuple[str, dict[str, Any]]:
 
 
 def columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame for JSON: numbers, ``None`` for those that are not finite, and coded texts."""
+    """Return the columns of a frame for JSON: numbers, ``None`` for non-finite ones, and texts as codes."""
     found: dict[str, Any] = {}
     for name in frame.columns:
         column = frame[name]

@@ -1,4 +1,4 @@
-"""Numbers as text, for every table and line that is printed: thousands have commas, what is not there is a dash."""
+"""Format numbers in all tables and printed lines: thousands have commas, missing values are a dash."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def seconds(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return a number of no unit, or milliseconds, with three digits or so."""
+    """Return a number without unit, or milliseconds, with about three digits."""
     if 0 < abs(value) < 0.01:
         return f"{value:.2g}"
     return fixed(value, next((digits for least, digits in ((1000, 0), (100, 1), (1, 2)) if abs(value) >= least), 3))
 
 
 def short(value: float) -> str:
-    """Return a number with as many digits as are of use in a sentence."""
+    """Return a number with the digits that are useful in a sentence."""
     return fixed(value, 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2)
 
 
@@ -33,13 +33,13 @@ def percent(value: float) -> str:
 
 
 def count(value: float, noun: str = "") -> str:
-    """Return a count, or a mean of counts with one digit; with a noun ``1 job`` or ``2,000 jobs``."""
+    """Return a count, or a mean of counts with one digit. With a noun: ``1 job`` or ``2,000 jobs``."""
     plural = "" if value == 1 else "s"
     return fixed(value, 0 if float(value).is_integer() else 1) + (f" {noun}{plural}" if noun else "")
 
 
 def fixed(value: float, digits: int) -> str:
-    """Return a number with so many digits behind the point, a zero without a sign."""
+    """Return a number with `digits` digits after the point. Zero has no sign."""
     if math.isnan(value):
         return NOTHING
     text = f"{value:,.{digits}f}"
@@ -47,5 +47,5 @@ def fixed(value: float, digits: int) -> str:
 
 
 def interval(low: float, high: float, show: Show) -> str:
-    """Return the two ends of an interval in brackets; nothing where there is none."""
+    """Return the ends of an interval in brackets; empty if there is none."""
     return "" if math.isnan(low) or math.isnan(high) else f"[{show(low)}, {show(high)}]"

@@ -1,4 +1,4 @@
-"""The report of a study: one page that opens offline, and beside it every figure and table as a file for a paper."""
+"""Write the report of a study as one offline page. Every figure and table is also a file for a paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .summaries import tables_of
 from .tables import Table
 from .verdict import verdict
 
-#: Tables and figures of a workload, in their order on the page; others come last.
+#: Tables and figures of a workload, in their order on the page. Others follow at the end.
 _ORDER = (
     "leaderboard", "paired", "paired-figure", "utilization", "queue", "ecdf-wait", "ecdf-bounded-slowdown", "details",
     "waits-by-run-time", "by-run-time", "waits-by-width", "by-width", "fairness", "tunings", "tunings-figure",
@@ -41,7 +41,7 @@ _GLOSSARY = (
 
 
 def write_report(study: Study, out: Path) -> Path:
-    """Write the page, and the folder of files beside it; return the folder, ``report_files`` for ``report.html``.
+    """Write the page, and the folder of files beside it. Return the folder, ``report_files`` for ``report.html``.
 
     The page is written last, and in one step.
     """
@@ -51,7 +51,7 @@ def write_report(study: Study, out: Path) -> Path:
 
 
 def title_of(study: Study) -> str:
-    """Return what a page is called: by its contenders, and by its workload where there is one."""
+    """Return the title of a page: its contenders, and its workload if there is only one."""
     names, workloads = study.order, study.workloads
     where = f" on {workloads[0]}" if len(workloads) == 1 else f" on {len(workloads)} workloads"
     if len(names) == 1:
@@ -99,7 +99,7 @@ def _seeds(seeds: pd.Series) -> str:
 
 
 def _facts(study: Study) -> list[tuple[str, str]]:
-    """Return what the page is about."""
+    """Return the subject of the page."""
     runs = study.runs
     cuts = [
         (f"{name} left out", "; ".join(dict.fromkeys(str(cuts[index]) for cuts in study.cuts.values())))

@@ -1,4 +1,4 @@
-"""The figure of a choice of partition size: how soon each request ends, and what is free where the chosen one runs."""
+"""Draw the choice of a partition size: the requests, and the free processors around the chosen one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
 from ...base.time_texts import time_text
+from ...base.unfinished_files import write_whole
 from ...simulation.plots.style import COLOURS, axis_unit, bar_end, canvas, clipped, cut_bars, image
 
 if TYPE_CHECKING:
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
-    """Draw the turnarounds of the requests, and what is free when; into a .png or .svg file.
+    """Draw the turnarounds of the requests, and the free processors over time, into a .png or .svg file.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     count = sum(option is not None for option in advice.options)
     with canvas(3.6 + 0.25 * count) as drawn:
@@ -29,7 +30,7 @@ def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
         drawn.suptitle(f"The choice: {told}", fontsize=10)
         _turnarounds(above, moment, advice)
         _machine(below, moment, advice)
-        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
+        write_whole(path, image(drawn, path.suffix.lower()[1:]))
 
 
 def _turnarounds(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
@@ -49,7 +50,7 @@ def _turnarounds(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
 
 
 def _machine(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
-    """Draw what is free up to twice the time that the choice takes, and the requests that end by then."""
+    """Draw the free processors up to twice the turnaround of the choice. Add the requests that end by then."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     last = 2.0 * advice.choice.turnaround

@@ -1,4 +1,4 @@
-"""The figure of run times, the requests for them, and how the ways of choosing these fare."""
+"""Draw run times, the requests for them, and the comparison of the ways to choose requests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
+from ...base.unfinished_files import write_whole
 from ...simulation.plots.style import COLOURS, bar_end, canvas, clipped, cut_bars, image, time_axis
 from .number_formats import count
 
@@ -21,12 +22,12 @@ _MOST_NUMBERED = 12
 
 
 def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> None:
-    """Draw the shares of run times and the requests above, the times to success below; into a .png or .svg file.
+    """Draw run times and requests above, and times to success below, into a .png or .svg file.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     with canvas(6.0) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(3, 2))
@@ -34,7 +35,7 @@ def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> N
         drawn.suptitle(f"{count(len(run_times), 'run')} and the {requests} of least expected time", fontsize=10)
         _runs(above, advice, run_times)
         _times(below, advice)
-        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
+        write_whole(path, image(drawn, path.suffix.lower()[1:]))
 
 
 def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64]) -> None:

@@ -1,4 +1,4 @@
-"""The saved results in a folder: the store of a campaign or a comparison, or what ``hpcdispatch run --out`` writes."""
+"""Find saved results in a folder: the store of a campaign or a comparison, or from ``hpcdispatch run --out``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..campaigns.recorded_names import campaigns, named
 from ..campaigns.store import damage_of
 
 _FILES = (MANIFEST, *(f"{name}.parquet" for name in TABLES))
-#: The seed as the last option of a generator, or before another.
+#: The seed as the last option of a generator, or before another option.
 _SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
-#: How the note begins that says how submissions were shifted.
+#: Begin of the note on shifted submissions.
 _SHIFTED = "submissions shifted"
 _COLUMNS = {
     "jobs": {"id", "submit", "runtime", "start", "end", "wait", "run", "predicted", "units", "status", "user"},
@@ -33,22 +33,22 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A saved result that has not been read yet.
+    """A saved result that is not loaded yet.
 
     Attributes
     ----------
     folder
-        Where it is.
+        Its folder.
     workload
-        What was simulated, without the seed: source, and how submissions were shifted.
+        The workload without the seed: its source, and how submissions were shifted.
     sample
-        The hash of the workload as it was simulated; results are paired only where it is the same.
+        The hash of the simulated workload. Only results with the same hash are paired.
     seed, dispatcher, predictor, overrun, same_instant
-        As simulated.
+        Settings of the simulation.
     jobs
-        How many the workload has.
+        Number of jobs in the workload.
     warm_up, cool_down
-        What its campaign leaves out.
+        Cuts of its campaign.
     """
 
     folder: Path
@@ -69,7 +69,7 @@ class Run:
         Raises
         ------
         FileNotFoundError, InputError
-            If it is not whole.
+            If it is incomplete.
         """
         result = Result.load(self.folder)
         for table, expected in _COLUMNS.items():
@@ -86,11 +86,11 @@ class Found:
     Attributes
     ----------
     runs
-        Those that can be taken.
+        Usable results.
     left_out
-        Says in a line each what could not be taken and why.
+        One line per unusable result, with the reason.
     campaign
-        Whose names and cuts they have; ``None`` where no campaign is recorded.
+        The campaign that gives their names and cuts; ``None`` if no campaign is recorded.
     """
 
     runs: tuple[Run, ...]
@@ -99,19 +99,19 @@ class Found:
 
 
 def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
-    """Return the results saved in a folder: it is a store, or a result, or its subfolders are.
+    """Return the results saved in a folder: a store, a result, or a folder of results.
 
     Parameters
     ----------
     folder
-        Where they are.
+        The folder.
     campaign
-        Which campaign of a store; it may be left out where there is but one.
+        Name of a campaign in a store; optional if there is only one.
 
     Raises
     ------
     InputError
-        If it is no folder, there is no result in it, or it is not said of which campaign.
+        If it is no folder, has no result, or has several campaigns and `campaign` is missing.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -137,7 +137,7 @@ def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
 
 
 def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
-    """Return the finished cells of a campaign as it calls and cuts them."""
+    """Return the finished cells of a campaign, with its names and cuts."""
     read = []
     missing = 0
     for cell in named(path, campaign):
@@ -155,7 +155,7 @@ def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
 
 
 def _read(places: Iterable[Path], left_out: list[str]) -> list[Run]:
-    """Return the runs that are described as they should be, and add what is wrong with the others."""
+    """Return the runs with valid descriptions. Add the errors of the others to `left_out`."""
     read = []
     for place in places:
         try:
@@ -166,7 +166,7 @@ def _read(places: Iterable[Path], left_out: list[str]) -> list[Run]:
 
 
 def _places(path: Path) -> Iterator[Path]:
-    """Yield the folders with a file of a result in them."""
+    """Yield the folders that hold a file of a result."""
     stored = path / "cells"
     folders = [path, *path.iterdir(), *(stored.glob("??/*") if stored.is_dir() else ())]
     for folder in sorted(folders):
@@ -175,7 +175,7 @@ def _places(path: Path) -> Iterator[Path]:
 
 
 def _described(place: Path) -> Run:
-    """Return a run as its manifest describes it, of a store if it is what was written."""
+    """Return a run from its manifest. A run in a store must be undamaged."""
     stored = place.parent.parent.name == "cells" and place.name.startswith(place.parent.name)
     if stored and (damage := damage_of(place)) is not None:
         raise InputError(f"{place}: expected what was written, got a damaged cell: {damage}; left out")
@@ -209,10 +209,10 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
 
 
 def _labelled(runs: list[Run]) -> list[Run]:
-    """Return the runs with the workload called by what the samples of all seeds have in common.
+    """Return the runs, with the part of the workload's name that all seeds share.
 
-    The seed of a generator is left out if it is that of the run in every run; and where one name would stand for
-    workloads of different sizes, the size is added.
+    The seed of a generator is removed if it equals the seed of the run in every run. If one name stands for workloads
+    of different sizes, the size is added.
     """
     drawn: dict[str, bool] = {}
     for run in runs:
@@ -229,7 +229,7 @@ def _labelled(runs: list[Run]) -> list[Run]:
 
 
 def _without_seed(workload: str) -> tuple[str, int | None]:
-    """Return what a workload is called without the seed in the options of its generator, and that seed."""
+    """Return the name of a workload without the seed of its generator, and that seed."""
     found = _SEED.search(workload)
     if found is None:
         return workload, None
@@ -237,7 +237,7 @@ def _without_seed(workload: str) -> tuple[str, int | None]:
 
 
 def _failed(path: Path, campaign: str | None) -> Iterator[str]:
-    """Yield what a store says about the runs that failed, those of a campaign if it is said which."""
+    """Yield the failures recorded in a store, only those of `campaign` if given."""
     own = None if campaign is None else {cell.key for cell in named(path, campaign)}
     for file in sorted(path.glob("failed/*.json")):
         if own is not None and file.stem not in own:

@@ -1,4 +1,4 @@
-"""The figures for papers: matplotlib, without a display and without global state."""
+"""Draw figures for papers: matplotlib, without a display and without global state."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-#: Points of a curve of steps that are all marked.
+#: Most points of a step curve that are all marked.
 MOST_MARKED = 40
 
 
 def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
-    """Return the figure as ``png`` (200 dots an inch) and ``svg``, byte for byte the same from call to call.
+    """Return the figure as ``png`` (200 dots per inch) and ``svg``. Repeated calls give the same bytes.
 
-    On a page and in a paper the title stands beside it; `titled` draws it too.
+    On a page and in a paper the title stands outside. `titled` draws it, too.
     """
     with canvas() as drawn:
         _draw(figure, drawn)
@@ -69,7 +69,7 @@ def _labelled(axes: Axes, figure: Figure) -> None:
 
 
 def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:
-    """Put a legend above the figure; texts are set afterwards, as names that begin with _ would be left out."""
+    """Put a legend above the figure. Texts are set later, since names that begin with _ would be left out."""
     short = [shortened(name) for name in names]
     legend = canvas.legend(handles, ["x"] * len(names), loc="outside upper left", ncols=beside(short), frameon=False)
     for text, name in zip(legend.get_texts(), short, strict=True):

@@ -1,4 +1,4 @@
-"""A set of simulations as one: every run measured once, in turn, and put together by workload, contender and seed."""
+"""Measure a set of simulations, each once, and combine them by workload, contender and seed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .saved_results import Found, Run
 from .tunings import tunings_of
 from .verdict import choose_baseline
 
-#: The distributions that are drawn, and where they are taken.
+#: The distributions in figures, and the places where they are computed.
 GRIDS = {
     "wait": Grid(0, 8, 100),
     "bounded_slowdown": Grid(0, 7, 100),
@@ -42,7 +42,7 @@ GRIDS = {
 
 @dataclass(slots=True)
 class Pool:
-    """The distributions of one contender on one workload, added up over the seeds."""
+    """The distributions of one contender on one workload, summed over the seeds."""
 
     counts: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     n: dict[str, int] = field(default_factory=dict)
@@ -55,38 +55,38 @@ class Pool:
 
 @dataclass(slots=True)
 class Study:
-    """What is known of all runs.
+    """Measurements of all runs.
 
     Attributes
     ----------
     baseline
-        The contender the others are compared with.
+        The contender that the others are compared with.
     cuts
-        Warm-up and cool-down that were left out of the metrics of jobs, by workload.
+        Warm-up and cool-down that the metrics of jobs leave out, by workload.
     campaign
-        Whose runs they are, if of one; a cut that was not asked for otherwise is its.
+        Name of the campaign of the runs, if any. Its cuts are the default.
     runs
-        One row a run: ``workload, contender, dispatcher, predictor, seed, sample`` and its numbers.
+        One row per run: ``workload, contender, dispatcher, predictor, seed, sample`` and its numbers.
     classes
-        One row a run, way to split (``run time`` or ``width``), class and metric.
+        One row per run, way to split (``run time`` or ``width``), class and metric.
     pools
         Distributions by workload and contender.
     series, bars
-        Loads over time and a piece of the schedule, of the first seed of each workload; by workload.
+        Loads over time and a part of the schedule, by workload. Both are of its first seed.
     tunings
-        What portfolios chose when, of the same seed, by workload; see :func:`.tunings_of`.
+        Choices of portfolios over time, of the same seed, by workload; see :func:`.tunings_of`.
     seeds
-        Which seed that is.
+        That seed, by workload.
     windows
-        Which seconds of it, from the first submission; by workload.
+        The drawn part of it, seconds from the first submission; by workload.
     window
-        The window that was asked for.
+        The requested window.
     detail
-        How finely it is drawn.
+        Resolution of the drawing.
     hidden
-        How many stays the pieces of schedules leave out, by workload and contender.
+        Number of attempts that the parts of schedules leave out, by workload and contender.
     left_out
-        What could not be taken, a line each.
+        Unusable results, one line each.
     """
 
     baseline: str
@@ -112,7 +112,7 @@ class Study:
 
     @property
     def order(self) -> list[str]:
-        """All contenders, the baseline first and then by name; by their places here they have their colours."""
+        """All contenders, the baseline first, then by name. Their indices select their colours."""
         names = set(self.runs["contender"])
         return [self.baseline] * (self.baseline in names) + sorted(names - {self.baseline})
 
@@ -122,7 +122,7 @@ class Study:
 
 
 def contender_names(runs: Iterable[Run]) -> dict[Run, str]:
-    """Return what each run's contender is called: the dispatcher, and whatever else is not the same in all runs."""
+    """Return the name of each run's contender: the dispatcher, and all other settings that differ between runs."""
     several = list(runs)
     varied = [
         (name, label)
@@ -141,7 +141,7 @@ def known_baseline(names: Iterable[str], wanted: str | None) -> str:
     Raises
     ------
     InputError
-        If there is none of that name.
+        If there is no contender of that name.
     """
     known = sorted(set(names))
     if wanted is None:
@@ -160,9 +160,9 @@ def study(
     window: Window | None = None,
     progress: Callable[[Run], None] | None = None,
 ) -> Study:
-    """Read and measure every run; those that cannot be read are left out, with a line each.
+    """Read and measure every run. Unreadable runs are left out, with one line each.
 
-    Runs are read one after the other, so that one at a time is in memory.
+    Runs are read one after another, so that only one is in memory.
 
     Parameters
     ----------
@@ -171,17 +171,17 @@ def study(
     baseline
         The contender to compare with; by default easy, else fcfs, else the first by name.
     warm_up, cool_down
-        The jobs at both ends that are left out of the metrics of jobs. They are simulated and drawn. By default what
-        the campaign says, of results that are of none nothing.
+        The jobs at both ends that the metrics of jobs leave out. They are simulated and drawn. The defaults are those
+        of the campaign; without a campaign none.
     window
-        The piece of the schedules that is drawn; by default one in the middle.
+        The part of the schedules to draw; by default one in the middle.
     progress
-        Called with each run that is done.
+        Called with each finished run.
 
     Raises
     ------
     InputError
-        For an unknown baseline, if no job is left or the window is outside, or if no run can be read.
+        For an unknown baseline, if no job is left, or if no run can be read. Also if the window is outside.
     """
     names = contender_names(found.runs)
     if not names:
@@ -205,7 +205,7 @@ def study(
 
 
 class _Reader:
-    """Takes one run after the other into a study; runs of one sample follow each other, the baseline first."""
+    """Adds one run after another to a study. Runs of one sample follow each other, the baseline first."""
 
     def __init__(self, made: Study, names: dict[Run, str]) -> None:
         self._made = made
@@ -245,7 +245,7 @@ class _Reader:
             self._draw(run, result, jobs)
 
     def _row(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
-        """Take the numbers of a run."""
+        """Add the numbers of a run."""
         whole = result.summary()
         row: dict[str, Any] = {
             "workload": run.workload, "contender": self._names[run], "dispatcher": run.dispatcher,
@@ -266,7 +266,7 @@ class _Reader:
         self.rows.append(row)
 
     def _classes(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
-        """Take the numbers of the classes of jobs."""
+        """Add the numbers of the classes of jobs."""
         width = width_class(chosen.loc[metrics.index, "units"].to_numpy(), capacity_of(result))
         by_width = grouped(metrics, width, list(range(NARROWEST + 1)))
         by_width["class"] = by_width["class"].map(width_name)
@@ -278,7 +278,7 @@ class _Reader:
             self.classes.append(frame)
 
     def _draw(self, run: Run, result: Result, jobs: pd.DataFrame) -> None:
-        """Take what is drawn of one seed."""
+        """Add the data to draw of one seed."""
         contender, made = self._names[run], self._made
         if run.workload not in made.windows:
             try:

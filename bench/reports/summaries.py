@@ -14,7 +14,7 @@ from .study import Study
 from .tables import Cell, Table, Times, between, label, number, spread
 from .tunings import numbered, tunings_table
 
-#: What is compared in pairs: name, header, how it is shown.
+#: Metrics of the paired comparison: name, header, format.
 PAIRED: tuple[tuple[str, str, Show], ...] = (
     ("wait_mean", Times("mean wait"), time_text),
     ("bounded_slowdown_mean", "mean bounded slowdown", ratio),
@@ -99,7 +99,7 @@ def tables_of(study: Study, workload: str) -> dict[str, Table]:
 
 
 def leaderboard(runs: pd.DataFrame) -> Table:
-    """Return the contenders, the least mean wait first."""
+    """Return the contenders, sorted by mean wait."""
     order = runs.groupby("contender")["wait_mean"].mean().sort_values(kind="stable").index
     note = f"Sorted by mean wait. {OVER_SEEDS}"
     if runs["killed"].any() or runs["rejected"].any():
@@ -190,7 +190,7 @@ def _by_contender(
     key: str, title: str, runs: pd.DataFrame, columns: tuple[tuple[str, str, Show], ...], note: str,
     names: tuple[str, ...] = ("contender",), *, seeds: bool = False,
 ) -> Table:  # fmt: skip
-    """Return means over the seeds of each contender, and how many there are of them if that is asked for."""
+    """Return means over the seeds of each contender, with the number of seeds if `seeds` is set."""
     rows = [
         [
             *(label(group[name].iloc[0]) for name in names),

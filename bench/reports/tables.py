@@ -1,4 +1,4 @@
-"""Tables for the terminal, for Markdown, LaTeX and CSV: cells of text, with the number they are sorted by."""
+"""Tables for the terminal, Markdown, LaTeX and CSV. Cells have text and a number for sorting."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ...base.printed import MOST_LETTERS, plain
 from ...simulation import mean_interval
 from .number_formats import Show, interval
 
-#: Length up to which a cell is not broken on a terminal.
+#: Longest cell that is not broken on a terminal.
 _UNBROKEN = 20
-#: Least width of a column of numbers, so that a header does not break after each word.
+#: Least width of a column of numbers. It keeps headers from breaking after each word.
 _LEAST = 9
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
@@ -36,7 +36,7 @@ _LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a table: text, a second line such as an interval, and the number to sort by (NaN for a label)."""
+    """A cell of a table: text, a second line such as an interval, and the sort key (NaN for a label)."""
 
     text: str
     below: str = ""
@@ -49,12 +49,12 @@ class Cell:
 
     @property
     def sortable(self) -> str:
-        """Its number in full, nothing for a label."""
+        """Its number in full, empty for a label."""
         return "" if math.isnan(self.value) else repr(self.value)
 
 
 class Times(str):
-    """The header of a column of durations, shown as ``2h05m``; its numbers are seconds."""
+    """The header of a column of durations, shown as ``2h05m``. Its numbers are seconds."""
 
     __slots__ = ()
 
@@ -66,17 +66,17 @@ class Table:
     Attributes
     ----------
     title, note
-        What it shows, and what is to be known of it.
+        Its subject, and remarks for the reader.
     columns
         Headers, with units.
     rows
-        As long as `columns`; of cells, or of texts where it is only printed.
+        As long as `columns`. Cells, or texts if the table is only printed.
     labels
-        How many columns, from the first on, are texts and not numbers.
+        Number of columns, from the first on, that hold texts.
     key
         Name of its files.
     folded
-        Whether a page shows it only where it is opened.
+        Whether a page shows it only on demand.
     """
 
     title: str
@@ -89,15 +89,15 @@ class Table:
 
     @property
     def cells(self) -> list[list[Cell]]:
-        """The rows, all of cells."""
+        """The rows as cells."""
         return [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
 
     def terminal(self) -> rich.table.Table:
-        """Return the rows for the terminal, ruled off where the first of several labels changes."""
+        """Return the rows for the terminal. With several labels, a line marks each change of the first one."""
         made = terminal_table(self.columns, self.labels)
         texts = [[cell.line for cell in row] for row in self.cells]
         for index, column in enumerate(made.columns if texts else ()):
-            # A long header breaks before a short cell does.
+            # A long header breaks before a short cell.
             longest = max(len(row[index]) for row in texts)
             column.min_width = min(longest, _UNBROKEN)
             if index >= self.labels:
@@ -107,7 +107,7 @@ class Table:
         return made
 
     def markdown(self, *, escaped: bool = False) -> str:
-        """Return it as Markdown; its texts may be Markdown themselves, unless they are to be escaped."""
+        """Return it as Markdown. Texts may contain Markdown, unless they are to be escaped."""
 
         def safe(text: str) -> str:
             if not escaped:
@@ -123,7 +123,7 @@ class Table:
         return f"{title}\n\n{body}" + (f"\n{note}\n" if note else "")
 
     def latex(self) -> str:
-        """Return it as a LaTeX table; it wants the packages booktabs and textcomp, and fontenc with T1."""
+        """Return it as a LaTeX table for the packages booktabs, textcomp, and fontenc with T1."""
         alignment = "l" * self.labels + "r" * (len(self.columns) - self.labels)
         head = " & ".join(_latex(name) for name in self.columns)
         rows = "".join(" & ".join(_latex(cell.line) for cell in row) + " \\\\\n" for row in self.cells)
@@ -134,7 +134,7 @@ class Table:
         )
 
     def frame(self) -> pd.DataFrame:
-        """Return it as texts, for CSV: numbers in full, intervals in columns of their own."""
+        """Return it as texts for CSV: numbers in full, intervals in separate columns."""
         columns: dict[str, list[object]] = {}
         for index, name in enumerate(self.columns):
             cells = [row[index] for row in self.cells]
@@ -146,13 +146,13 @@ class Table:
 
 
 class PlainConsole(Console):
-    """A console that guesses no colours and no markup in what is printed, and lets no text of it steer a terminal."""
+    """A console that adds no colours or markup to texts. Printed text cannot control the terminal."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the parts of what is printed."""
+        """Yield the parts to print."""
         for part in super().render(renderable, options):
             if part.control or part.text.isprintable() or part.text == "\n":
                 yield part
@@ -162,7 +162,7 @@ class PlainConsole(Console):
 
 
 class _PlainTable(rich.table.Table):
-    """A table whose cells of text are bounded."""
+    """A table with bounded cells of text."""
 
     def add_row(self, *cells: RenderableType | None, **how: Any) -> None:
         """Add a row."""
@@ -176,7 +176,7 @@ def _bounded(cell: RenderableType | None) -> RenderableType | None:
 
 
 def terminal_table(columns: Sequence[str], labels: int = 1) -> rich.table.Table:
-    """Return an empty table in the one style of all commands: labels to the left, numbers to the right."""
+    """Return an empty table in the style of all commands: labels to the left, numbers to the right."""
     made = _PlainTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
         made.add_column(
@@ -198,7 +198,7 @@ def number(value: float, show: Show) -> Cell:
 
 
 def spread(values: Sequence[float], show: Show) -> Cell:
-    """Return the mean over the seeds, with its interval where there are several."""
+    """Return the mean over the seeds, with its interval if there are several."""
     array = np.asarray(values, dtype=float)
     low, high = mean_interval(array)
     mean = float(array.mean()) if len(array) else math.nan

@@ -1,4 +1,4 @@
-"""What portfolios chose and when: a table and a strip over time."""
+"""Choices of portfolios over time: a table and data for a figure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .tables import Cell, Table, label
 
 
 def tunings_of(result: Result) -> pd.DataFrame | None:
-    """Return who decided from when on, or ``None`` if no portfolio did.
+    """Return the choices over time, or ``None`` if no portfolio decided.
 
     Returns
     -------
     DataFrame
-        ``seconds`` from the first submission, ``candidate``, ``gain``, by which part it was better than the one
-        before, ``lasted``, for how many seconds it went on, and ``changed``, whether another one went on before: for
-        the first decision, each tuning, and the last decision; the first and last have no gain.
+        One row for the first decision, each tuning, and the last decision. ``seconds`` is from the first submission.
+        ``candidate`` is the choice. ``gain`` is its share of improvement over the one before; the first and the last
+        row have none. ``lasted`` is its duration, seconds. ``changed`` says whether it differs from the one before.
     """
     decisions = result.decisions
     if not len(decisions) or not {"chosen", "tuned", "gain"} <= set(decisions.columns):
@@ -38,14 +38,17 @@ def tunings_of(result: Result) -> pd.DataFrame | None:
 
 
 def numbered(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the ``number`` of each candidate, from 1 on, those that decided longest first."""
+    """Return the rows with the ``number`` of each candidate, from 1 on, the longest in use first."""
     lasted = found.groupby("candidate")["lasted"].sum()
     order = sorted(lasted.index, key=lambda name: (-lasted[name], name))
     return found.assign(number=found["candidate"].map({name: place + 1 for place, name in enumerate(order)}))
 
 
 def tunings_table(found: pd.DataFrame, note: str) -> Table:
-    """Return the table of who decided for how long, a row a portfolio and candidate; `found` is :func:`numbered`."""
+    """Return the table of candidates and their time in use, one row per portfolio and candidate.
+
+    `found` comes from :func:`numbered`.
+    """
     rows = []
     for contender, part in found.groupby("contender", sort=False):
         whole = max(float(part["lasted"].sum()), 1.0)

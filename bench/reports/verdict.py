@@ -1,4 +1,4 @@
-"""The answer of a comparison in one sentence: which contender waits least, and how far it is from the baseline."""
+"""State the result of a comparison in one sentence: the contender with the least wait, against the baseline."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...base import FloatArray
 from ...base.time_texts import time_text
 from .number_formats import Show, count
 
-#: Contenders that are compared with, where none is chosen, by preference.
+#: Default baselines by preference.
 BASELINES = ("easy", "fcfs")
 
 
 def choose_baseline(names: Iterable[str]) -> str:
-    """Return the contender to compare with: easy, else fcfs, else the first by name; with walltimes if it can be."""
+    """Return the contender to compare with: easy, else fcfs, else the first by name. Prefer walltime predictions."""
     known = sorted(set(names))
     dispatchers = {name: name.partition(", ")[0] for name in sorted(known, key=lambda name: "walltime" not in name)}
     return next((name for base in BASELINES for name, own in dispatchers.items() if own == base), known[0])
@@ -36,18 +36,18 @@ def change(ratio: float) -> str:
 def against(
     baseline: str, ratio: float, low: float = math.nan, high: float = math.nan, basis: str = "", noun: str = ""
 ) -> str:
-    """Return how far something is from a baseline: ``31% less than easy (95% interval 25% to 38% less, 10 seeds)``.
+    """Return the difference from a baseline: ``31% less than easy (95% interval 25% to 38% less, 10 seeds)``.
 
     Parameters
     ----------
     baseline
-        What is compared with.
+        Name of the baseline.
     ratio, low, high
-        The ratio to it and its interval; NaN where there is none.
+        The ratio to it and its interval; NaN if there is none.
     basis
-        What the interval is over, such as ``10 seeds``.
+        Sample of the interval, such as ``10 seeds``.
     noun
-        What there is less or more of, where that is not clear.
+        The quantity, if it is not clear.
     """
     told = change(ratio)
     text = f"{told} {noun}".rstrip() + (" as " if told.endswith(("much", "same")) else " than ") + baseline
@@ -58,16 +58,16 @@ def against(
 
 
 def verdict(runs: pd.DataFrame, baseline: str | None = None, show: Show = time_text) -> str:
-    """Return which contender has the least mean wait, against the baseline, in one sentence.
+    """Return the contender with the least mean wait, against the baseline, in one sentence.
 
     Parameters
     ----------
     runs
-        One row a run: ``workload``, ``seed``, ``sample``, ``contender``, ``wait_mean`` and ``wait_max``, seconds.
+        One row per run: ``workload``, ``seed``, ``sample``, ``contender``, ``wait_mean`` and ``wait_max``, seconds.
     baseline
-        The contender to compare with; as :func:`choose_baseline` does by default.
+        The contender to compare with; by default that of :func:`choose_baseline`.
     show
-        How a duration is shown.
+        Formats a duration.
     """
     if runs.empty:
         return "No run finished."
@@ -108,7 +108,7 @@ def _of_one(runs: pd.DataFrame, base: str, show: Show) -> str:
 
 
 def _means(runs: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean wait of each contender that has as many runs as any, the least first."""
+    """Return the mean wait of each contender with the full number of runs, sorted."""
     number = runs.groupby("contender")["wait_mean"].count()
     whole = runs[runs["contender"].isin(number[number == number.max()].index)]
     return whole.groupby("contender", sort=False)["wait_mean"].mean().sort_values(kind="stable")
@@ -132,7 +132,7 @@ def _span(low: float, high: float) -> str:
 
 
 def of_jobs(name: str, waits: FloatArray, base: str, baseline: FloatArray, show: Show = time_text) -> str:
-    """Return how long jobs wait under one scheduler against another on the same jobs, in one sentence."""
+    """Return the waits under one scheduler against another on the same jobs, in one sentence."""
     mean = show(float(waits.mean()))
     ratio, low, high, parts = by_parts(waits, baseline)
     if math.isnan(ratio):

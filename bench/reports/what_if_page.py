@@ -1,4 +1,4 @@
-"""The page of what recorded jobs would have fared like: first how well the model meets the record."""
+"""Write the page on recorded jobs under other schedulers. It begins with the accuracy of the model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .study import GRIDS
 from .tables import Cell, Table, Times, label, number
 from .verdict import against, of_jobs
 
-#: The longest name that tables and figures show.
+#: The longest name in tables and figures.
 _LONGEST = 14
-#: Fewest jobs of a class that is named in a sentence.
+#: Fewest jobs of a class that a sentence names.
 _LEAST = 5
-#: Most places of a curve of the queue.
+#: Most points of a curve of the queue.
 _PLACES = 600
 _GLOSSARY = (
     ("Recorded", "What the site's own scheduler did, from its accounting."),
@@ -42,20 +42,20 @@ _GLOSSARY = (
 def write_what_if(
     found: Sequence[WhatIf], submit: FloatArray, classes: pd.DataFrame, facts: Sequence[tuple[str, str]], out: Path
 ) -> Path:  # fmt: skip
-    """Write the page, and the folder of files beside it; return the folder.
+    """Write the page, and the folder of files beside it. Return the folder.
 
     Parameters
     ----------
     found
         Of :func:`~hpcdispatch.analysis.what_if.what_if`: the record, the site's scheduler, the others.
     submit
-        When each job could have started, seconds, shape (jobs,).
+        Earliest possible start of each job, seconds, shape (jobs,).
     classes
         Of :func:`~hpcdispatch.analysis.what_if.by_class`.
     facts
-        Names and values that stand above.
+        Names and values at the top.
     out
-        The page.
+        The file of the page.
     """
     names, said = short_names(found), answer(found)
     facts = [*facts, *((short, name) for name, short in names.items() if short != name)]
@@ -76,7 +76,7 @@ def write_what_if(
 
 
 def answer(found: Sequence[WhatIf], show: Show = time_text) -> str:
-    """Return which scheduler would have had the least mean wait, against the model of the site's own."""
+    """Return the scheduler with the least mean wait, against the model of the site's own."""
     model, others = found[1], found[2:]
     if not others:
         return f"{in_a_sentence(found[0], model)[0]}."
@@ -86,13 +86,13 @@ def answer(found: Sequence[WhatIf], show: Show = time_text) -> str:
 
 
 def short_names(found: Sequence[WhatIf]) -> dict[str, str]:
-    """Return the names as tables and figures show them: long ones by a number."""
+    """Return the names for tables and figures. Long ones are replaced by a number."""
     long = [row.name for row in found if len(row.name) > _LONGEST]
     return {row.name: f"({1 + long.index(row.name)})" if row.name in long else row.name for row in found}
 
 
 def band(row: WhatIf) -> str:
-    """Return by how much the mean wait changes against slurm, over runs whose submissions differ by seconds."""
+    """Return the change of the mean wait against slurm, over runs with slightly shifted submissions."""
     low, high = (100 * (each - 1) for each in row.change)
     return NOTHING if np.isnan(low) else f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
 
@@ -105,9 +105,9 @@ def class_tables(classes: pd.DataFrame, names: Mapping[str, str], show: Show) ->
     classes
         Of :func:`~hpcdispatch.analysis.what_if.by_class`.
     names
-        How schedulers are shown.
+        Labels of the schedulers.
     show
-        How a duration is shown.
+        Formats a duration.
     """
     tables = []
     for kind, part in classes.groupby("kind", sort=False):
@@ -122,7 +122,7 @@ def class_tables(classes: pd.DataFrame, names: Mapping[str, str], show: Show) ->
 
 
 def furthest(classes: pd.DataFrame) -> str:
-    """Return in which classes of jobs the model is furthest from the record; empty if there are none."""
+    """Return the classes of jobs with the largest error of the model; empty if there are none."""
     rows = [row for row in _beside(classes) if row["jobs"] >= _LEAST and row["slurm"] != row["recorded"]]
     rows.sort(key=lambda row: -abs(row["slurm"] - row["recorded"]))
     told = [
@@ -142,7 +142,7 @@ def _beside(classes: pd.DataFrame) -> list[dict[Any, Any]]:
 
 
 def losers(classes: pd.DataFrame) -> list[str]:
-    """Return for each scheduler which classes win and which lose against slurm, beyond the noise."""
+    """Return for each scheduler the classes that win and lose against slurm, beyond the noise."""
     told = []
     for name, part in classes[classes["jobs"] >= _LEAST].groupby("scheduler", sort=False):
         clear = part[(part["least"] > 1) | (part["most"] < 1)].sort_values("change")
@@ -159,7 +159,7 @@ def losers(classes: pd.DataFrame) -> list[str]:
 
 
 def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
-    """Return how well the model meets the record: its starts, and its mean wait where jobs waited."""
+    """Return the accuracy of the model: its starts, and its mean wait if jobs waited."""
     near = ", ".join(f"{percent(share)}% within {time_text(within)}" for within, share in model.near.items())
     starts = f"slurm meets the recorded starts: {near}"
     if recorded.wait <= 0:
@@ -234,7 +234,7 @@ def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
 
 def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...]) -> Figure:
     parts = []
-    for row in found:  # how many jobs wait when, at evenly spaced times
+    for row in found:  # number of waiting jobs at evenly spaced times
         known = ~np.isnan(row.waits)
         came, began = np.sort(submit[known]), np.sort(submit[known] + row.waits[known])
         first, last = (came[0], began[-1]) if len(came) else (0.0, 0.0)

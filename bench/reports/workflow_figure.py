@@ -1,4 +1,4 @@
-"""Runs of workflows as a picture: times over sizes with the best curve, and the ranges of the times."""
+"""Draw runs of workflows: times over sizes with the best curve, and the ranges of the times."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["KINDS", "picture"]
 
 _COLUMNS = 2
 _LINE, _POINTS, _BIN = COLOURS[5], COLOURS[4], COLOURS[2]
-#: With more points than this they are pixels, in SVG and PDF too.
+#: With more points than this they are pixels, also in SVG and PDF.
 _MANY = 2000
-#: Times are on a logarithmic scale where the largest is so many times the least, or more.
+#: Times are on a logarithmic scale if the largest is at least this many times the least.
 _WIDE = 50
-#: Axes up to so much, or more, count in k, M, G.
+#: Axes with values from here on use k, M, G.
 _PREFIXED = 1e5
 #: Characters of a name.
 _LONGEST = 40
@@ -30,15 +30,15 @@ _LONGEST = 40
 def picture(workflows: Sequence[Workflow], size: str, time: str, kind: str) -> bytes:
     """Return a picture.
 
-    A panel for each workflow, at most twelve, has its runs and the curve of the best class; one below has for each the
-    least to the largest time as a line, the 10th to the 90th percentile as a bar, and the median.
+    At most twelve workflows have a panel with their runs and the curve of the best class. A panel below shows the range
+    of each workflow. A line spans all times, a bar the 10th to the 90th percentile, and a mark is the median.
 
     Parameters
     ----------
     workflows
         In their order; at least one.
     size, time
-        What the axes are called.
+        Labels of the axes.
     kind
         One of :data:`KINDS`.
     """
@@ -77,7 +77,7 @@ def _scatter(axes: Axes, workflow: Workflow, size: str, time: str) -> None:
 
 
 def _ranges(axes: Axes, workflows: Sequence[Workflow], time: str) -> None:
-    """Draw the first workflow at the top."""
+    """Draw the ranges, the first workflow at the top."""
     table = [workflow.range for workflow in workflows]
     low, p10, median, p90, high = (np.array([row[key] for row in table]) for key in table[0])
     places = np.arange(len(table))

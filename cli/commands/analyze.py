@@ -1,4 +1,4 @@
-"""``hpcdispatch workload analyze``: how run times follow the sizes of inputs."""
+"""``hpcdispatch workload analyze``: fit run times to the sizes of inputs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 from ...base import InputError
+from ...base.unfinished_files import write_whole
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.workflow_figure import KINDS, picture
@@ -62,10 +63,10 @@ def command(
 ) -> None:
     """Fit run times to sizes of inputs: 1, log n, n, n log n, n^2, n^2 log n and n^3.
 
-    TABLE is a CSV, TSV (each also with .gz) or Parquet file with a row for each run. For each workflow: the range of
-    its times, each class with its least-squares curve, the correlation of the two and the mean squared error (MSE), and
-    the best class: the slowest growth among those whose error in runs left out of the fit is the least by more than
-    chance. Those that the runs do not tell apart from it are tied.
+    TABLE is a CSV, TSV (each also with .gz) or Parquet file with a row for each run. For each workflow, the output has
+    the range of its times and the classes. Each class has its least-squares curve, its correlation and its mean squared
+    error (MSE). Some classes have the least error in runs left out of the fit, up to chance. The best class is the one
+    of these with the slowest growth. The others are tied with it.
 
     Numbers are in the units of the table. The error is in percent of the mean time.
     """
@@ -81,7 +82,7 @@ def command(
         save(out, csv_text(class_table(found)), packed=False)
         say("note", f"fits written to {out}")
     if plot is not None:
-        plot.write_bytes(picture(found, size_column, time_column, plot.suffix[1:].lower()))
+        write_whole(plot, picture(found, size_column, time_column, plot.suffix[1:].lower()))
         say("note", f"picture written to {plot}")
     summary = _records(summary_table(found))
     follows = [row for row in summary if row["best"] not in (CONSTANT, None, "") and row["correlation"] > explains]

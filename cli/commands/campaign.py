@@ -1,4 +1,4 @@
-"""``hpcdispatch campaign``: everything that a file asks for, each cell simulated once and kept."""
+"""``hpcdispatch campaign``: simulate the combinations in a file, each once, and keep the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..progress import JobBar, spinner
 from ..shared_options import cores, no_cache_option, say_few_runs, workers_option
 
 _FILE = click.Path(path_type=Path)
-#: Cells up to which the answer is read from the store.
+#: With at most this many cells, the answer is read from the store.
 MOST_READ = 200
 
 
@@ -97,14 +97,14 @@ def command(
     insecure: bool,
     no_cache: bool,
 ) -> None:
-    """Simulate every combination of workloads, dispatchers, predictors, options and seeds that a file lists.
+    """Simulate every combination of workloads, dispatchers, predictors, options and seeds in a file.
 
-    FILE is TOML; docs/campaigns.md says what may stand in it. Each combination is a cell, and a finished cell is kept
-    in the store under a hash of everything that determines it. It is never simulated twice: interrupted or killed, the
-    same command goes on where it was.
+    FILE is TOML; docs/how-to/campaigns.md describes it. Each combination is a cell. A finished cell stays in the store
+    under a hash of all its settings, and is never simulated twice. After an interrupt or a kill, the same command
+    continues.
 
-    A cell that fails is kept with its error and not tried again without --retry; the others go on. Damaged cells are
-    named and simulated again.
+    A failed cell is kept with its error, and the other cells continue. Only --retry simulates it again. Damaged cells
+    are listed and simulated again.
     """
     tls = TLS(tls_ca_file, tls_cert, tls_key)
     if tls and cluster is None:
@@ -121,7 +121,7 @@ def command(
     for warning in caught:
         say("warning", warning.message)
     say_few_runs(dict.fromkeys(cell.predictor for cell in plan.cells))
-    store.open()  # before a cluster is asked for anything
+    store.open()  # before a cluster is contacted
     with ExitStack() as stack:
         try:
             client = None
@@ -154,7 +154,7 @@ def command(
 
 
 def _report(plan: Plan, outcome: Outcome, store: Store, out: Path) -> None:
-    """Say what became of the cells."""
+    """Print the results of the cells."""
     for key, reason, cell in outcome.damaged:
         name = f"{out / 'cells' / key[:2] / key}: {reason}"
         what = f"cell {cell.label}; simulated again" if cell else "of another campaign, whose next run mends it"
@@ -182,7 +182,7 @@ def _report(plan: Plan, outcome: Outcome, store: Store, out: Path) -> None:
 
 
 def _answer(plan: Plan, store: Store, out: Path) -> str:
-    """Return which dispatcher has the least mean wait, against easy; where many cells are kept, what says so."""
+    """Return the dispatcher with the least mean wait, against easy. With many cells, name the report command."""
     kept = sum(store.has(cell.key) for cell in plan.rows)
     if not kept or kept > MOST_READ:
         return f"{count(kept, 'cell')} finished; 'hpcdispatch report {out}' compares them."
@@ -193,7 +193,7 @@ def _answer(plan: Plan, store: Store, out: Path) -> str:
 
 
 def _end(outcome: Outcome, *, interrupted: bool) -> None:
-    """Say what failed, and end with the exit code of that."""
+    """Print the failures, and end with their exit code."""
     for cell, error in outcome.failed_before:
         say("note", f"failed before, --retry tries again: {cell.label}: {error}")
     lines = [f"{cell.label}: {error}" for cell, error in outcome.failed]

@@ -83,11 +83,11 @@ def command(
 ) -> None:
     """Compare every pair of dispatcher and predictor on a workload.
 
-    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace; 'hpcdispatch list' shows
+    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace. 'hpcdispatch list' shows
     the names. Without TRACE: the built-in workload.
 
-    Every pair runs on the same samples, seeds 0 to N-1: draws of a generator, or a trace with its submissions shifted
-    by up to --jitter. Ctrl-C shows the runs that were finished.
+    Every pair runs on the same samples, seeds 0 to N-1. A sample is a run of a generator, or a trace with its
+    submissions shifted by up to --jitter. Ctrl-C shows the finished runs.
 
     A comma before key=value belongs to the item before it.
     """
@@ -121,7 +121,7 @@ def command(
 
 
 def _report(found: Comparison, source: Source, out: Path | None) -> None:
-    """Print the table of what was finished, then say what was not."""
+    """Print the table of the finished runs, then the failures."""
     shown = comparison_shown(found, source.name, drawn=source.sampled and found.jitter is None)
     finish(comparison_answer(found), comparison_json(found, source.name), *shown)
     if out is not None:

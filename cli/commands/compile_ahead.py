@@ -1,4 +1,4 @@
-"""``hpcdispatch compile``: what a first simulation would compile, compiled beforehand."""
+"""``hpcdispatch compile``: compile in advance what a first simulation needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ...dispatchers import create_dispatcher
 from ...models.compiled import notice
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH
+from ...testing.small_workloads import cluster
 from ...workloads import Workload, generate
 from ..app import OUTPUT, options, subcommand
 from ..output import finish, pairs, time
 from ..shared_options import cores, workers_option
 
-#: Those that between them call all compiled functions of their families, apart by what they share; the portfolio last,
-#: since its replays have in them what look-ahead has compiled meanwhile.
+#: Dispatchers that together call all compiled functions, in groups that share functions. The portfolio is last: its
+#: replays use functions that lookahead has compiled by then.
 FAMILIES = (
     ("conservative", "lookahead", "guarded:over=lxf"),
     ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "portfolio"),
@@ -31,10 +32,11 @@ FAMILIES = (
 @click.argument("names", nargs=-1, metavar="[DISPATCHER]...")
 @options(OUTPUT, workers_option)
 def command(names: tuple[str, ...], workers: int | None) -> None:
-    """Compile what the first simulation would: when installing, or for an image whose folders cannot be written to.
+    """Compile in advance what the first simulation needs: at installation, or for an image with read-only folders.
 
-    Without DISPATCHER all that backfilling, lookahead, the guard, the portfolio and constraint programming need.
-    What is compiled is kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names; what is there is kept.
+    Without DISPATCHER: all that backfilling, lookahead, the guard, the portfolio and constraint programming need.
+    Compiled functions are kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names. Existing ones are
+    kept.
     """
     for name in names:
         create_dispatcher(name)
@@ -48,7 +50,7 @@ def command(names: tuple[str, ...], workers: int | None) -> None:
 
 
 def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
-    """Run each dispatcher on a pool and on nodes; return its name, how many functions were compiled, and seconds."""
+    """Run each dispatcher on a pool and on nodes. Return its name, the number of compiled functions, and seconds."""
     found = []
     for name in names:
         before, begun = notice.count, perf_counter()
@@ -59,20 +61,19 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
 
 
 def crowd() -> Workload:
-    """Return jobs of which so many wait at once on a pool that the queue is searched by compiled code."""
+    """Return a workload with so many waiting jobs on a pool that compiled code searches the queue."""
     return generate("lublin:jobs=1000,processors=32,load=20", seed=5)
 
 
 def _workloads(name: str) -> Iterator[Workload]:
-    """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for compiled steps.
+    """Yield a long queue on a pool, one on nodes of two kinds, and a long trace for compiled steps.
 
-    For the portfolio only one in which it tunes: what else it calls is compiled for its candidates.
+    The portfolio gets only a workload on which it tunes. Its candidates compile its other functions.
     """
     if name == "portfolio":
         yield generate("lublin:jobs=300,processors=32,load=0.9", seed=5)
         return
     yield crowd()
-    nodes = generate("eurora:jobs=1200", seed=1)
-    yield nodes.with_jobs(nodes.jobs[:150])
+    yield cluster(150)
     if name in ("easy", "fcfs"):
         yield generate(f"lublin:jobs={WORTH}", seed=5)

@@ -1,4 +1,4 @@
-"""``hpcdispatch evict``: who gives way for an on-demand job, by deadline."""
+"""``hpcdispatch evict``: decide which jobs to evict for an on-demand job, by deadline."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ...analysis import (
     write_scenario,
 )
 from ...base import InputError
+from ...base.unfinished_files import write_whole
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
@@ -40,7 +41,7 @@ from ..shared_options import ReadingOptions, check_writable, path_option, seed_o
 from ..trace_argument import load, resolve
 
 _MOST_STEPS = 10_000
-#: Losses are on a logarithmic scale where the largest is so many times the least above 0.
+#: Losses are on a logarithmic scale if the largest is at least this many times the least above 0.
 _WIDE = 20
 _DOES = {
     "kill": "kill", "system": "system checkpoint", "application": "application checkpoint", "end": "its own end",
@@ -49,7 +50,7 @@ _DOES = {
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """What is asked for: nodes, of those how many are to be freed, and times in seconds."""
+    """The query: nodes, the nodes to free, and times in seconds."""
 
     nodes: int
     needed: int
@@ -100,14 +101,14 @@ def command(
     plot: Path | None,
     save: Path | None,
 ) -> None:
-    """Decide which running jobs are killed or checkpointed to free nodes, at the least loss.
+    """Decide which running jobs to kill or checkpoint to free nodes, at the least loss.
 
-    SCENARIO is a JSON file of running jobs, or theta-scenario[:key=value,...], which draws one; with --at, a trace with
-    recorded waits, whose jobs get checkpoints as in section IV.B of Maurya et al., DS-RT 2020. Idle nodes are used
-    first. Shown are the deadlines at which the answer changes, and who gives way at the one that is asked for; --json
-    has both. A loss is the work in node-hours since the last application checkpoint, with what starting again takes.
+    SCENARIO is a JSON file of running jobs, or theta-scenario[:key=value,...] for a random one. With --at it is a trace
+    with recorded waits. Its jobs get checkpoints as in section IV.B of Maurya et al., DS-RT 2020. Idle nodes are used
+    first. The output has the deadlines at which the answer changes, and the evicted jobs at the given deadline; --json
+    has both. A loss is the work in node-hours since the last application checkpoint, plus the restart.
 
-    If the machine has too few nodes, that is said and the exit code is 1.
+    If the machine has too few nodes, a message says so and the exit code is 1.
     """
     check_writable(plot, "--plot", ("png", "svg"))
     if deadline // step > _MOST_STEPS:
@@ -125,7 +126,7 @@ def command(
         _front(found, query, plot)
         return
     with spinner("planning"):
-        # The decision for each deadline, the last one being that which is asked for.
+        # One decision per deadline. The last one is that of the given deadline.
         if sharing:
             deadlines = [*range(0, deadline + 1, step), deadline]
             by_deadline = plan_sharing(found.writing(), query.needed, deadlines, found.bandwidth)
@@ -150,7 +151,7 @@ def command(
 
 
 def _infeasible(scenario: Scenario, nodes: int, fields: dict[str, Any]) -> NoReturn:
-    """Say that the machine has too few nodes, and end."""
+    """Report that the machine has too few nodes, and end."""
     told = f"{nodes:,} nodes are needed, and the machine has {scenario.machine.nodes:,}"
     if settings().json:
         finish(f"{told}.", fields)
@@ -159,7 +160,7 @@ def _infeasible(scenario: Scenario, nodes: int, fields: dict[str, Any]) -> NoRet
 
 
 def _answer(scenario: Scenario, query: _Query, decision: Eviction) -> str:
-    """Return what gives way, and how its loss compares with the greedy choice."""
+    """Return the number of evicted jobs, and their loss against the greedy choice."""
     ends = f"{query.nodes:,} nodes are free within {exact(query.deadline)}"
     gone = sum(action != "end" for action in decision.actions.values())
     if not gone:
@@ -175,7 +176,7 @@ def _answer(scenario: Scenario, query: _Query, decision: Eviction) -> str:
 
 
 def _draw(figure: Figure, plot: Path) -> None:
-    plot.write_bytes(images(figure, titled=True)[plot.suffix.lower()[1:]])
+    write_whole(plot, images(figure, titled=True)[plot.suffix.lower()[1:]])
     say("note", f"drawn in {plot}")
 
 
@@ -212,7 +213,7 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
 
 
 def _scale(data: pd.DataFrame) -> tuple[str, str, bool, bool]:
-    """Return the labels of the axes, and that x is linear, and y where small losses would not be seen is not."""
+    """Return the labels of the axes, and whether x and y are logarithmic. Y is if small losses would be invisible."""
     losses = data["loss"][data["loss"] > 0]
     wide = bool(len(losses) and losses.max() > _WIDE * losses.min())
     return "deadline (min)", "loss (node-hours, logarithmic)" if wide else "loss (node-hours)", False, wide
@@ -228,7 +229,7 @@ def _grid(found: pd.DataFrame) -> Table:
 
 
 def _load(scenario: str) -> Scenario:
-    """Return what a SCENARIO means: an existing file, else what a generator draws."""
+    """Return the scenario of SCENARIO: an existing file, else one of a generator."""
     path = Path(scenario)
     if not path.exists() and scenario.partition(":")[0].strip() in GENERATORS.names():
         return scenario_of(generate(scenario))

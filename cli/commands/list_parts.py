@@ -1,4 +1,4 @@
-"""``hpcdispatch list``: everything that is registered, third parties' parts included."""
+"""``hpcdispatch list``: list all registered parts, those of third parties included."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _NAMES = re.compile(r"[\w, ]+$")
 def command(name: str | None) -> None:
     """List dispatchers, objectives, constraints, goals, orders of the queue, predictors and workloads.
 
-    With NAME: what that one is, its paper, and of each option its meaning, range and default. An option is shown as
-    key=default, with its choices in brackets where it has some. It is given after the name, as in
+    With NAME: its description, its paper, and of each option the meaning, range and default. An option is shown as
+    key=default, with its choices in brackets if it has some. Write it after the name, as in
     conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.
     """
     if name is not None:
@@ -62,7 +62,7 @@ def command(name: str | None) -> None:
 
 
 def _explain(name: str) -> None:
-    """Show the part, or the parts of different kinds, that are called so."""
+    """Show the part, or the parts of different kinds, with a name."""
     kinds = {kind: registry for kind, registry in KINDS.items() if name in registry.names()}
     if not kinds:
         known = sorted({known for registry in KINDS.values() for known in registry.names()})
@@ -114,21 +114,21 @@ def _option(option: Option) -> dict[str, Any]:
 
 
 def _line(entry: dict[str, Any]) -> Text:
-    """Return what a part is, or why it cannot be used."""
+    """Return the summary of a part, or the reason why it cannot be used."""
     if entry["error"]:
         return Text(f"cannot be used: {entry['error']}")
     return Text(entry["summary"] or "(no description)")
 
 
 def description(registry: Registry, name: str) -> str:
-    """Return the text of a part's docstring before its first section, its paper among it."""
+    """Return the text of a part's docstring before its first section, with its paper."""
     told = "\n\n".join(_text(source) for source in _sources(registry.factory(name))[:1])
     summary = registry.summary(name)
     return told if told.startswith(summary) else f"{summary}\n\n{told}".strip()
 
 
 def meanings(registry: Registry, name: str) -> dict[str, str]:
-    """Return option to meaning and range, as the docstrings of a part and of its options say them."""
+    """Return the meaning and range of each option, from the docstrings of a part and of its options."""
     found: dict[str, str] = {}
     for source in _sources(registry.factory(name)):
         for key, text in _entries(source).items():
@@ -143,7 +143,7 @@ def choices_and_default(option: Option) -> str:
 
 
 def _sources(factory: Any) -> list[str]:
-    """Return the docstrings that may tell of a part and its options: its own, those of its options and bases."""
+    """Return the docstrings that may describe a part and its options: its own, those of its options and bases."""
     built = getattr(factory, "build", factory)
     options = getattr(factory, "options", None)
     documented = getattr(factory, "documented", ())

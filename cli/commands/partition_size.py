@@ -1,4 +1,4 @@
-"""``hpcdispatch partition``: how many processors to ask for, and for how long."""
+"""``hpcdispatch partition``: choose the number of processors to request, and the walltime."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def command(
 ) -> None:
     """Choose the request with the least predicted turnaround (Cirne and Berman, JSSPP 2000).
 
-    Each request would start where the availability list has room for it, and is taken to last as long as it asks for.
-    The list is that of the jobs of a state, of which those without the field ends stay for ever; or of a trace under
-    conservative backfilling with kills, where it is also said how far such predictions were off.
+    Each request would start where the availability list has room, and run for its walltime. The list is that of a state
+    or of a trace. In a state, jobs without the field ends stay for ever. A trace runs under conservative backfilling
+    with kills; then the output has the error of such predictions.
 
-    With --joint a request may fall short, and is followed by a longer one: what is shown is the first, and the expected
-    turnaround by the law of the run time that the fit of the runs has.
+    With --joint a request may be too short. A longer one then follows. The output has the first request and the
+    expected turnaround. The law of the run time comes from the fit of the runs.
     """
     for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
         if sum(each is not None for each in given) != 1:
@@ -118,7 +118,7 @@ def command(
 
 
 def _moment(state: Path | None, trace: str | None) -> MachineMoment:
-    """Return when how much of the machine is free, by a state or by a trace at a time."""
+    """Return the free processors over time, from a state or from a trace at a time."""
     if state is not None:
         found = read_scenario(state)
         try:
@@ -136,7 +136,7 @@ def _moment(state: Path | None, trace: str | None) -> MachineMoment:
 def _of_runs(
     runs: Path | None, moment: MachineMoment, level: float, sizes: list[int]
 ) -> tuple[list[Request], SpeedupFit]:
-    """Return the requests that own runs stand for, and say what of the fit matters."""
+    """Return the requests made from own runs, and print the main results of the fit."""
     assert runs is not None
     own = read_own_runs(runs)
     try:
@@ -159,7 +159,7 @@ def _off(moment: MachineMoment) -> tuple[float, float] | None:
 
 
 def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
-    """Return what to request, against the request that starts first."""
+    """Return the best request, against the one that starts first."""
     chosen = advice.choice
     text = f"Request {chosen.request.processors:,} processors for {exact(chosen.request.walltime)}"
     text += f": the job ends in {exact(chosen.turnaround)}"

@@ -1,4 +1,4 @@
-"""``hpcdispatch report``: a page about saved results."""
+"""``hpcdispatch report``: write a page about saved results."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def command(
 ) -> None:
     """Write a page about the results in DIR.
 
-    DIR is what 'hpcdispatch compare --out DIR' wrote, or the store of a campaign.
+    DIR is the output of 'hpcdispatch compare --out DIR', or the store of a campaign.
 
-    The page is one file that opens offline: leaderboard, paired differences with intervals, loads over time,
-    distributions, a piece of each schedule, the accuracy of the predictions, decision times. Beside it a folder has
-    each figure as PNG, SVG and CSV, and each table as LaTeX, Markdown and CSV.
+    The page is one file that opens offline. It has a leaderboard, paired differences with intervals, loads over time
+    and distributions. It also has a part of each schedule, the accuracy of the predictions, and decision times. A
+    folder beside it has each figure as PNG, SVG and CSV, and each table as LaTeX, Markdown and CSV.
 
-    Results that cannot be read are named and left out; then the exit code is 1.
+    Unreadable results are listed and left out; then the exit code is 1.
     """
     chosen: dict[str, Any] = {
         "warm_up": _read("--warm-up", Cut.parse, warm_up),
@@ -91,7 +91,7 @@ def command(
 
 
 def _read(option: str, parse: Callable[[str], Any], text: str | None) -> Any:
-    """Return what the text of an option stands for."""
+    """Return the value of an option's text."""
     try:
         return None if text is None else parse(text)
     except InputError as error:

@@ -24,6 +24,7 @@ from ...workloads import Workload
 from ...workloads.sources import Source
 from ..app import OUTPUT, options, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
 from ..progress import JobBar, spinner
 from ..shared_options import (
@@ -41,9 +42,9 @@ from ..shared_options import (
 )
 from ..trace_argument import load, resolve
 
-#: What a dispatcher is compared with.
+#: The baseline of the answer.
 BASE = "easy"
-#: Jobs of a workload up to which the baseline is simulated as well.
+#: Most jobs of a workload for which the baseline is simulated as well.
 MOST_COMPARED = 100_000
 
 
@@ -99,10 +100,10 @@ def command(
 ) -> None:
     """Simulate one dispatcher on a workload and print its metrics.
 
-    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace; 'hpcdispatch list' shows
+    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace. 'hpcdispatch list' shows
     the names. Without TRACE: the built-in workload.
 
-    The answer compares the mean wait with that of easy on the same jobs, for up to 100,000 of them.
+    The answer compares the mean wait with that of easy on the same jobs, for up to 100,000 jobs.
     """
     policy = Overrun.parse(overrun)
     validate([dispatcher], [predictor])
@@ -157,7 +158,7 @@ def _simulated(
     given: dict[str, Any],
     seconds: float | None = None,
 ) -> Result:
-    """Simulate, with plug-ins or a budget in another process."""
+    """Simulate, in another process if there is a plug-in or a budget."""
     if seconds is None and not names_plug_in(dispatcher) and not names_plug_in(predictor):
         return simulate(workload, dispatcher, predictor, **given, progress=bar.update)
     found = simulate_apart(workload, dispatcher, predictor, **given, progress=bar.update, seconds=seconds)
@@ -169,19 +170,21 @@ def _simulated(
 
 
 def _baseline(workload: Workload, result: Result, predictor: str, given: dict[str, Any]) -> Result | None:
-    """Return what easy does with the same jobs; nothing if that is the result, or takes too long, or cannot be."""
+    """Return the result of easy on the same jobs. None if it is the result itself, takes too long, or fails."""
     if result.manifest["dispatcher"].partition(":")[0] == BASE or len(workload) > MOST_COMPARED:
         return None
     try:
         with JobBar(f"{BASE}, to compare with", len(workload)) as bar:
             return _simulated(workload, BASE, predictor, bar, given)
-    except Exception as error:  # noqa: BLE001 - the result stands without it
+    except Exception as error:
+        if Interrupts.told:
+            raise
         say("note", f"no comparison with {BASE}: {type(error).__name__}: {error}")
         return None
 
 
 def _answer(result: Result, easy: Result | None) -> str:
-    """Return how long jobs wait, against easy."""
+    """Return the mean wait, against easy."""
     name, mean = result.manifest["dispatcher"], result.summary()["wait_mean"]
     if np.isnan(mean):
         return f"Under {name} no job starts."

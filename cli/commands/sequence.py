@@ -1,4 +1,4 @@
-"""``hpcdispatch sequence``: what to request for run times that are a lottery."""
+"""``hpcdispatch sequence``: choose walltimes for stochastic run times."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from ..shared_options import (
 )
 from ..trace_argument import load, resolve
 
-#: What Slurm sends a job that is to write a checkpoint before its time is up.
+#: Slurm's signal to a job that must write a checkpoint before its walltime.
 _SIGNAL = "USR1"
-#: Parameters that do not go with requests of memory.
+#: Parameters that exclude requests of memory.
 _WITHOUT_MEMORY = ("bins", "most", "backfill_rate", "longest", "fitted", "smoothed", "checkpoint", "site", "plot")
-#: A family is said to fit badly where so small a probability speaks against it, or its requests cost so much more.
+#: A fitted family is bad if its p-value is below the first share, or its extra cost is above the second.
 _UNLIKE, _COSTLY = 0.05, 0.05
 
 
@@ -135,13 +135,14 @@ def command(
     sbatch: bool,
     memory: str | None,
 ) -> None:
-    """Print which times to request, one after the other until the job succeeds, for runs like those in RUNTIMES.
+    """Print which times to request, one after another until the job succeeds, for runs like those in RUNTIMES.
 
-    RUNTIMES is text (.gz too), the oldest run first: one time a line, or a table with a header and fields separated by
-    tabs, |, ; or commas. A time is a number (--unit), 2h30m, or as Slurm writes it. By a column State, TIMEOUT runs are
-    longer than their time; failed and cancelled ones are left out.
+    RUNTIMES is text (.gz too), the oldest run first: one time per line, or a table with a header. Tabs, |, ; or commas
+    separate fields. A time is a number (--unit), 2h30m, or in Slurm's format. If a column State says TIMEOUT, the run
+    counts as longer. Failed and cancelled ones are left out.
 
-    The requests have the least expected time to success, without waits in the queue, which --site measures.
+    The requests have the least expected time to success, without waits in the queue. Option --site measures these
+    waits.
     """
     if sbatch and settings().json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
@@ -210,12 +211,12 @@ def _request_both(history: RunHistory, sbatch: bool) -> None:
 
 
 def whole_minutes(values: Sequence[float]) -> list[int]:
-    """Return requests, seconds, rounded up to the minutes in which Slurm counts; those that become equal once."""
+    """Return requests, seconds, rounded up to Slurm's minutes, without repetitions."""
     return list(dict.fromkeys(math.ceil(round(value, 6) / 60) for value in values))
 
 
 def sbatch_lines(values: Sequence[float]) -> list[str]:
-    """Return the requests as options of ``sbatch``, rounded up to minutes; those that become equal once."""
+    """Return the requests as options of ``sbatch``, rounded up to minutes, without repetitions."""
     lines = []
     for minutes in whole_minutes(values):
         hours, minute = divmod(minutes, 60)
@@ -224,7 +225,7 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
 
 
 def _warn(history: RunHistory, advice: Advice, planning: Planning) -> None:
-    """Say on what the advice does not rest."""
+    """Print the limits of the advice."""
     ended, runs = int((~history.censored).sum()), len(history)
     if runs < LEAST_TO_TRUST:
         say("note", f"{count(runs, 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
@@ -245,7 +246,7 @@ def _warn(history: RunHistory, advice: Advice, planning: Planning) -> None:
 
 
 def _say_left_out(history: RunHistory, timeouts: int = 0) -> None:
-    """Say which runs are left out."""
+    """Print the runs that are left out."""
     left_out = dict(history.left_out) | ({"TIMEOUT": timeouts} if timeouts else {})
     if left_out:
         states = ", ".join(f"{number:,} {state}" for state, number in left_out.items())
@@ -253,7 +254,7 @@ def _say_left_out(history: RunHistory, timeouts: int = 0) -> None:
 
 
 def _warn_of_fit(advice: Advice) -> None:
-    """Say where the family that was fitted is not that of the runs."""
+    """Warn if the fitted family differs from the runs."""
     best, loss = advice.fits[0], advice.loss or 0.0
     unlike = best.p_value is not None and best.p_value < _UNLIKE
     if unlike or loss > _COSTLY:
@@ -262,7 +263,7 @@ def _warn_of_fit(advice: Advice) -> None:
 
 
 def _answer(advice: Advice, measured: SiteAdvice | None) -> str:
-    """Return what to request first, and how that fares against the other ways, on unseen runs if there are any."""
+    """Return the first request, and its result against the other ways, on unseen runs if there are any."""
     text = f"Request {exact(advice.sequence.values[0])} first"
     best, maximum, *others = advice.rows
     told = _against(best, maximum, "requesting the maximum at once")
@@ -281,7 +282,7 @@ def _answer(advice: Advice, measured: SiteAdvice | None) -> str:
 
 
 def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
-    """Return the ratio of the times to success, and that in words; ``None`` without a run to compare them on."""
+    """Return the ratio of the times to success, as a number and in words; ``None`` without a common run."""
     mine, rival = (row.unseen if best.unseen else row.seen for row in (best, other))
     if mine is None or rival is None:
         return None
@@ -312,7 +313,7 @@ def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> li
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:
-    """Return the requests as options of ``sbatch``, with a signal where a checkpoint is to be written."""
+    """Return the requests as options of ``sbatch``, with a signal before each checkpoint."""
     lengths, keeps = advice.sequence.values.tolist(), advice.sequence.keeps.tolist()
     if not any(keeps):
         return sbatch_lines(lengths)
@@ -324,7 +325,7 @@ def _options(advice: Advice, write: int | None) -> list[str]:
 
 
 def last_request(limit: int | None, history: RunHistory) -> float | None:
-    """Return what ``--max`` says, seconds, which is at least the longest run time; ``None`` if it says nothing."""
+    """Return ``--max`` in seconds, at least the longest run time; ``None`` without the option."""
     run_times = np.where(history.censored, 0.0, history.times)
     if limit is not None and limit < run_times.max():
         longest = f"{exact(run_times.max())} (run {int(run_times.argmax()) + 1})"
@@ -371,7 +372,7 @@ def _shown(advice: Advice, history: RunHistory, planning: Planning) -> list[Rend
 
 
 def _sure(sure: tuple[tuple[float, float], tuple[float, float]], runs: int) -> str:
-    """Return how sure the advice is."""
+    """Return the uncertainty of the advice."""
     first, expected = (f"{exact(low)} to {exact(high)}" for low, high in sure)
     return f"from {count(runs, 'run')} alone: first request {first}, expected time {expected} ({SURE}% intervals)"
 
@@ -388,7 +389,7 @@ def _requests(advice: Advice) -> Table:
 
 
 def _checkpoints(advice: Advice, without: Reservations) -> str:
-    """Return what checkpoints save, and up to which time of writing they would."""
+    """Return the savings of checkpoints, and the longest writing time with a saving."""
     saved = without.expected_makespan - advice.sequence.expected_makespan
     most = exact(advice.worthwhile or 0)
     pays = f"some requests end with one where writing takes up to {most}"
@@ -399,7 +400,7 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
 
 
 def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
-    """Return how strategies fare: their names, first requests, and means."""
+    """Return the table of strategies: their names, first requests, and means."""
     first = (headed("first request"),) if rows[0][1] else ()
     table = terminal_table(["", *first, "requests", headed("time"), headed("waste")])
     for name, request, fared in rows:
@@ -409,7 +410,7 @@ def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
 
 
 def _plain(advice: Advice, history: RunHistory) -> dict[str, Any]:
-    """Return all as JSON knows it, times in seconds."""
+    """Return all results for JSON, times in seconds."""
     found = advice.sequence
     return {
         "runs": len(history),

@@ -1,4 +1,4 @@
-"""``hpcdispatch slurm advise``: the next starts by another dispatcher beside Slurm's plan, and what came of them."""
+"""``hpcdispatch slurm advise``: compare the next starts of another dispatcher with Slurm's plan. Judge them later."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @dataclass(frozen=True, slots=True)
 class Advising:
-    """Which dispatcher advises, how much is shown, and where it is kept."""
+    """The advising dispatcher, the amount of output, and the folder of the records."""
 
     dispatcher: str
     predictor: str
@@ -86,11 +86,11 @@ advising_options = gathered(
 def advise(
     moment: SnapshotFiles, answers: SiteAnswers, advising: Advising, judged: bool, yes: bool, undo: bool
 ) -> None:  # fmt: skip
-    """Say which jobs a dispatcher would start next, beside Slurm's plan, with reasons.
+    """Print which jobs a dispatcher would start next, beside Slurm's plan, with reasons.
 
-    Nothing is changed. With --yes the Nice of waiting jobs grows, within --most-nice, so that those that the dispatcher
-    starts first come before them; --undo takes that back. No job is held, released or stopped. Advice is kept, and
-    --judge says what came of it.
+    Nothing is changed by default. With --yes, the Nice of waiting jobs grows, within --most-nice. Then the first jobs
+    of the dispatcher come before them. Option --undo restores it. No job is held, released or stopped. Advice is kept,
+    and --judge compares it with the later starts.
     """
     if judged + yes + undo > 1:
         raise InputError("--judge, --yes, --undo: expected one of them")
@@ -134,7 +134,7 @@ def _advice(now: Moment, advising: Advising) -> list[Advice]:
 
 
 def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path) -> list[str]:
-    """Set Nice of the jobs that the dispatcher starts later; note each change before it is made."""
+    """Set Nice of the jobs that the dispatcher starts later. Each change is recorded before it is made."""
     waiting = now.snapshot.by_id()
     order = list(dict.fromkeys(waiting[each.job].id for each in made))
     priorities = {job.id: job.priority for job in now.snapshot.waiting}
@@ -151,7 +151,7 @@ def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path
 
 
 def _undo(journal: Path) -> None:
-    """Set Nice back, the last change first, and forget each as it is taken back."""
+    """Restore Nice, the last change first. Each restored change is removed from the record."""
     journal.parent.mkdir(parents=True, exist_ok=True)
     with locked(journal, PATIENCE):
         kept = read_journal(journal, NiceJournal, "changes of Nice") or NiceJournal()
@@ -165,7 +165,7 @@ def _undo(journal: Path) -> None:
 
 
 def _given(job: str, nice: int) -> list[str]:
-    """Give a job a value of Nice; return the command, nothing where Slurm refuses it."""
+    """Set the Nice of a job. Return the command, empty if Slurm refuses it."""
     command = ["scontrol", "update", f"JobId={job_argument(job, 'advise')}", f"Nice={nice}"]
     try:
         answer(command)
@@ -195,7 +195,7 @@ def _print(made: list[Advice], advising: Advising, commands: list[str]) -> None:
 
 
 def _judge(made: list[Advice], answers: SiteAnswers) -> None:
-    """Simulate the dispatcher from each moment on with what really came and ran, and compare the waits."""
+    """Simulate the dispatcher from each moment on with the recorded jobs, and compare the waits."""
     groups: dict[tuple[int, str, str], list[Advice]] = {}
     for each in made:
         groups.setdefault((each.made, each.dispatcher, each.predictor), []).append(each)
@@ -208,7 +208,7 @@ def _judge(made: list[Advice], answers: SiteAnswers) -> None:
             texts = Texts(config, limits, reserved)
             try:
                 record = SiteRecord.read(texts, answers.shares, load, at - zero)
-            except InputError:  # All that is on record had ended by then.
+            except InputError:  # All recorded jobs had ended by then.
                 continue
             ids = {each.job for each in group}
             chosen = np.array([id_ in ids for id_ in record.workload.columns.texts()])

@@ -1,4 +1,4 @@
-"""``hpcdispatch slurm``: beside a Slurm that runs."""
+"""``hpcdispatch slurm``: commands for a running Slurm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .slurm_why import why
 
 @click.group("slurm", cls=Group)
 def command() -> None:
-    """Ask a Slurm that runs here."""
+    """Commands for a running Slurm."""
 
 
 command.add_command(advise)
@@ -47,10 +47,10 @@ command.add_command(why)
     ),
 )
 def state(out: Path, moment: SnapshotFiles, unit: Unit) -> None:
-    """Write to OUT what runs, as evict and partition read it.
+    """Write the running and waiting jobs to OUT, for evict and partition.
 
-    Jobs end at their limits. Nodes that are down, drained or reserved are left out. Where jobs share nodes, cores are
-    counted in place of nodes.
+    Jobs end at their walltimes. Nodes that are down, drained or reserved are left out. If jobs share nodes, use cores
+    in place of nodes.
     """
     snapshot = moment.read()
     found = cluster_state(snapshot, unit)

@@ -1,4 +1,4 @@
-"""``hpcdispatch slurm evict``: the commands that free nodes of a Slurm by a deadline at the least loss."""
+"""``hpcdispatch slurm evict``: print the commands that free nodes of Slurm by a deadline at the least loss."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ..output import exact, finish
 from ..site_options import SnapshotFiles, snapshot_options
 from ..slurm_answers import answer
 
-#: Who may stop the jobs of others.
+#: Levels that may stop the jobs of other users.
 _OPERATORS = ("Operator", "Administrator")
-#: Seconds between two looks of the controller at the limits of jobs, and until a job that was told to end is killed.
+#: Seconds between two checks of walltimes by the controller, and from the signal to the kill of a job.
 _LOOKS, _KILL_WAIT = 30, 30
 
 
@@ -51,9 +51,9 @@ _LOOKS, _KILL_WAIT = 30, 30
 def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles) -> None:
     """Print the commands that free K nodes by a deadline at the least loss; with --yes, run them.
 
-    The nodes are reserved first, so that nobody else starts there, which takes the rights of an operator; so does
-    stopping the jobs of others. Jobs that give way go back to the queue. A loss is what a job has run so far, in
-    node-hours; jobs that their limits end in time, KillWait and half a minute included, are waited for.
+    The nodes are reserved first, so that no other job starts there. This needs the rights of an operator, and so does
+    stopping the jobs of other users. Evicted jobs go back to the queue. A loss is the run time of a job so far, in
+    node-hours. A job is not stopped if its walltime ends in time, with KillWait and half a minute.
     """
     snapshot = moment.read()
     state = cluster_state(snapshot, late=_late(asked=moment.squeue is None))
@@ -86,7 +86,7 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
 
 
 def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
-    """Return the commands: the nodes are reserved, and then jobs stopped."""
+    """Return the commands: reserve the nodes, then stop jobs."""
     taken = {name for job in snapshot.running for name in job.nodes}
     freed = [name for job in snapshot.running if job.id in decision.actions for name in job.nodes]
     idle = [node.name for node in snapshot.nodes if node.usable and node.name not in taken]
@@ -111,7 +111,7 @@ def _give(command: list[str], *, run: bool) -> None:
 
 
 def _newcomers(before: Snapshot, after: Snapshot, reserved: list[str]) -> list[list[str]]:
-    """Return the commands that stop jobs that started on reserved nodes before these were reserved, but unseen."""
+    """Return the commands that stop unseen jobs: they started on the nodes just before the reservation."""
     known = {job.id for job in before.running}
     (names,) = (part.removeprefix("Nodes=") for part in reserved if part.startswith("Nodes="))
     nodes = set(names.split(","))
@@ -119,14 +119,14 @@ def _newcomers(before: Snapshot, after: Snapshot, reserved: list[str]) -> list[l
 
 
 def _late(*, asked: bool) -> int:
-    """Return how many seconds after its limit a job may still hold its nodes, asked for or with Slurm's defaults."""
+    """Return how many seconds a job may use its nodes after its walltime: from Slurm, or its defaults."""
     told = answer(["scontrol", "show", "config"]).decode(errors="replace") if asked else ""
     known = {name: int(value) for name, value in re.findall(r"(?m)^(KillWait|OverTimeLimit)\s*=\s*(\d+)", told)}
     return _LOOKS + known.get("KillWait", _KILL_WAIT) + 60 * known.get("OverTimeLimit", 0)
 
 
 def _is_operator() -> bool:
-    """Tell whether we may stop the jobs of others."""
+    """Return whether this user may stop the jobs of others."""
     if os.geteuid() == 0:
         return True
     told = answer(["sacctmgr", "-n", "-P", "show", "user", getpass.getuser(), "format=AdminLevel"])
@@ -134,7 +134,7 @@ def _is_operator() -> bool:
 
 
 def _refuse_others(snapshot: Snapshot, decision: Eviction, *, operator: bool) -> None:
-    """Refuse to stop what is not ours."""
+    """Refuse to stop jobs of other users."""
     me = getpass.getuser()
     others = [
         f"{job.id} of {job.user}"

@@ -1,4 +1,4 @@
-"""``hpcdispatch slurm forecast``: when jobs will start, and what came of such forecasts."""
+"""``hpcdispatch slurm forecast``: forecast the starts of jobs, and judge these forecasts later."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ..shared_options import gathered, validate
 from ..site_options import SnapshotFiles, snapshot_options
 from ..slurm_moment import Moment, SiteAnswers, accounted, answers_options, moment_of
 
-#: Seconds within which a forecast counts as met.
+#: Largest errors in seconds of a forecast that counts as near.
 NEAR = (300, 1200, 3600)
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How run times are learned, and where forecasts are kept."""
+    """The predictor of run times, and the file of forecasts."""
 
     predictor: str
     draws: int
@@ -66,10 +66,10 @@ learning_options = gathered(
 def forecast(
     job: str | None, moment: SnapshotFiles, answers: SiteAnswers, learning: Learning, judged: bool
 ) -> None:  # fmt: skip
-    """Say when JOB, or each waiting job, will start: within an interval, in 8 of 10 cases.
+    """Forecast when JOB, or each waiting job, will start: an interval that holds in 8 of 10 cases.
 
-    Slurm's rules are run forward with run times drawn from those that have ended, and with jobs to come as they came
-    before. Each forecast is kept, and --judge tells what came of them.
+    Slurm's rules run forward. Run times are sampled from ended jobs, and new jobs arrive at the rate of the past. Each
+    forecast is kept, and --judge compares it with the start.
     """
     validate([], [learning.predictor])
     store = learning.kept or cache_folder() / "forecasts.jsonl"
@@ -124,7 +124,7 @@ def _print(made: list[KeptForecast]) -> None:
 
 
 def _answer(made: list[KeptForecast]) -> str:
-    """Return when the first of the jobs starts, against what Slurm says."""
+    """Return the first start of the jobs, against Slurm's own forecast."""
     if not made:
         return "No job waits that can be planned."
     each = min(made, key=lambda each: each.median)

@@ -1,4 +1,4 @@
-"""``hpcdispatch slurm submit``: a job whose run time is a lottery, submitted with one limit after the other."""
+"""``hpcdispatch slurm submit``: submit a job with a stochastic run time, with one walltime after another."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ..slurm_answers import PATIENCE, CommandFailedError, answer
 from ..slurm_jobs import UnknownEndError, check_script, look, submit, submitted
 from .sequence import last_request, whole_minutes
 
-#: Polls in a row without an answer, after which it is given up.
+#: Failed polls in a row before the command gives up.
 _SILENT = 20
-#: The exit code of a job that the last limit ended, as timeout(1) has it; of one that was cancelled.
+#: Exit codes of a job that the last walltime ended, as in timeout(1), and of a cancelled one.
 _TIMED_OUT, _CANCELLED = 124, 130
 
 
@@ -74,14 +74,14 @@ def submit_job(
     poll: int,
     anew: bool,
 ) -> None:
-    """Submit SCRIPT with the first request, and each time its limit ends it with the next one, until it ends by itself.
+    """Submit SCRIPT with the first request. When its walltime ends the job, continue with the next request.
 
-    The requests are those of sequence, in whole minutes. A job goes back to the queue under its number where Slurm
-    allows that, so that what depends on it waits on; else a new one is submitted.
+    The requests are those of sequence, in whole minutes. If Slurm allows it, a job goes back to the queue with its
+    number, and its dependents continue to wait. Otherwise a new job is submitted.
 
-    Ends as the job does, with its exit code; with 124 if the last limit ended it, 130 if it was cancelled. Ctrl-C
-    cancels the job. Whatever else ends this command leaves the job as it is, and the same command goes on from there,
-    or tells how the job ended: to submit it again takes --anew.
+    The command ends with the exit code of the job. It is 124 if the last walltime ended the job, and 130 if the job was
+    cancelled. Ctrl-C cancels the job. Any other end of this command leaves the job unchanged. The same command then
+    continues, or prints how the job ended. To submit it again, use --anew.
     """
     path = state or Path(f"{script.name}.submission.json")
     with locked(path, PATIENCE) as lock:
@@ -89,7 +89,7 @@ def submit_job(
         found = read_journal(path, Submission, UNDER_WAY)
         if found is not None and found.code is not None:
             if found.command == command and not anew:
-                # We may have been killed between noting the end and telling it.
+                # A kill may have come between recording the end and printing it.
                 say("note", f"{path}: job {found.job} has ended with code {found.code}; --anew submits it again")
                 click.get_current_context().exit(found.code)
             found = None
@@ -120,13 +120,13 @@ def submit_job(
 
 
 def _answers(path: Path, request: int) -> Path:
-    """Return where the answer to the submission of a request stands."""
+    """Return the file for the answer to the submission of a request."""
     return path.with_name(f".{path.name}.{request}.answer")
 
 
 @dataclass
 class Driver:
-    """Brings a submission forward, a step at a time, each kept before it is taken and good to be taken twice."""
+    """Advances a submission step by step. Each step is recorded before it is taken, and can be repeated."""
 
     path: Path
     kept: Submission
@@ -134,7 +134,7 @@ class Driver:
     poll: int
 
     def run(self) -> int:
-        """Go on until the job ends; return the exit code."""
+        """Continue until the job ends. Return the exit code."""
         silent = 0
         while self.kept.code is None:
             try:
@@ -156,7 +156,7 @@ class Driver:
         write_journal(self.path, self.kept)
 
     def _step(self) -> bool:
-        """Take one step; return whether there is nothing to do but wait."""
+        """Take one step. Return whether only waiting is left."""
         kept = self.kept
         seen = None if kept.job is None else look(kept.job)
         step = next_step(seen, kept.due, kept.last, kept.change)
@@ -167,7 +167,7 @@ class Driver:
                 click.echo(job)
             say("note", f"job {job} with a limit of {kept.due} min")
         elif step == "next":
-            # The first request that is longer than the limit that ended the job, which may not be ours.
+            # The first request above the walltime that ended the job. That walltime may come from elsewhere.
             ended = seen.limit or kept.due
             longer = next((number for number, minutes in enumerate(kept.minutes) if minutes > ended), None)
             if longer is None:
@@ -191,7 +191,7 @@ class Driver:
         return f"hpcdispatch:{self.kept.token}:{self.kept.request}"
 
     def _change(self, step: str) -> None:
-        """Bring the same job back to the queue, or give it its limit, or let it go; a new one where that is refused."""
+        """Requeue the job, set its walltime, or release it. If Slurm refuses, submit a new job."""
         job, due = str(self.kept.job), self.kept.due
         commands = {
             "requeue": ["scontrol", "requeuehold", job],
@@ -210,7 +210,7 @@ class Driver:
             say("note", f"job {job} again, with a limit of {due} min")
 
     def _end(self, seen: JobSeen) -> None:
-        """Note how it ended."""
+        """Record the end of the job."""
         codes = {"COMPLETED": seen.code, "TIMEOUT": _TIMED_OUT, "CANCELLED": _CANCELLED}
         code = codes.get(seen.state, seen.code or 1)
         self._keep(code=code)
@@ -218,7 +218,7 @@ class Driver:
 
     @contextmanager
     def _cancelling(self) -> Iterator[None]:
-        """Cancel the job where we are interrupted."""
+        """Cancel the job on an interrupt."""
         try:
             yield
         except KeyboardInterrupt:

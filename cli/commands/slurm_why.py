@@ -1,4 +1,4 @@
-"""``hpcdispatch slurm why``: what holds a waiting job, and what would start it sooner."""
+"""``hpcdispatch slurm why``: explain why a job waits, and what would start it sooner."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from ..slurm_moment import Moment, SiteAnswers, answers_options, moment_of
 @answers_options
 @options(OUTPUT)
 def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
-    """Say why JOB waits: the limit, reservation, resource or job that holds it, and what would start it sooner.
+    """Explain why JOB waits: the limit, reservation, resource or job in its way, and what would start it sooner.
 
-    Slurm's rules are run forward as they are, then with one thing changed at a time. Jobs run until their limits, and
-    no other comes.
+    Slurm's rules run forward without a change, then with one change at a time. Jobs run until their walltimes, and no
+    new ones arrive.
     """
     with moment_of(moment, answers, "running Slurm's rules forward") as now:
         held = now.held(job)
@@ -50,7 +50,7 @@ def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
 
 
 def question_of(now: Moment) -> Question:
-    """Return what is asked of a moment."""
+    """Return the question for a moment."""
     jobs, machine = now.workload.jobs, now.workload.machine
     rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
     limits = [] if rows is None else site_limits(rows, jobs, machine)[0]
@@ -70,7 +70,7 @@ def question_of(now: Moment) -> Question:
 
 
 def _print_held(job: str, reason: str) -> None:
-    """Tell of a job that waits until somebody changes it, so that the model does not plan it."""
+    """Print a job that waits until a user changes it. The model does not plan such jobs."""
     said = f"it waits for {reason}, until its owner or an operator changes that"
     fields: dict[str, Any] = {"job": job, "kind": "held", "detail": said, "wait": None, "ahead": [], "sooner": []}
     finish(f"Job {job} never starts as it is: {said}.", {**fields, "slurm": reason})

@@ -1,4 +1,4 @@
-"""``hpcdispatch what-if``: a Slurm site's recorded jobs under its own scheduler, changed, and under others."""
+"""``hpcdispatch what-if``: replay a Slurm site's recorded jobs under its own scheduler, changed, and under others."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from ..progress import spinner
 from ..shared_options import dispatchers_option, seed_option, split_specs, validate
 from ..site_options import FILE, SiteFiles, site_options
 
-#: Seconds within which a start counts as met.
+#: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
-#: Jobs up to which the noise is measured where it is not asked for.
+#: Most jobs for which the noise is measured by default.
 MANY = 20_000
-#: Schedulers beside the record and slurm in a table of classes on a terminal.
+#: Schedulers beside the record and slurm in a table on a terminal.
 _SIDE_BY_SIDE = 3
 
 
 def _replaced(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
-    """Refuse ``--set``; show the form that took its place."""
+    """Refuse ``--set``, and show the option that replaced it."""
     if value:
         now = " ".join(value)
         raise click.UsageError(f"--set has become --scenario: give --scenario {shown(now)}", ctx)
@@ -111,11 +111,11 @@ def command(
     seed: int,
     out: Path | None,
 ) -> None:
-    """Say how recorded jobs would have fared.
+    """Replay recorded jobs under other schedulers and on a changed site.
 
-    First how well slurm, with the site's configuration, meets the starts that really happened: what it says of changes
-    is worth as much as that. Then the other dispatchers, under the site's limits and reservations, and slurm on the
-    changed site.
+    The output begins with the accuracy of slurm, with the site's configuration, on the real starts. It limits the
+    accuracy of all other results. The other dispatchers follow, under the site's limits and reservations, and slurm on
+    the changed site.
     """
     if out is not None and out.suffix.lower() != ".html":
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
@@ -183,7 +183,7 @@ def _shown(
     legend = [f"{short}: {name}" for name, short in names.items() if short != name]
     others = [row.name for row in found[2:]] or [""]
     tables: list[RenderableType] = []
-    for first in range(0, len(others), _SIDE_BY_SIDE):  # As many as a terminal has room for.
+    for first in range(0, len(others), _SIDE_BY_SIDE):  # As many as fit a terminal.
         shown_names = (found[0].name, found[1].name, *others[first : first + _SIDE_BY_SIDE])
         for table in class_tables(classes[classes["scheduler"].isin(shown_names)], names, time):
             tables += ["", table.title, table.terminal()]

@@ -56,9 +56,9 @@ command.add_command(analyze.command)
     path_option("--report", "Write what was dropped, merged, sorted, renumbered and inferred, as JSON."),
 )
 def describe_command(trace: str | None, reading: ReadingOptions, seed: int, report: Path | None) -> None:
-    """Print what there is to know of a workload: jobs, span, load, sizes, run times, requests, users.
+    """Print statistics of a workload: jobs, span, load, sizes, run times, requests, users.
 
-    TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. Of a table of an unknown layout it
+    TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. For a table of an unknown layout it
     prints a column map to begin with.
     """
     check_writable(report, "--report", ("json",))
@@ -86,9 +86,8 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, repo
 def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
     """Read a trace and write it as SWF, JSON lines, CSV or Parquet.
 
-    IN is a file or the name of a published trace; OUT ends in .swf, .jsonl, .csv or .parquet, each also with .gz. JSON
-    lines hold all that is known of a job. Records that are left out, and
-    what SWF has no field for, are said on stderr.
+    IN is a file or the name of a published trace. OUT ends in .swf, .jsonl, .csv or .parquet, each also with .gz. JSON
+    lines hold all data of a job. Dropped records, and data without a field in SWF, are listed on stderr.
     """
     written_suffix(out)
     _write(load(resolve(trace), reading), out)
@@ -102,8 +101,8 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
 def from_slurm_command(out: Path, site: SiteFiles) -> None:
     """Write the jobs of a Slurm site, on its machine with its partitions, as JSON lines.
 
-    OUT ends in .jsonl or .jsonl.gz, and holds the machine too. A partition is a resource that its nodes have and its
-    jobs ask for, so that every dispatcher keeps to it.
+    OUT ends in .jsonl or .jsonl.gz. It also holds the machine. A partition is a resource of its nodes that its jobs
+    request. Therefore every dispatcher respects it.
     """
     if written_suffix(out) != ".jsonl":
         raise InputError(f"{out}: expected .jsonl or .jsonl.gz, which hold a machine")
@@ -117,7 +116,7 @@ def from_slurm_command(out: Path, site: SiteFiles) -> None:
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @options(OUTPUT, seed_option("Of the random numbers."))
 def generate_command(spec: str, out: Path, seed: int) -> None:
-    """Draw a workload and write it as SWF or JSON lines.
+    """Generate a workload and write it as SWF or JSON lines.
 
     SPEC is NAME[:key=value,...] of a generator; 'hpcdispatch list' shows them with their options. OUT ends in .swf or
     .jsonl, each also with .gz. The same SPEC and seed write the same bytes.

@@ -1,4 +1,4 @@
-"""Closed nodes in a profile of what is free: reservations of others, maintenance, and announced outages."""
+"""Closed nodes in an availability profile: reservations of others, maintenance, and announced outages."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ...workloads import Machine
 from ...workloads.machine_rules import Closure, Outage, Reservation
 from ..protocol import Running, State, Waiting
 
-#: How far ahead closures are looked for, seconds, and how often a reservation repeats in a profile.
+#: How far ahead closures are searched, seconds, and the most repetitions of a reservation in a profile.
 AHEAD, WINDOWS = 180 * 86400, 500
 
 
 def closes(machine: Machine) -> bool:
-    """Return whether nodes of a machine are closed at some time."""
+    """Return whether a machine has closed nodes at some time."""
     return bool(machine.rules.closing)
 
 
 def profile_of(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile | NodeProfile:
-    """Return the profile of a machine that is free from now on."""
+    """Return the profile of an empty machine from now on."""
     if machine.capacity.size == 1:
         return AmountProfile(int(machine.capacity[0, 0]), now)
     return NodeProfile(machine.capacity, machine.capacity, now, rule)
 
 
 def closures_ahead(state: State, walltimes: int = 4) -> list[Closure]:
-    """Return what is closed by so many of the longest walltimes behind the last of the predicted ends."""
+    """Return the closures up to so many longest walltimes after the last predicted end."""
     if not closes(state.machine):
         return []
     last, longest = state.running.predicted_end.max(initial=state.now), state.queue.walltime.max(initial=0)
@@ -44,7 +44,7 @@ def bounded_ahead(machine: Machine, ahead: int) -> int:
 
 
 def fitting_beside(state: State, rule: PlacementRule, jobs: Sequence[Waiting]) -> BoolArray:
-    """Return which jobs fit now for as long as predicted beside what runs and closes, each alone, shape (jobs,)."""
+    """Return which jobs each fit now beside running jobs and closures, for their predicted run times. Shape (jobs,)."""
     running = state.running.entries
     profile = profile_beside(state, rule, running, [run.expected_end(state.now) for run in running])
     soon, found = state.now + 1, np.zeros(len(jobs), dtype=np.bool_)
@@ -56,9 +56,9 @@ def fitting_beside(state: State, rule: PlacementRule, jobs: Sequence[Waiting]) -
 def profile_beside(
     state: State, rule: PlacementRule, running: Sequence[Running], ends: Sequence[int]
 ) -> AmountProfile | NodeProfile:
-    """Return the profile of what closed nodes and running jobs leave from now on, the jobs until these times.
+    """Return the profile of free amounts beside closed nodes and running jobs.
 
-    Closures count up to four times the longest walltime behind the last of the ends.
+    `ends` are the ends of the running jobs. Closures count up to four longest walltimes after the last of them.
     """
     now, profile = state.now, profile_of(state.machine, state.now, rule)
     ahead = max(ends, default=now) - now + 4 * int(state.queue.walltime.max(initial=0))
@@ -74,7 +74,7 @@ def _floats(rule: Reservation | Outage, nodes: int) -> bool:
 
 
 def taken_by(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:
-    """Yield nodes that a closure takes the same of, and what it takes of each."""
+    """Yield groups of nodes with equal closed amounts, and the amounts per node."""
     nodes = np.array(closure.nodes, dtype=np.int64)
     if closure.amounts is not None:
         yield nodes, tuple(closure.amounts.get(name, 0) for name in machine.resources)
@@ -85,15 +85,15 @@ def taken_by(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tup
 
 
 class ClosedTimes:
-    """The closures of a machine that a profile has so far.
+    """Closures of a machine that a profile already contains.
 
     Parameters
     ----------
     machine
-        With its rules.
+        A machine with rules.
     ahead
-        How far ahead closures are looked for at most, seconds; at least half of that. Not more than
-        :data:`WINDOWS` of a reservation that repeats.
+        Most seconds to search ahead. At least half of it is always covered. At most :data:`WINDOWS` repetitions of a
+        reservation.
     """
 
     def __init__(self, machine: Machine, ahead: int = AHEAD) -> None:
@@ -101,7 +101,7 @@ class ClosedTimes:
         self._until: int | None = None
 
     def more(self, now: int) -> Iterator[tuple[int, int, IntArray, tuple[int, ...]]]:
-        """Yield begin, end, nodes and amounts of the closures that a profile which begins now is to have, too."""
+        """Yield begin, end, nodes and amounts of closures to add to a profile that begins now."""
         if not closes(self._machine) or (self._until is not None and now + self._ahead // 2 <= self._until):
             return
         begin, self._until, first = self._until or now, now + self._ahead, self._until is None

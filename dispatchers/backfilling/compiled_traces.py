@@ -1,4 +1,4 @@
-"""Which dispatchers decide over a whole trace in compiled code, and the trace that they do so on."""
+"""Dispatchers that run a whole trace in compiled code, and the trace for it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..compiled_steps import CompiledSteps
 from .easy import EASY
 from .list_scheduling import COMPILED, ListScheduler
 
-#: Decisions that are taken at a time.
+#: Decisions per call.
 _DECISIONS = 1 << 16
 
 
 class Entry(Protocol):
-    """The event loop under a policy, see :func:`.models.events.run_in_order`."""
+    """Event loop of a policy, see :func:`.models.events.run_in_order`."""
 
     def __call__(self, events: Events, until: int, decisions: IntArray, ended: IntArray, /) -> tuple[int, int]:
-        """Go on; return how many decisions and ended jobs there are."""
+        """Continue. Return the number of decisions and of ended jobs."""
         ...
 
 
 def entry_of(dispatcher: Any) -> Entry | None:
-    """Return the event loop under a dispatcher: a list order or EASY, itself and no kind of it; else ``None``."""
+    """Return the event loop of a dispatcher: exactly a list scheduler or EASY. Else ``None``."""
     if type(dispatcher) is EASY and dispatcher.compiled:
         return partial(_easy, dispatcher.shortest_first, dispatcher.reserve_by == "walltimes")
     if type(dispatcher) is ListScheduler and dispatcher.order in COMPILED:
@@ -54,19 +54,19 @@ class CompiledTrace(CompiledSteps):
     Parameters
     ----------
     entry
-        The event loop under the policy.
+        Event loop of the policy.
     columns
-        Of the jobs: submission, time on the machine, prediction, seconds; each of shape (jobs,).
+        Submission, run time and prediction of the jobs, seconds, each of shape (jobs,).
     walltime
         Seconds, shape (jobs,).
     amount
         Amounts on a pool, slots on nodes, shape (jobs, resources).
     capacity
-        Of the pool, or slots of each node; shape (resources,) or (nodes,).
+        Capacity of the pool, or slots of each node. Shape (resources,) or (nodes,).
     pool
         Whether it is a pool.
     successors, closed
-        As of :func:`.open_events`; ``None``: no job waits for another, and nothing is ever closed.
+        As for :func:`.open_events`. ``None`` for no dependencies and no closures.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class CompiledTrace(CompiledSteps):
     def go_on(self) -> tuple[IntArray, IntArray]:
         """See :meth:`.CompiledSteps.go_on`."""
         decided, gone = self._entry(self._events, NEVER, self._decisions, self._ended)
-        if self._row is not None:  # Without successors rows are jobs.
+        if self._row is not None:  # Without successors, rows are jobs.
             count = int(self._events.queue.numbers[COUNT])
             self._row[self._events.queue.columns[ORDER, :count]] = np.arange(count)
         return self._decisions[:decided], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the one attempt of each of the jobs."""
+        """Return the one attempt of each job."""
         start = self._events.queue.start[self._rows(jobs)]
         return np.arange(len(jobs)), start, self._work[jobs], self._walltime[jobs]
 

@@ -16,13 +16,13 @@ from .reservations import Compress, Reservations
 
 @dataclass(frozen=True)
 class ConservativeOptions(PlacementOption):
-    """The options of :class:`Conservative`.
+    """Options of :class:`Conservative`.
 
     Attributes
     ----------
     compress
-        ``"until-stable"`` moves the first job that fits earlier, and so again from the head of the queue, until nothing
-        moves; ``"once"`` traverses the queue once; ``"never"`` keeps every reservation.
+        ``"until-stable"`` moves the first job that fits earlier, and repeats this from the head of the queue until
+        nothing moves. ``"once"`` traverses the queue once. ``"never"`` keeps every reservation.
     """
 
     compress: Compress = "until-stable"
@@ -33,26 +33,24 @@ class ConservativeOptions(PlacementOption):
 
 
 class Conservative(Configured[ConservativeOptions]):
-    """Conservative backfilling: every job gets a reservation when it arrives, so that it delays nobody before it.
+    """Conservative backfilling: every job gets a reservation on arrival, and delays no earlier job.
 
-    The reservation is the first slot of the availability profile in which the job fits (Feitelson and Weil, IPPS
-    1998). When a job ends early the reservations are moved up, as in Cirne and Berman (JSSPP 2000, section 2): the
-    queue is traversed in order of submission, the first job that fits earlier is moved, and so again from the head
-    until nothing moves.
+    The reservation is the first fitting slot of the availability profile (Feitelson and Weil, IPPS 1998). When a job
+    ends early, reservations move up as in Cirne and Berman (JSSPP 2000, section 2). The queue is traversed in order of
+    submission, and the first job that fits earlier moves. This repeats from the head until nothing moves.
 
-    The papers do not say what happens when a job outruns its prediction. If the predictor corrects itself, the
-    reservations are made anew in the order in which they stood, none earlier than it was. If it does not, the job may
-    end at any second and the reservations stand. A job whose time has come starts as soon as its amounts are free,
-    tried in order of submission. If a whole reservation passes before that, it and those of all jobs behind it in the
-    queue are made anew, in the order of the queue.
+    The papers do not cover overruns of predictions. If the predictor corrects itself, all reservations are made anew.
+    They keep their order, and none is earlier than before. Without a correction, the job may end at any second, and the
+    reservations stay. A due job starts as soon as its amounts are free, in order of submission. If a whole reservation
+    passes before that, it is made anew. So are those of all jobs behind it in the queue, in queue order.
 
-    A job that somebody else starts for a while that ends before its reservation begins keeps it (see :meth:`occupy`).
-    Its options are those of :class:`ConservativeOptions`.
+    A job that another dispatcher starts early keeps its reservation, if it ends before that begins (see
+    :meth:`occupy`). The options are those of :class:`ConservativeOptions`.
 
     Attributes
     ----------
     held
-        What runs and what is reserved, from the first decision on.
+        Running jobs and reservations, from the first decision on.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -61,28 +59,28 @@ class Conservative(Configured[ConservativeOptions]):
     held: Reservations | PoolReservations
 
     def forget(self) -> None:
-        """Forget every reservation."""
+        """Drop all reservations."""
         self._machine: Machine | None = None
-        # A reservation begins when a job is predicted to end. Nothing happens then if the reservation was not moved up
-        # when that job ended early; something new is known if its prediction is corrected. Only then a timer is set.
+        # A reservation begins at a predicted end, which is an event itself. After an early end, "until-stable" has
+        # moved it up. So a timer is needed only under other options, or after a corrected prediction.
         self._looks_ahead = self.options.compress != "until-stable"
         self._recalled: Mapping[str, Any] | None = None
 
     def memory(self) -> dict[str, Any]:
-        """Return what runs and what is reserved; see :meth:`recall`."""
+        """Return running jobs and reservations. See :meth:`recall`."""
         return {} if self._machine is None else {"held": self.held.memory(), "looks_ahead": self._looks_ahead}
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
-        """Go on with what was reserved; where nobody knows, jobs get reservations in order of submission."""
+        """Restore the reservations. Without a memory, jobs get reservations in order of submission."""
         self._recalled = memory or None
 
     def open(self, state: State) -> Reservations | PoolReservations:
-        """Return the reservations to begin with."""
+        """Return the initial reservations."""
         pool = state.machine.capacity.size == 1
         return PoolReservations(state) if pool else Reservations(state, self.options.placement)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Bring the profile up to date, reserve for who arrived, and start who is due."""
+        """Update the profile, reserve for new jobs, and start due jobs."""
         self.update(state)
         started, late, following = self.held.start_due(state)
         actions: list[Action] = [Start(waiting, placement) for waiting, placement in started]
@@ -91,7 +89,7 @@ class Conservative(Configured[ConservativeOptions]):
         return actions
 
     def update(self, state: State) -> None:
-        """Bring the profile up to date and reserve for who arrived."""
+        """Update the profile, and reserve for new jobs."""
         if self._machine is not state.machine:
             recalled = self._recalled
             self.forget()
@@ -106,37 +104,37 @@ class Conservative(Configured[ConservativeOptions]):
         self.held.reserve_new(state)
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
-        """Return when slots would be reserved for a job that arrived now, ``None`` if never; nothing is reserved.
+        """Return when a new job's slots would be reserved, or ``None``. Reserves nothing.
 
-        After :meth:`update` with the jobs that are here already.
+        Call :meth:`update` with the present jobs first.
         """
         return self.held.earliest_start(nodes, demand, duration)
 
     def guaranteed(self, waiting: Waiting) -> int | None:
-        """Return when the reservation of a job of the queue begins, ``None`` if it has none; after :meth:`update`."""
+        """Return the begin of a job's reservation, or ``None``. Call :meth:`update` first."""
         return self.held.guaranteed(waiting)
 
     def steps(self) -> list[tuple[int, int | None, int]]:
-        """Return begin, end and free units of each time slot on a pool, beside what runs and is reserved.
+        """Return begin, end and free units of each time slot on a pool.
 
-        After :meth:`update`; the last slot has no end, ``None``.
+        Call :meth:`update` first. The last slot has no end, ``None``.
 
         Raises
         ------
         TypeError
-            If the machine is no pool of one resource.
+            If the machine is not a pool of one resource.
         """
         if not isinstance(self.held, PoolReservations):
             raise TypeError("steps: expected a machine that is a pool of one resource")
         return self.held.steps()
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds from now a job's slots are free, and where, right after a dispatch.
+        """Return for how many seconds a job's slots are free from now, and where, after a dispatch.
 
-        ``None`` if they are not, or instead of the seconds if they are for ever.
+        ``None`` if they are not free. The seconds are ``None`` if they stay free.
         """
         return self.held.gap(waiting)
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        """Record that a job starts in a gap, for at most `seconds`. Its own reservation stays."""
         self.held.occupy(waiting, placement, seconds)

@@ -1,4 +1,4 @@
-"""Long queues where amounts tell who fits: on a pool, or on nodes if all jobs ask for the same amounts per slot."""
+"""Index for long queues where amounts alone decide which jobs fit: pools, or nodes with one demand per slot."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ...models.backfilling import COUNT, ORDER, Room, chosen_by_easy, chosen_in_
 from ..protocol import Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
 
-#: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
+#: Queue length from which compiled code is used. A call costs as much as several hundred jobs.
 LONG = 256
 _FEW = 64
 
 
 class QueueIndex:
-    """The queue as :class:`.JobQueue`, kept from decision to decision.
+    """The queue as :class:`.JobQueue`, kept between decisions.
 
     Parameters
     ----------
     entries
-        The waiting jobs.
+        Waiting jobs.
     slots
-        Whether amounts are slots of nodes, and not those of a pool.
+        Whether amounts are slots of nodes instead of pool amounts.
     resources
-        How many amounts there are.
+        Number of amounts.
     """
 
     def __init__(self, entries: Sequence[Waiting], slots: bool, resources: int) -> None:
@@ -40,27 +40,27 @@ class QueueIndex:
         self._scratch = np.empty((3, 0), dtype=np.int64)
 
     def changed(self, job: Waiting, came: bool) -> bool:
-        """Note a job that came or left; return whether to be told of more.
+        """Record an arrival or departure. Return whether to receive more.
 
-        Not if the index was not used while about all jobs changed: to make it anew costs no more.
+        False if the index was unused while about all jobs changed. A new one then costs no more.
         """
         self._changes.append((job, 1 if came else 0))
         return len(self._changes) <= len(self._waiting) + _FEW
 
     def in_order(self, state: State, order: int, skip: bool) -> list[Waiting]:
-        """Return the jobs that start in an order, see :func:`.models.backfilling.fill`."""
+        """Return the jobs that start in an order. See :func:`.models.backfilling.fill`."""
         room = self._room(state, None)
         return self._jobs(room, chosen_in_order(self._queue, room, state.now, order, skip))
 
     def by_easy(self, state: State, shortest_first: bool) -> list[Waiting]:
-        """Return the jobs that start under EASY backfilling, see :func:`.models.backfilling.backfill`."""
+        """Return the jobs that start under EASY. See :func:`.models.backfilling.backfill`."""
         running = state.running
         held = running.nodes[:, None] if self._slots else running.nodes[:, None] * running.demand
         room, ends = self._room(state, held), running.predicted_end.copy()
         return self._jobs(room, chosen_by_easy(self._queue, room, ends, state.now, shortest_first))
 
     def _room(self, state: State, held: IntArray | None) -> Room:
-        """Bring the queue up to date; return what is free, and room to decide in."""
+        """Update the queue. Return the free amounts and the buffers for a decision."""
         if self._changes:
             width = 7 + self._queue.amount.shape[1]
             rows = chain.from_iterable(starmap(self._row, self._changes))
@@ -80,7 +80,7 @@ class QueueIndex:
         return Room(free, self._scratch[0], self._scratch[1], held, np.empty_like(free), self._scratch[2])
 
     def _row(self, waiting: Waiting, came: int) -> tuple[int, ...]:
-        """Note a change; return what the queue is told of it."""
+        """Record a change. Return its row for the queue."""
         order, demand, nodes = waiting.tie, waiting.demand, waiting.nodes
         if came:
             self._waiting[order] = waiting
@@ -96,11 +96,11 @@ class QueueIndex:
 
 
 def indexed(state: State) -> QueueIndex | None:
-    """Return the index of a long queue, if amounts tell who fits.
+    """Return the index of a long queue, if amounts alone decide which jobs fit.
 
-    On a pool they do; on nodes where every job asks for the same amounts per slot, for a slot that is freed makes room
-    for exactly one. ``None`` otherwise, for short queues, and for those whose columns are not kept: to make an index
-    costs more than to walk over the jobs.
+    They do on a pool. They also do on nodes if all jobs have the same demand per slot: a freed slot then fits exactly
+    one. ``None`` otherwise, for short queues, and for queues without kept columns. For those an index costs more than a
+    walk over the jobs.
     """
     queue, slots = state.queue, len(state.free) > 1
     if len(queue.entries) < LONG or not queue.kept:
@@ -112,7 +112,7 @@ def indexed(state: State) -> QueueIndex | None:
 
 
 def start_at(state: State, space: PoolSpace | NodeSpace, chosen: Iterable[Waiting]) -> list[Start]:
-    """Start jobs for which there is room."""
+    """Start jobs that are known to fit."""
     started = []
     for waiting in chosen:
         placement = space.place(waiting.nodes, waiting.demand)

@@ -1,4 +1,4 @@
-"""EASY backfilling: a reservation for the first blocked job alone."""
+"""EASY backfilling: a reservation for the first blocked job only."""
 
 from __future__ import annotations
 
@@ -29,40 +29,39 @@ _by_end = attrgetter("predicted_end")
 class EASY(OrderOption):
     """First come, first served with EASY backfilling (Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001).
 
-    The first job that does not fit gets a reservation at the shadow time: the earliest time at which, going by the
-    predictions, enough is free. A job behind it starts now if it fits and does not delay the reservation: it is
-    predicted to end by the shadow time, or what it takes is not needed then. On machines of many nodes and resources
-    that is asked literally: does the reserved job still fit at the shadow time beside it.
+    The first job that does not fit gets a reservation at the shadow time. That is the earliest time with enough free
+    amounts, by predictions. A job behind it starts now if it fits and does not delay the reservation. Either its
+    predicted end is before the shadow time, or it uses only extra nodes. On machines of many nodes and resources the
+    check is direct: does the reserved job still fit at the shadow time beside it?
 
-    The first jobs in another order may get reservations, and more than one. All are made anew at every decision.
+    Other orders and several reservations are possible. All reservations are made anew at every decision.
 
     Attributes
     ----------
     placement
         ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
     order
-        The order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or some
-        other registered one, with its options as in ``fairshare:half_life=3600``.
+        Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
+        registered one, with its options as in ``fairshare:half_life=3600``.
     queues
-        Names of queues with ``;`` between, the one of the highest priority first: jobs are tried queue by queue, in the
-        `order` within. Jobs of other queues come after those. By default there is one queue.
+        Names of queues with ``;`` between, highest priority first. Jobs are tried queue by queue, in `order` within
+        each. Jobs of other queues come last. By default there is one queue.
     backfill
-        The order in which jobs behind the reservations are tried: ``"order"``, that of the queue; ``"shortest"``
-        predicted job first; or a registered order.
+        Order in which jobs behind the reservations are tried: ``"order"``, as the queue. ``"shortest"``: shortest
+        predicted job first. Or a registered order.
     depth
-        How many of the jobs that do not fit get reservations: 0 for none, so that all behind the first wait; 1 is EASY;
-        ``"all"``.
+        Number of reservations for jobs that do not fit. 0 for none: all behind the first wait. 1 is EASY. ``"all"`` for
+        all.
     strict
-        Whether a job that does not fit gets a reservation. Without, jobs start in the order wherever they fit.
+        Whether a job that does not fit gets a reservation. Without, jobs start in order wherever they fit.
     reserve_by
-        ``"predictions"``: the shadow time, and which jobs end by it, go by predicted run times. ``"walltimes"``: by
-        walltimes. Where these hold, no job starts later than its reservation. Predictions then only tell which job is
-        the shortest.
+        ``"predictions"``: shadow time and ends use predicted run times. ``"walltimes"``: they use walltimes. If
+        walltimes hold, no job starts after its reservation. Predictions then only decide which job is the shortest.
 
     Raises
     ------
     ValueError
-        If a queue is named twice, or a value is none of these.
+        If a queue appears twice, or a value is none of these.
     """
 
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
@@ -105,7 +104,7 @@ class EASY(OrderOption):
         return {name: rank for rank, name in enumerate(self.queues.split(";"))}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Start from the head of the queue, then backfill behind the jobs that have reservations."""
+        """Start jobs from the head of the queue, then backfill behind jobs with reservations."""
         if closes(state.machine):
             started = self._backfill_deep(state, state.running.entries, self._queue(state))
             self.tell_order(started, state.now)
@@ -158,7 +157,7 @@ class EASY(OrderOption):
         return started + _backfill_placing(state.now, space, head, behind, ending, length)
 
     def _candidates(self, state: State, behind: Sequence[Waiting]) -> Sequence[Waiting]:
-        """Return the jobs behind the reservations as they are tried."""
+        """Return the jobs behind the reservations in the order of backfilling."""
         if self._backfill is None:
             return behind
         if self.shortest_first:
@@ -167,7 +166,7 @@ class EASY(OrderOption):
         return [waiting for waiting in sort_jobs(self.backfill, self._backfill, state) if id(waiting) in chosen]
 
     def _backfill_deep(self, state: State, running: Sequence[Running], queue: Sequence[Waiting]) -> list[Start]:
-        """Reserve for the first jobs that do not fit, and start those that delay none of them; beside closed nodes."""
+        """Reserve for the first jobs that do not fit, then start jobs that delay none. Beside closed nodes."""
         now, most = state.now, len(queue) if self.depth == "all" else self.depth
         most = most if self.strict else 0
         by_walltime = self.reserve_by == "walltimes"
@@ -200,13 +199,13 @@ EASYSJBF = Preset(
     EASY, EASY(backfill="shortest"), "EASY that backfills the shortest predicted job first (Tsafrir, TPDS 2007).",
     frozenset({"backfill"}),
 )  # fmt: skip
-#: By queues, strictly in order, and a backfill depth of 1: the default of PBS Professional (Altair PBS Professional
-#: Administrator's Guide, chapter on scheduling), without its fair share and limits per user.
+#: By queues, in strict order, with a backfill depth of 1: the default of PBS Professional (Altair PBS Professional
+#: Administrator's Guide, chapter on scheduling). Without its fair share and limits per user.
 PBS = Preset(EASY, EASY(), "EASY in order of the priority of queues, as a model of PBS Professional.")
 
 
 def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
-    """Return what runs, with what was just started, in order of the predicted ends."""
+    """Return running and newly started jobs in order of predicted end."""
     if not started:
         return state.running.entries
     running = [*state.running.entries]
@@ -220,7 +219,7 @@ def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
 
 
 def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
-    """Return what runs as if it was predicted to end when it has to by its request, in that order."""
+    """Return running jobs with the ends of their walltimes as predictions, in that order."""
     return sorted((run.shown_as(predicted_end=run.walltime_end(now)) for run in ending), key=_by_end)
 
 
@@ -232,7 +231,7 @@ def _backfill_counting(
     ending: Sequence[Running],
     length: Callable[[Waiting], int],
 ) -> list[Start]:
-    """Backfill on a pool of one resource, where everything is a number."""
+    """Backfill on a pool of one resource, with plain numbers."""
     free = space.free[0]
     fitting = [(w, amount) for w in candidates if (amount := w.nodes * w.demand[0]) <= free]
     if not fitting:
@@ -271,7 +270,7 @@ def _backfill_placing(
     ending: Sequence[Running],
     length: Callable[[Waiting], int],
 ) -> list[Start]:
-    """Backfill on nodes: a job that outlasts the shadow time must leave room for the head then."""
+    """Backfill on nodes. A job that runs past the shadow time must leave room for the head."""
     fitting = [w for w in candidates if space.room(w.demand, w.nodes) >= w.nodes]
     if not fitting:
         return []
@@ -290,7 +289,7 @@ def _backfill_placing(
 
 
 def leaves_room(later: IntArray, head: Waiting, placement: Placement, waiting: Waiting) -> bool:
-    """Take a job out of what is free later, if that leaves room for the head; return whether it does."""
+    """Subtract a job from the later free amounts, if the head still fits. Return whether it does."""
     shift(later, placement, waiting.demand, -1)
     if int(count_slots(later, head.demand).sum()) >= head.nodes:
         return True
@@ -299,7 +298,7 @@ def leaves_room(later: IntArray, head: Waiting, placement: Placement, waiting: W
 
 
 def shadow_of(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:
-    """Return the shadow time of `head` and what is free then."""
+    """Return the shadow time of `head` and the free amounts then."""
     later = free.copy()
     shadow = now
     for run in ending:

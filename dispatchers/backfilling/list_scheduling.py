@@ -1,4 +1,4 @@
-"""List scheduling: the queue in some order, each job started where it fits."""
+"""List scheduling: try the queue in some order, and start each job that fits."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from ..space import space_of
 from .counted import indexed, start_at
 from .orders import OrderOption
 
-#: What happens when a job does not fit: the ones behind it wait as well, or are tried.
+#: If a job does not fit: later jobs wait too, or are tried.
 Blocked = Literal["wait", "skip"]
-#: The orders that :func:`.models.backfilling.fill` has.
+#: Orders of :func:`.models.backfilling.fill`.
 COMPILED = {"submission": SUBMISSION, "sjf": SHORTEST, "ljf": LONGEST, "lxf": EXPANSION}
 
 
 @dataclass(frozen=True)
 class ListScheduler(OrderOption):
-    """First come, first served: a job that does not fit holds back all behind it. Or another order.
+    """First come, first served: a job that does not fit blocks all jobs behind it.
+
+    Other orders are possible, and so is skipping jobs that do not fit.
 
     Attributes
     ----------
     placement
         ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
     order
-        The order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or some
-        other registered one, with its options as in ``fairshare:half_life=3600``.
+        Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
+        registered one, with its options as in ``fairshare:half_life=3600``.
     blocked
-        What happens when a job does not fit: ``"wait"`` holds back all behind it, ``"skip"`` tries them.
+        What happens if a job does not fit: ``"wait"`` blocks all jobs behind it, ``"skip"`` tries them.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -45,15 +47,15 @@ class ListScheduler(OrderOption):
 
     @property
     def name(self) -> str:
-        """What messages call it: ``FCFS``, or its order; a class of its own by that."""
+        """Name in messages: ``FCFS``, or its order. A subclass has its own name."""
         if type(self) is not ListScheduler:
             return type(self).__name__
         return "FCFS" if COMPILED.get(self.order) == SUBMISSION else self.order.upper()
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Start what fits, in order."""
+        """Start the jobs that fit, in order."""
         skip, order = self.blocked == "skip", COMPILED.get(self.order, SUBMISSION)
-        # In order of submission only the head matters.
+        # In order of submission, only the head matters.
         index = indexed(state) if order != SUBMISSION else None
         if index is not None:
             chosen = index.in_order(state, order, skip)

@@ -18,34 +18,34 @@ from ..registered import spec_of_inner
 
 orders = Registry("order", "hpcdispatch.orders")
 Ranks = FloatArray | IntArray
-#: The order in which jobs enter the queue: nothing is sorted.
+#: Order of entry into the queue, without sorting.
 SUBMISSION = "submission"
 
 
 @runtime_checkable
 class QueueOrder(Protocol):
-    """What waiting jobs are sorted by.
+    """Sort order of waiting jobs.
 
-    Two more methods are used where an order has them: ``reset(machine)`` before a simulation, and
-    ``started(waiting, now)`` for each job that the dispatcher starts.
+    Two further methods are optional: ``reset(machine)`` before a simulation, and ``started(waiting, now)`` for each job
+    that the dispatcher starts.
     """
 
     def ranks(self, state: State) -> Ranks:
-        """Return a number per waiting job, least first, shape (jobs,); ties keep the order of the queue."""
+        """Return a number per waiting job, least first, shape (jobs,). Ties keep the queue order."""
         ...
 
 
 @dataclass(frozen=True)
 class OrderOption(PlacementOption):
-    """The choice of the order of the queue.
+    """Option of the order of the queue.
 
     Attributes
     ----------
     placement
         ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
     order
-        The order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or some
-        other registered one, with its options as in ``fairshare:half_life=3600``.
+        Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
+        registered one, with its options as in ``fairshare:half_life=3600``.
     """
 
     order: str = field(default=SUBMISSION, kw_only=True)
@@ -59,16 +59,16 @@ class OrderOption(PlacementOption):
         return create_order(self.order)
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-        """Let the order forget the last simulation."""
+        """Reset the order."""
         if hasattr(self._order, "reset"):
             self._order.reset(machine)
 
     def sorted_queue(self, state: State) -> Sequence[Waiting]:
-        """Return the waiting jobs in the order."""
+        """Return the waiting jobs in order."""
         return state.queue.entries if self.order == SUBMISSION else sort_jobs(self.order, self._order, state)
 
     def tell_order(self, actions: Sequence[Action], now: int) -> None:
-        """Tell the order which jobs start."""
+        """Report starting jobs to the order."""
         if self.order != SUBMISSION and hasattr(self._order, "started"):
             for action in actions:
                 if isinstance(action, Start):
@@ -76,7 +76,7 @@ class OrderOption(PlacementOption):
 
 
 def create_order(spec: str) -> QueueOrder:
-    """Build a registered order from ``NAME:key=value/key=value``.
+    """Create a registered order from ``NAME:key=value/key=value``.
 
     Raises
     ------
@@ -95,25 +95,25 @@ def sort_jobs(name: str, order: QueueOrder, state: State) -> list[Waiting]:
     Raises
     ------
     InputError
-        If the ranks are no numbers, one per waiting job.
+        Unless the ranks are numbers, one per waiting job.
     """
     entries, ranks = state.queue.entries, np.asarray(order.ranks(state))
     if ranks.shape == (len(entries),) and ranks.dtype.kind in "iuf":
         places = ranks.argsort(kind="stable").tolist()
-        if not places or ranks[places[-1]] == ranks[places[-1]]:  # What is no number comes last.
+        if not places or ranks[places[-1]] == ranks[places[-1]]:  # NaN comes last.
             return [entries[place] for place in places]
     expected = f"{len(entries)} numbers, one per waiting job"
     raise InputError(f"order {shown(name)}: ranks(state): expected {expected}, got {shown(ranks)}")
 
 
 def _cores(state: State) -> FloatArray:
-    """Return the units of the machine's primary resource that waiting jobs ask for, at least 1, shape (jobs,)."""
+    """Return the units of the primary resource of waiting jobs, at least 1. Shape (jobs,)."""
     units = state.queue.nodes * state.queue.demand[:, state.machine.primary]
     return cast(FloatArray, np.maximum(units, 1).astype(np.float64))
 
 
 def _waits(state: State) -> FloatArray:
-    """Return how long jobs have waited, seconds, shape (jobs,)."""
+    """Return the waits of jobs so far, seconds, shape (jobs,)."""
     return (state.now - state.queue.submit).astype(np.float64)
 
 
@@ -150,7 +150,7 @@ class Longest:
 
 
 class Expansion:
-    """Largest expansion factor (wait + prediction) / prediction first; the wait counts since the submission."""
+    """Largest expansion factor (wait + prediction) / prediction first. The wait begins at submission."""
 
     def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
@@ -160,8 +160,8 @@ class Expansion:
 class WFP3:
     """Largest (wait / walltime)^3 * cores first.
 
-    Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, CLUSTER 2009, as
-    Zhang et al. have it (RLScheduler, SC 2020, table 3). The walltime is the predicted run time here.
+    Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, CLUSTER 2009, in
+    the form of Zhang et al. (RLScheduler, SC 2020, table 3). The walltime is the predicted run time here.
     """
 
     def ranks(self, state: State) -> Ranks:
@@ -172,7 +172,7 @@ class WFP3:
 class UNICEP:
     """Largest wait / (log2(cores) * walltime) first.
 
-    Source as of :class:`WFP3`. The logarithm of one core, 0, is taken as that of two cores.
+    Source as for :class:`WFP3`. One core counts as two in the logarithm.
     """
 
     def ranks(self, state: State) -> Ranks:
@@ -184,13 +184,13 @@ class _Learned:
     """Least f(run time) * g(cores) + weight * log10(submission) first.
 
     Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and machine learning, SC 2017,
-    table 3. The run time is predicted; the submission, seconds on the clock of the trace, counts as 1 at least.
+    table 3. The run time is predicted. The submission, in seconds on the trace's clock, counts as at least 1.
     """
 
     weight: float
 
     def size(self, runtime: FloatArray, cores: FloatArray) -> FloatArray:
-        """Return what the run time (seconds) and the cores of jobs count for, shape (jobs,)."""
+        """Return the term of run time (seconds) and cores, shape (jobs,)."""
         raise NotImplementedError
 
     def ranks(self, state: State) -> Ranks:

@@ -1,4 +1,4 @@
-"""Reservations for all jobs on a pool of one resource, in a compiled book."""
+"""Reservations of all jobs on a pool of one resource, in a compiled book."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _KINDS = (("running", book.RUNNING), ("reserved", book.RESERVED))
 
 
 class PoolReservations:
-    """As :class:`.Reservations`, where what is free is one number.
+    """Like :class:`.Reservations`, for a single free amount.
 
     Parameters
     ----------
     state
-        Its machine is booked from its time on, all of it free at first.
+        State with the machine, initially empty, and the begin of the book.
     """
 
     def __init__(self, state: State) -> None:
@@ -35,18 +35,18 @@ class PoolReservations:
         self._state = state
 
     def memory(self) -> dict[str, Any]:
-        """Return what runs and what is reserved, in the order of booking."""
+        """Return running jobs and reservations, in order of booking."""
         ids = {order: id_ for id_, order in _orders(self._state).items()}
         rows = {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
         return {**rows, "settled": self._settled}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
-        """Hold what was held then, before anything else is."""
+        """Restore the bookings, before any others."""
         orders = _orders(state)
         last = max(orders.values(), default=-1)
         for name, kind in _KINDS:
             for id_, start, end, units in memory[name]:
-                if id_ not in orders:  # A job that has left since then is known by an order that no other one has.
+                if id_ not in orders:  # A job that has left since then gets an unused order.
                     last += 1
                     orders[id_] = last
                 self._book = book.with_room_for(self._book, 1, last)
@@ -55,7 +55,7 @@ class PoolReservations:
         self._settled = memory["settled"]
 
     def _close(self, now: int) -> None:
-        """Take the closed amounts out of the profile, which begins now, as far ahead as it has to reach."""
+        """Subtract closed amounts from the profile, which begins now, as far ahead as needed."""
         closed = list(self._closed.more(now))
         self._closures += 2 * len(closed)
         self._book = book.with_room_for(self._book, self._closures, 0)
@@ -63,7 +63,7 @@ class PoolReservations:
             add(self._book.profile, begin, end, -len(nodes) * amounts[0])
 
     def follow(self, state: State) -> bool:
-        """Bring the profile up to date; return whether the reservations had to be made anew."""
+        """Update the profile. Return whether the reservations were made anew."""
         now, queue, running = state.now, state.queue, state.running
         self._queue = np.stack((queue.order, queue.nodes * queue.demand[:, 0], queue.predicted))
         runs = (running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start)
@@ -82,7 +82,7 @@ class PoolReservations:
         return corrected
 
     def compress(self, how: Compress, now: int) -> None:
-        """Move reservations up into what was freed."""
+        """Move reservations up into freed intervals."""
         if self._book.numbers[book.FREED] and how == "until-stable":
             self._settled = book.compress_until_stable(now, self._book, self._settled)
         elif self._book.numbers[book.FREED] and how == "once":
@@ -94,7 +94,7 @@ class PoolReservations:
         book.reserve_new(state.now, self._book, self._queue)
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
-        """Return which jobs start and where, whether one is late, and the start of the next reservation."""
+        """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
         queue, places = state.queue, np.empty(len(state.queue), dtype=np.int64)
         first = int(self._book.numbers[book.RUNNING])
         count, late, following = book.start_due(state.now, int(state.free[0, 0]), self._book, places)
@@ -104,9 +104,9 @@ class PoolReservations:
         return started, late > 0, None if following == NEVER else following
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds from now a job's slots are free beside every reservation, and where.
+        """Return for how many seconds a job's slots are free from now beside all reservations, and where.
 
-        Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
+        At most until its own reservation. ``None`` if they are not free. The seconds are ``None`` if they stay free.
         """
         now = self._now
         until = free_until(self._book.profile, waiting.nodes * waiting.demand[0], now)
@@ -117,23 +117,23 @@ class PoolReservations:
         return None if until == NEVER else until - now, pool_placement(waiting.nodes)
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
-        """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
+        """Return the first start at which slots fit beside all reservations, or ``None``."""
         start = earliest(self._book.profile, nodes * demand[0], duration, self._now, NEVER, NEVER)
         return None if start < 0 else start
 
     def guaranteed(self, waiting: Waiting) -> int | None:
-        """Return when the reservation of a job begins, ``None`` if it has none."""
+        """Return the begin of a job's reservation, or ``None``."""
         count = int(self._book.numbers[book.RESERVED])
         own = np.flatnonzero(self._book.reserved[book.ORDER, :count] == waiting.order)
         return int(self._book.reserved[book.START, own[0]]) if len(own) else None
 
     def steps(self) -> list[tuple[int, int | None, int]]:
-        """Return begin, end and free units of each time slot; where more is reserved than there is, none."""
+        """Return begin, end and free units of each time slot. 0 where over capacity."""
         times, free = steps_of(self._book.profile)
         return list(zip(times, [*times[1:], None], (max(0, units) for units in free), strict=True))
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        """Record that a job starts in a gap, for at most `seconds`. Its own reservation stays."""
         now, units = self._now, len(placement) * waiting.demand[0]
         self._book = book.with_room_for(self._book, 1, waiting.order)
         book.book_row(self._book, book.RUNNING, waiting.order, units, now, now + seconds)
@@ -144,7 +144,7 @@ class PoolReservations:
         return int(self._book.profile.times[0, 0])
 
     def _rows(self, kind: int) -> list[list[int]]:
-        """Return order, start, end and units of the reservations, or of what runs."""
+        """Return order, start, end and units of the reservations or of running jobs."""
         rows = self._book.reserved if kind == book.RESERVED else self._book.running
         columns = [book.ORDER, book.START, book.END, book.UNITS]
         found: list[list[int]] = rows[columns, : self._book.numbers[kind]].T.tolist()
@@ -152,5 +152,5 @@ class PoolReservations:
 
 
 def _orders(state: State) -> dict[str, int]:
-    """Return the orders of the jobs by their ids."""
+    """Return the orders of jobs by id."""
     return {entry.id: entry.order for entry in state.queue} | {run.id: run.order for run in state.running}

@@ -1,4 +1,4 @@
-"""Reservations that stand from one decision to the next, or move up into what was freed, on any machine."""
+"""Reservations on any machine that stay between decisions, or move up into freed intervals."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..protocol import Placement, Running, State, Waiting
 from ..space import PoolSpace, Space, space_of
 from .closed_times import ClosedTimes, profile_of
 
-#: How reservations move up when a job ends early.
+#: How reservations move up after a job ends early.
 Compress = Literal["until-stable", "once", "never"]
 
 
 @dataclass(slots=True)
 class Booking:
-    """What a job holds in the profile.
+    """A job's interval and nodes in the profile.
 
     Attributes
     ----------
     start, end
         Half-open interval, seconds.
     tried
-        For how many of the freed intervals an earlier start was looked for.
+        Number of freed intervals already searched for an earlier start.
     away
-        Whether the job runs outside its reservation, and is killed before that begins: it may come back.
+        Whether the job runs outside its reservation and is killed before that begins. It may then return.
     """
 
     waiting: Waiting | None
@@ -40,34 +40,34 @@ class Booking:
     away: bool = False
 
     def is_for(self, waiting: Waiting) -> bool:
-        """Return whether a job that came back still asks for what is reserved."""
+        """Return whether the reservation still matches a job that returned."""
         wanted = waiting.nodes, waiting.demand, waiting.predicted
         return (len(self.placement), self.demand, self.end - self.start) == wanted
 
     def exceeds(self, amounts: tuple[int, ...]) -> bool:
-        """Return whether the slots ask for more of some resource than `amounts`."""
+        """Return whether the slots need more of some resource than `amounts`."""
         slots = len(self.placement)
         return any(slots * amount > most for amount, most in zip(self.demand, amounts, strict=True))
 
 
 class Reservations:
-    """What runs and what is reserved, by id of the job, in the profile of what is free.
+    """Running jobs and reservations by job id, in an availability profile.
 
     Parameters
     ----------
     state
-        Its machine is booked from its time on, all of it free at first.
+        State with the machine, initially empty, and the begin of the profile.
     rule
-        How nodes are chosen among those that are free long enough.
+        How to choose among nodes that are free long enough.
 
     Attributes
     ----------
     profile
-        What is free when.
+        Free amounts over time.
     running, reserved
-        What running and waiting jobs hold of it.
+        Bookings of running and waiting jobs.
     freed
-        Intervals in which something was given back, until they are cleared.
+        Freed intervals, until they are cleared.
     """
 
     def __init__(self, state: State, rule: PlacementRule) -> None:
@@ -83,30 +83,28 @@ class Reservations:
         return profile
 
     def _close(self, profile: AmountProfile | NodeProfile, now: int) -> None:
-        """Take the closed nodes out of a profile that begins now, as far ahead as it has to reach."""
+        """Subtract closed nodes from a profile that begins now, as far ahead as needed."""
         for taken in self._closed.more(now):
             profile.take(*taken)
 
     def memory(self) -> dict[str, Any]:
-        """Return what runs and what is reserved, in the order of booking."""
+        """Return running jobs and reservations, in order of booking."""
         return {
             name: [(id_, each.start, each.end, each.placement.tolist(), each.demand) for id_, each in held.items()]
             for name, held in (("running", self.running), ("reserved", self.reserved))
         }
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
-        """Hold what was held then, before anything else is."""
+        """Restore the bookings, before any others."""
         for held, rows in ((self.running, memory["running"]), (self.reserved, memory["reserved"])):
             for id_, start, end, placement, demand in rows:
                 held[id_] = booking = Booking(None, start, end, np.array(placement, dtype=np.int64), tuple(demand))
                 self.profile.take(max(start, state.now), end, booking.placement, booking.demand)
 
-    # What changed.
-
     def follow(self, state: State) -> bool:
-        """Bring the profile up to date; return whether the reservations had to be made anew.
+        """Update the profile. Return whether the reservations were made anew.
 
-        That is when a running job is now known to end later than was planned.
+        They are if a running job's end is now later than planned.
         """
         self.profile.advance(state.now)
         self._close(self.profile, state.now)
@@ -126,9 +124,9 @@ class Reservations:
         return any(corrected)
 
     def _drop_passed(self, passed: Sequence[str], queue: Sequence[str], now: int) -> None:
-        """Drop reservations that passed without the start of their jobs, and those of all jobs behind in the queue.
+        """Drop reservations that passed without a start, and those of all jobs behind in the queue.
 
-        So they are made anew in the order of the queue.
+        They are then made anew in queue order.
         """
         gone = set(passed)
         first = next((place for place, id_ in enumerate(queue) if id_ in gone), len(queue))
@@ -138,7 +136,7 @@ class Reservations:
             self._free(max(now, booking.start), booking.end, booking)
 
     def _follow_run(self, run: Running, now: int) -> bool:
-        """Book a running job up to its predicted end; return whether that is later than was planned."""
+        """Book a running job up to its predicted end. Return whether that is later than planned."""
         booking = self.running.get(run.id)
         if booking is None:
             booking = self.running[run.id] = Booking(None, run.start, now, run.placement, run.demand)
@@ -151,7 +149,7 @@ class Reservations:
         return later
 
     def _drop_if_gone(self, id_: str, entry: Waiting | None, now: int) -> None:
-        """Drop the reservation of a job that left the queue for good or came back to it as another, `entry`."""
+        """Drop the reservation of a job that left for good, or returned changed as `entry`."""
         booking, run = self.reserved[id_], self.running.get(id_)
         booking.away = entry is None and run is not None and run.end <= booking.start
         if entry is not None and booking.is_for(entry):
@@ -161,7 +159,7 @@ class Reservations:
             self._free(max(now, booking.start), booking.end, booking)
 
     def _rebuild(self, state: State) -> None:
-        """Make the reservations anew, in the order in which they stood, none earlier than it was."""
+        """Make the reservations anew in their order, none earlier than before."""
         now = state.now
         self.profile = self._empty(state)
         for booking in self.running.values():
@@ -181,8 +179,6 @@ class Reservations:
             self.profile.give(start, end, booking.placement, booking.demand)
             self.freed.append((start, end))
 
-    # Reservations, and how they move.
-
     def reserve_new(self, state: State) -> None:
         """Reserve for the jobs without a reservation, in order of submission."""
         if len(self.reserved) < len(state.queue):
@@ -191,7 +187,7 @@ class Reservations:
                     self.reserve(waiting, state.now)
 
     def reserve(self, waiting: Waiting, now: int, before: int | None = None) -> bool:
-        """Reserve the first start in [now, before) at which a job fits; return whether there is one."""
+        """Reserve the first start in [now, before) where a job fits. Return whether there is one."""
         found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, before)
         if found is None:
             return False
@@ -202,14 +198,14 @@ class Reservations:
         return True
 
     def rebook(self, booking: Booking, start: int, placement: Placement) -> None:
-        """Give a reservation another start and other nodes."""
+        """Move a reservation to another start and other nodes."""
         self.profile.give(booking.start, booking.end, booking.placement, booking.demand)
         booking.end += start - booking.start
         booking.start, booking.placement = start, placement
         self.profile.take(start, booking.end, placement, booking.demand)
 
     def compress(self, how: Compress, now: int) -> None:
-        """Move reservations up into what was freed."""
+        """Move reservations up into freed intervals."""
         if self.freed and how == "until-stable":
             for booking in self.reserved.values():
                 booking.tried = 0
@@ -222,17 +218,17 @@ class Reservations:
         self.freed.clear()
 
     def _move_first(self, now: int) -> bool:
-        """Move the first reservation that fits earlier; return whether there was one.
+        """Move the first reservation that fits earlier. Return whether there was one.
 
-        Nothing could move before the intervals in `freed` were freed. So a job can only move to a start at which it
-        uses one of them that has not been tried for it yet.
+        Before the intervals in `freed` nothing could move. So a job can only move to a start that uses one of them not
+        yet tried.
         """
         fresh: dict[int, tuple[int, int, tuple[int, ...]]] = {}
         freed = len(self.freed)
         for booking in self.reserved.values():
             if booking.tried == freed or booking.start <= now or booking.away:
                 continue
-            if booking.tried not in fresh:  # The intervals freed since, together, and the most that is free in them.
+            if booking.tried not in fresh:  # Range of the intervals freed since, and the most free amount in it.
                 low = max(now, min(start for start, _ in self.freed[booking.tried :]))
                 high = max(end for _, end in self.freed[booking.tried :])
                 fresh[booking.tried] = low, high, self.profile.peak(low, high)
@@ -256,27 +252,25 @@ class Reservations:
         self.rebook(booking, *found)
         return True
 
-    # Starts.
-
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
-        """Return which jobs start and where, whether one is late, and the start of the next reservation."""
+        """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
         due = self.due(state.now)
         started = list(self.start(due, state.now, space_of(state, self.rule))) if due else []
         later = (booking.start for booking in self.reserved.values() if booking.start > state.now)
         return iter(started), len(started) < len(due), min(later, default=None)
 
     def due(self, now: int) -> list[Booking]:
-        """Return the reservations whose time has come."""
+        """Return the due reservations."""
         return [booking for booking in self.reserved.values() if booking.start <= now and not booking.away]
 
     def start(self, due: Iterable[Booking], now: int, space: Space) -> Iterator[tuple[Waiting, Placement]]:
-        """Yield the jobs that are due and their nodes, as far as what is reserved for them is free."""
+        """Yield the due jobs and their nodes, if these are free."""
         for booking in due:
             waiting = booking.waiting
             assert waiting is not None
             if not self._take_nodes(now, booking, waiting, space):
                 continue
-            if booking.start < now:  # A late start: the profile holds it for longer.
+            if booking.start < now:  # A late start occupies the profile for longer.
                 self.profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
                 booking.start, booking.end = now, now + waiting.predicted
             del self.reserved[waiting.id]
@@ -285,7 +279,7 @@ class Reservations:
             yield waiting, booking.placement
 
     def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
-        """Take the reserved nodes, or others that the profile leaves free; return whether there are any."""
+        """Occupy the reserved nodes, or others free in the profile. Return whether there are any."""
         if space.put(booking.placement, waiting.demand):
             return True
         if isinstance(space, PoolSpace):
@@ -298,22 +292,20 @@ class Reservations:
         self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
         return fits
 
-    # What else may be asked.
-
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
-        """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
+        """Return the first start at which slots fit beside all reservations, or ``None``."""
         found = self.profile.earliest(nodes, demand, duration, self.profile.now)
         return None if found is None else found[0]
 
     def guaranteed(self, waiting: Waiting) -> int | None:
-        """Return when the reservation of a job begins, ``None`` if it has none."""
+        """Return the begin of a job's reservation, or ``None``."""
         own = self.reserved.get(waiting.id)
         return None if own is None else own.start
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds from now a job's slots are free beside every reservation, and where.
+        """Return for how many seconds a job's slots are free from now beside all reservations, and where.
 
-        Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
+        At most until its own reservation. ``None`` if they are not free. The seconds are ``None`` if they stay free.
         """
         now, own = self.profile.now, self.reserved.get(waiting.id)
         found = None if own is not None and own.start <= now else self._free_until(waiting, now)
@@ -328,7 +320,7 @@ class Reservations:
         return self.profile.free_until(waiting.nodes, waiting.demand, now)
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        """Record that a job starts in a gap, for at most `seconds`. Its own reservation stays."""
         now = self.profile.now
         self.profile.take(now, now + seconds, placement, waiting.demand)
         self.running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)

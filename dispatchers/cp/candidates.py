@@ -1,4 +1,4 @@
-"""Who may get a start time: what fits now, the most urgent of it, and of what does not fit the most urgent few."""
+"""Choose candidate jobs: the most urgent jobs that fit now, and a few urgent ones that do not."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..space import NodeSpace, PoolSpace
 from .cp_options import Filter
 from .site_objectives import Goal
 
-#: Who starts now, and where if that is decided.
+#: Jobs that start now, with their placement if it is decided.
 Chosen = list[tuple[Waiting, Placement | None]]
 
 
 class Candidates(NamedTuple):
-    """Who may get a start time.
+    """Jobs that may get a start time.
 
     Attributes
     ----------
     fitting
-        Who fits now, each by itself, in order of priority.
+        Jobs that each fit now, by priority.
     blocked
-        Who does not and is planned all the same, in order of priority.
+        Planned jobs that do not fit now, by priority.
     """
 
     fitting: list[Waiting]
@@ -36,9 +36,9 @@ class Candidates(NamedTuple):
 
 
 def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[Waiting]:
-    """Return the first jobs by priority of those at `places` in the queue.
+    """Return the first `count` jobs by priority of those at `places` in the queue.
 
-    Ties by demand times duration, then by submission.
+    Ties go by demand times duration, then by submission.
     """
     if not len(places) or not count:
         return []
@@ -61,10 +61,10 @@ def candidates_of(
     blocked: int,
     allowed: BoolArray | None = None,
 ) -> Candidates:
-    """Return the first `most` jobs by priority of those that fit now, and the first `blocked` of the others.
+    """Return the first `most` jobs by priority that fit now, and the first `blocked` of the others.
 
-    In this order: the first jobs by priority, of which then those that fit, would let what stands behind blocked jobs
-    wait for them. With `allowed`, shape (jobs,), only jobs that may start now count as such that fit.
+    Filtering comes first. Otherwise, jobs behind urgent blocked ones would have to wait for these. If `allowed` is
+    given, shape (jobs,), only allowed jobs count as fitting.
     """
     fits = fitting(state, space, filtered)
     if allowed is not None:
@@ -74,7 +74,7 @@ def candidates_of(
 
 
 def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> BoolArray:
-    """Return which waiting jobs fit now, each by itself, shape (jobs,): on the nodes, or where all nodes are one."""
+    """Return which waiting jobs each fit now, shape (jobs,): on the nodes, or on the pool of all nodes."""
     need = amounts_of(state.queue)
     if filtered == "nodes":
         return fitting_on(state, need, space)[0]
@@ -84,7 +84,7 @@ def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> Boo
 def moldable_candidates(
     state: State, space: PoolSpace | NodeSpace, modes: JobModes, goal: Goal, filtered: Filter, most: int
 ) -> Candidates:
-    """Return the first `most` jobs by priority of those that fit now in some mode; nobody else."""
+    """Return the first `most` jobs by priority that fit now in some mode, and no blocked jobs."""
     each = modes.of_queue(state)
     if not each:
         return Candidates([], [])

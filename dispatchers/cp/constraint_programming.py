@@ -32,46 +32,45 @@ from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWa
 
 @dataclass
 class DecisionRecord:
-    """One decision, as it is reported.
+    """Record of one decision, for reports.
 
     Attributes
     ----------
     candidates
-        Jobs that could get a start time and fit now.
+        Number of candidates that fit now.
     blocked
-        Jobs that do not fit now and got one.
+        Number of planned jobs that do not fit now.
     intervals
-        Those and the running ones.
+        Number of these and of the running jobs.
     requested, available
-        Resource units that the candidates ask for and that are free.
+        Resource units that the candidates need, and that are free.
     status
-        ``none`` (no job can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
-        ``optimal``, ``decided`` (none in which other jobs start now costs less), ``feasible``, ``infeasible``,
-        ``unknown``.
+        ``none`` (no job can start), ``trivial`` (all can), ``unchanged``, or the status of the schedule: ``optimal``,
+        ``decided`` (none that starts other jobs now costs less), ``feasible``, ``infeasible``, ``unknown``.
     proved
-        Whether no schedule in which other jobs start now costs less.
+        Whether no schedule that starts other jobs now costs less.
     objective, bound
-        Of the paper, over the jobs with a start time; ``None`` without a schedule or a bound.
+        Objective of the paper over the jobs with a start time, and its bound. ``None`` without a schedule or a bound.
     gap
-        How far the objective may be from the best, as a share of what a schedule can change: what it has when all start
-        now is taken out.
+        Distance of the objective from the bound, as a share of the part that a schedule can change. Excluded is the
+        objective if all jobs start now.
     deterministic_time
         Seconds of CP-SAT.
     budget_used
-        Seconds that the decision took of its budget.
+        Seconds of the budget that the decision used.
     exceeded
-        Decisions so far that needed more than their budget and followed the best schedule they had.
+        Number of decisions so far that exceeded their budget and used their best schedule.
     used
-        What made the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Origin of the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
     gain
-        By how much the objective is below that of the best list schedule.
+        Improvement of the objective over the best list schedule.
     changed
-        Whether other jobs are to start now than in that.
+        Whether other jobs start now than in that list schedule.
     postponed
-        Jobs that were to start now but found no place.
+        Jobs planned to start now that did not fit on the nodes.
     failure
-        Which objective or constraint failed, so that the list schedule was followed or jobs were held back; and whether
-        no plan keeps all deadlines. Empty if nothing of that was so.
+        The objective or constraint that failed. Then the list schedule was used, or jobs were held back. Also says if
+        no plan meets all deadlines. Empty otherwise.
     """
 
     candidates: int
@@ -95,18 +94,18 @@ class DecisionRecord:
 
     @classmethod
     def of(cls, state: State, space: Space, candidates: Candidates, resources: int) -> DecisionRecord:
-        """Begin the record of a decision between `candidates` on a machine of so many resources, the first of all."""
+        """Create the record of a decision between `candidates`. Only the first `resources` resources count."""
         fitting, blocked = candidates
         requested = sum(entry.nodes * sum(entry.demand[:resources]) for entry in fitting)
         intervals = len(fitting) + len(blocked) + len(state.running)
         return cls(len(fitting), len(blocked), intervals, requested, sum(space.totals[:resources]))
 
     def starts_all(self, value: float) -> None:
-        """Note that all candidates start, which is best, and the objective of that."""
+        """Record that all candidates start, which is optimal, and the objective."""
         self.status, self.objective, self.bound, self.gap, self.used = "trivial", value, value, 0.0, "list"
 
     def follows(self, plan: Plan) -> None:
-        """Note what is known of the problem and what comes of it."""
+        """Record the result of a plan."""
         answer, schedule, listed = plan.answer, plan.schedule, plan.answer.listed
         self.status, self.deterministic_time, self.used = answer.status.value, answer.solver_time, plan.used
         self.budget_used = answer.spent
@@ -128,20 +127,18 @@ class DecisionRecord:
 
 
 class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
-    """Constraint programming plans the jobs that fit now; those it starts now are dispatched.
+    """Plans the jobs that fit now by constraint programming, and starts those planned for now.
 
-    The options are those of :class:`ConstraintProgrammingOptions`.
+    The options are those of :class:`ConstraintProgrammingOptions`. As an attribute, `constraints` is a tuple of them.
 
     Attributes
     ----------
     settled
-        The options, with what the version decides filled in.
+        The options, with the defaults of the version filled in.
     waits
-        The expected waits of the queues.
+        Expected waits of the queues.
     goal
-        The objective and the priority.
-    constraints
-        What every schedule must meet beside.
+        Objective and priority.
     """
 
     Options = ConstraintProgrammingOptions
@@ -170,11 +167,11 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     @property
     def plans_rules(self) -> bool:
-        """Whether plans know the rules of the machine; those of moldable jobs do not."""
+        """Whether plans respect the machine's rules. Plans of moldable jobs do not."""
         return not self.settled.molds
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-        """Forget the waits measured and the last decision; take the rules of the machine for constraints, too."""
+        """Drop measured waits and the last decision. Add the machine's rules to the constraints."""
         of_machine = machine_constraints(machine) if machine is not None and self.plans_rules else ()
         constraints = (*self.constraints, *of_machine)
         self._rules = SiteRules(constraints) if constraints else None
@@ -191,11 +188,11 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self._stuck: tuple[bytes, list[tuple[int, int]]] | None = None
 
     def report(self) -> Mapping[str, Any]:
-        """Return what is to be known of the last decision: the fields of :class:`DecisionRecord`."""
+        """Return the fields of the last :class:`DecisionRecord`."""
         return {} if self._record is None else vars(self._record)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Choose the candidates, plan them, and start those whose time is now."""
+        """Choose the candidates, plan them, and start those planned for now."""
         restrictions = None if self._rules is None else Restrictions(self._rules, state)
         width = len(state.machine.resources)
         if restrictions is not None:
@@ -219,7 +216,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         if settled.molds:
             return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
         if not settled.reduced:
-            # In the order of the queue, of which the model has the first ones by priority.
+            # In queue order. The model contains the first ones by priority.
             places = np.arange(len(state.queue))
             first = places if settled.formulation == "pcp" else places[: self._most]
             rest = [state.queue[place] for place in places[len(first) :].tolist()] if settled.rest == "end" else []
@@ -236,7 +233,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         record: DecisionRecord,
         restrictions: Restrictions | None,
     ) -> Chosen:
-        """Return who starts now, in order of priority, and where if that is decided."""
+        """Return the jobs that start now, by priority, with their placement if decided."""
         if self.settled.reduced:
             fitting = candidates.fitting
             together = self._together(state, space, candidates, restrictions)
@@ -255,16 +252,16 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             record.gain = plan.own.cost(plan.answer.listed) - record.objective if plan.answer.listed else 0.0
         self._exceeded += plan.answer.exceeded
         if plan.schedule is None and restrictions is not None and restrictions.planned:
-            return [(entry, None) for entry in plan.waiting]  # What the constraints admit one after the other.
+            return [(entry, None) for entry in plan.waiting]  # The list schedules that the constraints admit.
         chosen = plan.starting(self.options.formulation == "hcp")
-        # With constraints time alone may let a job start.
+        # With constraints, the passing of time alone may allow a start.
         self._stuck = None if chosen or restrictions is not None else _seen(state)
         return chosen
 
     def _together(
         self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None
     ) -> Chosen | None:
-        """Return all candidates if they can start together, and nothing but a plan tells whether they may."""
+        """Return all candidates if they can start together, unless only a plan can tell whether they may."""
         if self.goal.planned or (restrictions is not None and restrictions.planned):
             return None
         if self._planner.shortened(state) and self._planner.horizon(state, candidates.fitting) < 0:
@@ -277,12 +274,12 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
 
 def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:
-    """Return what must change before a job that could not start may start."""
+    """Return the data that must change before a job that could not start may start."""
     return state.free.tobytes(), [(entry.order, entry.attempt) for entry in state.queue]
 
 
 def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, nodes: int) -> list[Start]:
-    """Return the starts of those that have or find a place, and that constraints admit beside what starts before."""
+    """Return the starts of jobs with a placement that the constraints admit beside earlier starts."""
     starts = []
     for waiting, planned in chosen:
         if restrictions is not None and not restrictions.admits(waiting):
@@ -304,7 +301,7 @@ _FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "dura
 
 
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
-    # Without the reduction there is no choice of candidates; PCP's must have nodes.
+    # Without the reduction there is no choice of candidates. PCP's candidates must fit on nodes.
     fixed = _FIXED | ({"filter"} if formulation == "pcp" else set())
     fixed = fixed - {"horizon"} if formulation == "pcp" and version else fixed
     if version or formulation == "pcp":

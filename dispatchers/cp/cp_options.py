@@ -1,4 +1,4 @@
-"""The options of the constraint-programming dispatchers."""
+"""Options of the constraint-programming dispatchers."""
 
 from __future__ import annotations
 
@@ -11,103 +11,104 @@ from ..options import internal
 from ..site.site_constraints import Given
 from .site_objectives import Goal
 
-#: Where the allocation is decided: in the model (PCP), or after it by a rule (HCP).
+#: Where nodes are allocated: in the model (PCP), or after it by a rule (HCP).
 Formulation = Literal["hcp", "pcp"]
-#: Which jobs have nodes in PCP's model: all of them for as long as they run, or those that start now.
+#: Jobs with nodes in PCP's model: all jobs during their run, or those that start now.
 Horizon = Literal["all", "now"]
-#: Where a job must fit now to be a candidate: on the nodes, or where all nodes are one.
+#: Where a candidate must fit now: on the nodes, or on the pool of all nodes.
 Filter = Literal["nodes", "pool"]
-#: What looks for a better schedule than that of the local search.
+#: Solver to run after the local search.
 Solver = Literal["cp-sat", "none"]
-#: Where version 0 of HCP has the jobs after the first `m`: at the end of the horizon, or out of the model.
+#: Where version 0 of HCP puts jobs after the first `m`: at the end of the horizon, or out of the model.
 Rest = Literal["end", "out"]
-#: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
+#: Unit of a limit: CP-SAT's deterministic time, or wall-clock seconds.
 LimitKind = Literal["deterministic", "wall"]
-#: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
-#: model, and where every job of the plan has nodes; on the wall clock it is the paper's.
+#: First limits in deterministic seconds. With a known schedule and bounds, with all jobs in the model, and with nodes
+#: for every job. The wall-clock limit is the paper's.
 _FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.01
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
-#: The budget of a decision, deterministic seconds.
+#: Budget of a decision, deterministic seconds.
 _BUDGET = 1.0
 
 
 @dataclass(frozen=True)
 class ConstraintProgrammingOptions:
-    """The parameters of the paper's Table 1: ``pcp`` to ``hcp3`` are its columns, ``pcp-fast`` the default.
+    """Parameters of the paper's Table 1: ``pcp`` to ``hcp3`` are its columns, ``pcp-fast`` the default.
 
     Attributes
     ----------
     formulation
-        ``"hcp"``: resources pooled over all nodes, the jobs that start now are placed by priority, best fit, and those
-        that find no place are postponed. ``"pcp"``: the nodes are part of the model.
+        ``"hcp"``: all nodes form one pool. Jobs that start now are placed by priority with best fit, and postponed if
+        they do not fit. ``"pcp"``: the model contains the nodes.
     version
-        0 to 3; what the next three are if they are not given.
+        0 to 3. Sets the defaults of `reduced`, `underestimates` and `durations`.
     reduced
-        From version 1 on. The model has only what fits now, and of that the first `m` jobs by priority; resources that
-        nobody asks for are left out; a decision that needs no solver calls none; a state in which nothing could be
-        started is not solved again; a proof ends the search, as do `k` restarts that change nothing. Without it
-        all jobs are in the model, with ``"hcp"`` those after the first `m` at the end of the horizon, where they may
-        leave no schedule at all; then nobody starts until a job ends.
+        From version 1 on. The model contains only jobs that fit now, the first `m` by priority, and only resources that
+        they demand. Decisions that need no solver skip it. A state in which no job could start is not solved again. A
+        proof ends the search, as do `k` restarts without a change. Without `reduced`, all jobs are in the model. Then
+        ``"hcp"`` puts jobs after the first `m` at the end of the horizon. That may leave no schedule at all, and no job
+        starts until one ends.
     underestimates
-        From version 2 on. A running job whose prediction has passed runs for one more second; otherwise it has a
-        negative duration: it holds nothing and shortens the horizon.
+        From version 2 on. A running job that overruns its prediction counts one more second. Without it, the job has a
+        negative duration: it occupies nothing and shortens the horizon.
     durations
-        In version 3. The objective is the sum of slowdowns (s - q + d) / d, and the priority the slowdown now;
-        otherwise waits weighted by the queue's expected wait.
+        In version 3. The objective is the sum of slowdowns (s - q + d) / d, and the priority is the current slowdown.
+        Without it, waits are weighted by the queue's expected wait.
     m
-        How many jobs may get a start time, at least 1. Halved after a decision without a schedule until there is one.
+        Largest number of jobs with a start time, at least 1. Halved after each decision without a schedule, until there
+        is one.
     ewt
-        Expected wait of each queue, where `durations` is off: ``measured`` (mean so far), seconds for all,
+        Expected wait of each queue, if `durations` is off: ``measured`` (mean so far), seconds for all,
         ``queue:seconds;queue:seconds``, or the path of a trace with recorded waits.
     limit
-        ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it: `d` is 1 s and `d_max` 16 s.
-    d, d_max
-        First limit for the solver, seconds, and the most it is doubled to while nothing is proved; without `reduced`,
-        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.01), and 16 times as
-        much.
+        ``"deterministic"``, equal on any machine, or ``"wall"``, as in the paper. Then `d` is 1 s and `d_max` 16 s.
+    d
+        First limit of the solver, seconds. It doubles while nothing is proved, without `reduced` while there is no
+        schedule. Default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.01).
+    d_max
+        Largest limit of the solver, seconds. Default 16 times `d`.
     k
         Restarts in a row that may change nothing.
     budget
-        What lists, local search, packing, bounds, solver and proofs of one decision may take together, deterministic
-        seconds; by default 1, with `limit` ``"wall"`` twice `d_max`. A decision that needs more follows the best
-        schedule that it has, never worse than its best list schedule.
+        Deterministic seconds that all parts of one decision may use together: lists, local search, packing, bounds,
+        solver and proofs. Default 1, with `limit` ``"wall"`` twice `d_max`. A decision that needs more uses its best
+        schedule, never worse than its best list schedule.
     iterations
-        Steps of local search on the best list schedule before the solver is asked; after a quarter of them that brings
-        nothing there are no more.
+        Steps of local search on the best list schedule before the solver runs. The search ends after a quarter of them
+        without improvement.
     filter
-        Only with ``"hcp"``, from version 1 on: whether the jobs that get a start time fit on the nodes now, or on all
-        nodes as if they were one.
+        Only with ``"hcp"``, from version 1 on. Whether candidates must fit on the nodes now, or on all nodes as one
+        pool.
     blocked
-        From version 1 on: how many of the most urgent jobs that do not fit now get a start time, too, so that what
-        starts now leaves room for them. The paper has none; PCP'21 has ("considered" jobs, arXiv 2009.10348).
+        From version 1 on. Number of most urgent jobs that do not fit now but get a start time. Jobs that start now
+        leave room for them. The paper has none. PCP'21 has them ("considered" jobs, arXiv 2009.10348).
     horizon
-        Only with ``"pcp"``. ``"all"``: every job of the plan has nodes, as the paper has it. ``"now"``, from version 1
-        on: those that start now have, the others share the pool; they are planned anew at the next event.
+        Only with ``"pcp"``. ``"all"``: every planned job has nodes, as in the paper. ``"now"``, from version 1 on: only
+        jobs that start now have nodes. The others share the pool and are planned again at the next event.
     boxes
-        Only with ``"pcp"`` and `horizon` ``"all"``, from version 1 on: whether slots are boxes on one axis per
-        resource, as PCP'21 has them, and not conditional intervals on each node.
+        Only with ``"pcp"`` and `horizon` ``"all"``, from version 1 on. Whether slots are boxes on one axis per
+        resource, as in PCP'21, instead of conditional intervals on each node.
     solver
-        What looks for a better schedule than that of the local search, from version 1 on: ``"cp-sat"``, or
-        ``"none"``.
+        Solver to run after the local search, from version 1 on: ``"cp-sat"`` or ``"none"``.
     rest
-        Only with ``"hcp"``, version 0: where the jobs after the first `m` are. ``"end"``: at the end of the horizon, as
-        the paper has it; as soon as they are too many to run side by side there is no schedule, whatever else runs.
-        ``"out"``: not in the model, as in the authors' code.
+        Only with ``"hcp"``, version 0: where jobs after the first `m` are. ``"end"``: at the end of the horizon, as in
+        the paper. If they are too many to run side by side, no schedule exists. ``"out"``: not in the model, as in the
+        authors' code.
     objective
-        What is minimised instead, and the priority that goes with it: a registered objective, with ``/`` in place of
-        the comma between its options, or a :class:`Goal`. Empty: what `durations` says.
+        Objective to minimise instead of that of `durations`, with its priority. A registered objective, with ``/``
+        instead of the comma between its options, or a :class:`Goal`. Empty for the default.
     constraints
-        What every schedule must meet beside: registered constraints with ``+`` between them and ``/`` in place of the
-        comma between the options of one, or a sequence of :class:`SiteConstraint`.
+        Further constraints on every schedule: registered constraints joined by ``+``, with ``/`` instead of the comma
+        between options, or a sequence of :class:`SiteConstraint`.
     molds
-        Only with ``"hcp"``, from version 1 on: whether a moldable job may run on any of its shapes, so that size and
-        start are decided together; the end counts, not the start. Otherwise it runs on its own request. Not beside
-        `blocked` and `constraints`, which know rigid jobs alone.
+        Only with ``"hcp"``, from version 1 on. Whether a moldable job may use any of its shapes. Size and start are
+        then decided together, and the end counts instead of the start. Otherwise it runs on its own request. Excludes
+        `blocked` and `constraints`, which support only rigid jobs.
     log
         Whether CP-SAT prints its progress.
     export
-        A folder in which each model that CP-SAT is given is written, as a text file that CP-SAT reads. Empty: none is.
+        Folder for each model given to CP-SAT, as a text file that CP-SAT reads. Empty for none.
 
     Raises
     ------
@@ -160,7 +161,7 @@ class ConstraintProgrammingOptions:
             raise ValueError(f"budget must be > 0 seconds, got {self.budget:g}")
 
     def _check_molding(self) -> None:
-        """Refuse what knows rigid jobs alone, and say what it lacks."""
+        """Reject options that support only rigid jobs, with the reason."""
         reduced = self.version >= 1 if self.reduced is None else self.reduced
         for rigid, reason in (
             (self.formulation == "pcp", "formulation pcp, whose model places one request a job on the nodes"),
@@ -172,7 +173,7 @@ class ConstraintProgrammingOptions:
                 raise ValueError(f"molds must be false with {reason}")
 
     def settled(self) -> ConstraintProgrammingOptions:
-        """Return the same with what the version decides filled in."""
+        """Return the options with the defaults of the version filled in."""
         switches = (self.reduced, self.underestimates, self.durations)
         reduced, underestimates, durations = (
             self.version >= since if switch is None else switch for since, switch in enumerate(switches, 1)
@@ -181,19 +182,19 @@ class ConstraintProgrammingOptions:
 
     @property
     def solver_limit(self) -> Limit:
-        """How long the solver may think, for options that are settled."""
+        """Time limit of the solver, for settled options."""
         return Limit(*self._seconds(), self.k if self.reduced else None, self.limit == "wall")
 
     @property
     def seconds(self) -> float:
-        """The budget of a decision."""
+        """Budget of a decision, seconds."""
         if self.budget is not None:
             return self.budget
         return 2 * self._seconds()[1] if self.limit == "wall" else _BUDGET
 
     @property
     def pooled(self) -> bool:
-        """Whether the nodes are one for the jobs that do not start now."""
+        """Whether jobs that do not start now share a pool of all nodes."""
         return self.formulation == "hcp" or bool(self.reduced and self.horizon == "now")
 
     def _seconds(self) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The plan of one decision: the candidates as a problem, the search for a schedule, and what is followed."""
+"""Plan of one decision: the candidates as a problem, the search for a schedule, and its use."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ _DAY = 86_400
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """When the candidates start.
+    """Start times of the candidates.
 
     Attributes
     ----------
     waiting
-        The jobs that get a start time.
+        Jobs with a start time.
     objective, scale
-        What is minimised, and the weight in `problem` that stands for a rate of one.
+        What is minimised, and the weight in `problem` for a rate of one.
     problem
-        What was to be solved.
+        The problem to solve.
     answer
-        What is known of the problem.
+        Result of the search.
     schedule
-        What is followed, or ``None`` to wait.
+        Schedule to use, or ``None`` to wait.
     used
-        What made it: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Its origin: ``list``, ``local search``, ``cp-sat`` or ``none``.
     own
-        The objective of a site on whole plans, if it has one.
+        A site's objective of whole plans, if any.
     """
 
     waiting: list[Waiting]
@@ -70,7 +70,7 @@ class Plan:
     own: PlanObjective | None = None
 
     def starting(self, pooled: bool) -> Chosen:
-        """Return the jobs that start now, in order of priority, and where unless the nodes are pooled."""
+        """Return the jobs that start now, by priority, with their placement unless the nodes are pooled."""
         if self.schedule is None:
             return []
         now = np.flatnonzero(self.schedule.starts == 0).tolist()
@@ -82,22 +82,22 @@ class Plan:
 
 @dataclass(eq=False)
 class Planner:
-    """How plans are made.
+    """Creates plans.
 
     Attributes
     ----------
     options
-        Settled.
+        Settled options.
     goal
         The objective.
     rng
-        Of the local search.
+        Random generator of the local search.
     last
-        The jobs of the last plan as they were to start, by their place in the trace: the next one begins with that.
+        Jobs of the last plan by planned start, as positions in the trace. The next plan begins with this order.
     models
-        How many models have been written, see the option `export`.
+        Number of exported models, see the option `export`.
     own
-        The objective of a site on the last plan, if it has one on whole plans.
+        A site's objective of the last whole plan, if any.
     """
 
     options: ConstraintProgrammingOptions
@@ -108,16 +108,16 @@ class Planner:
     own: PlanObjective | None = None
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
-        """Look for the best schedule; where there is none take the list's, or wait if that is proved.
+        """Search for the best schedule. If none is found use the best list schedule, or wait if none exists.
 
         Parameters
         ----------
         state, candidates
-            Now, and the jobs that may get a start time, in order of priority.
+            Present state, and candidates by priority.
         most
-            How many do, where all jobs are candidates: the others are put at the end of the horizon.
+            Number of jobs with a start time, if all jobs are candidates. The others are put at the end of the horizon.
         restrictions
-            What constraints ask for beside.
+            Constraints on the schedule.
         """
         options = self.options
         waiting, earliest = self._planned(state, candidates)
@@ -136,7 +136,7 @@ class Planner:
         beside: list[PlannedConstraint] = []
         if restrictions is not None:
             problem, beside = restrictions.narrow(problem, free, bool(options.underestimates))
-            # Under a constraint that changes with time a plan may have to wait for a part of the day.
+            # A constraint that changes with time may delay a plan by a part of a day.
             horizon = max(horizon, problem.horizon) + (_DAY if restrictions.planned else 0)
         answer = self._solved(problem, free, horizon, state, beside)
         if restrictions is not None and answer.schedule is None and answer.listed is None:
@@ -149,14 +149,15 @@ class Planner:
         schedule, used = answer.schedule, answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
             schedule, used = answer.listed, "list"
-        # A plan that starts no job on an empty machine, as a solver's first within its limit may, waits for ever.
+        # A plan without starts on an empty machine would wait for ever. A solver's first schedule within its limit may
+        # be one.
         idle = schedule is not None and not len(state.running) and not (schedule.starts == 0).any()
         if idle and answer.listed is not None and (answer.listed.starts == 0).any():
             schedule, used = answer.listed, "list"
         return Plan(free, objective, scale, problem, answer, schedule, used, self.own)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> Objective:
-        """Return what is minimised of jobs, on what they are `chosen` to run on: here their own requests."""
+        """Return the objective of jobs on their `chosen` requests. Here these are their own."""
         del chosen
         return self.goal.objective(jobs, state.now)
 
@@ -164,7 +165,7 @@ class Planner:
         self, problem: Problem, waiting: list[Waiting], horizon: int, state: State,
         beside: Sequence[PlannedConstraint] = (),
     ) -> Answer:  # fmt: skip
-        """Return the best schedule found; that of the first list alone where the objective failed."""
+        """Return the best schedule found. If the objective failed, only the first list schedule."""
         if self.goal.failure:
             listed = list_schedule(problem, np.arange(problem.jobs))
             return Answer(Status.UNKNOWN, None, listed=listed)
@@ -177,7 +178,7 @@ class Planner:
         return answer
 
     def _search(self, problem: Problem, waiting: list[Waiting], horizon: int) -> Search:
-        """Return how a problem is solved under these options."""
+        """Return the search for a problem under these options."""
         options, whole = self.options, not self.options.reduced
         return Search(
             problem, horizon, Budget(options.seconds), options.solver_limit, options.iterations,
@@ -188,7 +189,7 @@ class Planner:
         )  # fmt: skip
 
     def _export(self, model: SchedulingModel) -> None:
-        """Write a model for CP-SAT's own tools."""
+        """Write a model as a file for CP-SAT's own tools."""
         folder = Path(self.options.export)
         folder.mkdir(parents=True, exist_ok=True)
         self.models += 1
@@ -197,9 +198,9 @@ class Planner:
             raise InputError(f"export: cannot write {path}; name a folder that can be written to")
 
     def _orders(self, problem: Problem, waiting: list[Waiting]) -> list[IntArray]:
-        """Return the orders of the lists: by priority, by weight, that of the last plan, by the latest start.
+        """Return the orders of the lists: by priority, by weight, of the last plan, by latest start.
 
-        Version 0 has the first alone.
+        Version 0 has only the first.
         """
         if not self.options.reduced:
             return [np.arange(problem.jobs)]
@@ -210,10 +211,10 @@ class Planner:
         return orders
 
     def _planned(self, state: State, candidates: Candidates) -> tuple[list[Waiting], IntArray | None]:
-        """Return the jobs that are planned, and when each can start at the earliest.
+        """Return the jobs to plan, and the earliest start of each.
 
-        The blocked ones as soon as anything ends, if the pool has room then: to wait until their nodes are predicted to
-        be free would give away room that is free earlier, as most predictions are too long.
+        A blocked job may start at the next end, if the pool has room then. Waiting for the predicted end of its nodes
+        would waste earlier room, as most predictions are too long.
         """
         fitting, blocked = candidates
         if not blocked or not self.options.pooled:
@@ -224,11 +225,11 @@ class Planner:
         return fitting + blocked, earliest
 
     def shortened(self, state: State) -> bool:
-        """Return whether overrun jobs shorten the horizon, by the seconds since their predicted ends."""
+        """Return whether overruns shorten the horizon, by the seconds since their predicted ends."""
         return not self.options.underestimates and bool((state.running.predicted_end < state.now).any())
 
     def horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
-        """Return the sum of all durations, from now: when a job starts at the latest."""
+        """Return the sum of all durations: the latest start of any job, seconds from now."""
         remaining = state.running.predicted_end - state.now
         if self.options.underestimates:
             remaining = np.maximum(remaining, 1)
@@ -237,13 +238,13 @@ class Planner:
     def _split(
         self, candidates: list[Waiting], most: int, horizon: int
     ) -> tuple[list[Waiting], list[tuple[Waiting, int]]]:
-        """Return the jobs that get a start time, and those put at the end of the horizon, with their starts."""
+        """Return the jobs with a start time, and those at the end of the horizon with their starts."""
         if self.options.reduced or self.options.formulation == "pcp":
             return candidates, []
         return candidates[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in candidates[most:]]
 
     def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
-        """Return the order of the last plan, with new jobs put in where their ratio of weight to work has them."""
+        """Return the order of the last plan, with new jobs inserted by their ratio of weight to work."""
         place = {order: rank for rank, order in enumerate(self.last)}
         ratio = np.empty(len(waiting), dtype=np.int64)
         ratio[by_ratio] = np.arange(len(by_ratio))
@@ -260,15 +261,15 @@ class Planner:
 
 @dataclass(frozen=True, eq=False)
 class EndObjective(Objective):
-    """An objective of jobs by the starts of their modes, -1 for those that are not taken: the end counts.
+    """Objective of jobs by the starts of their modes, -1 for modes not chosen. The end counts.
 
-    A job is as late as it would be in its fastest mode with the same end; so the slowdown is over the least time that
-    it could take.
+    The lateness of a job is that of its fastest mode with the same end. So its slowdown is relative to its shortest
+    possible run time.
 
     Attributes
     ----------
     fastest, duration
-        Seconds that a job takes in its fastest mode, and in this one, shape (rows,).
+        Seconds of the job's fastest mode, and of this one. Shape (rows,).
     """
 
     fastest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -284,20 +285,20 @@ class EndObjective(Objective):
 
 @dataclass(eq=False)
 class ModesPlanner(Planner):
-    """How plans of moldable jobs are made.
+    """Creates plans of moldable jobs.
 
     Attributes
     ----------
     modes
-        Of the jobs.
+        Modes of the jobs.
     """
 
     modes: JobModes = field(default_factory=JobModes)
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
-        """Look for the best modes and starts of the candidates; as always if no job has a choice.
+        """Search for the best modes and starts of the candidates. Without any choice, plan as usual.
 
-        Under constraints, which know no modes, every job runs on its own request.
+        Under constraints, which ignore modes, every job runs on its own request.
         """
         jobs = candidates.fitting
         if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
@@ -315,7 +316,7 @@ class ModesPlanner(Planner):
         return Plan(rows, objective, scale, problem, answer, schedule, used)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> EndObjective:
-        """Return what the ends of jobs cost, each in the mode that is chosen."""
+        """Return the objective of the jobs' ends, each in its chosen mode."""
         return self._ends(jobs, chosen, np.arange(len(jobs)), state)
 
     def _ends(self, jobs: list[Waiting], rows: Sequence[Waiting], job_of: IntArray, state: State) -> EndObjective:
@@ -329,7 +330,7 @@ class ModesPlanner(Planner):
 
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:
-    """Return all candidates, if they can start together; that is the best there can be."""
+    """Return all candidates if they can start together, which is optimal. Else ``None``."""
     if len(candidates) > 1 and not _sums_suffice(space, candidates):
         return None
     if len(candidates) == 1 or formulation == "hcp" or isinstance(space, PoolSpace):
@@ -343,12 +344,12 @@ def all_together(space: Space, candidates: list[Waiting], formulation: Formulati
 
 
 def all_fastest(space: Space, modes: JobModes, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
-    """Return all jobs in their fastest modes if the sums leave room for them together: the best there can be."""
+    """Return all jobs in their fastest modes if the free sums suffice for all, which is optimal. Else ``None``."""
     fastest = [modes.fastest(job, machine) for job in jobs]
     return [(entry, None) for entry in fastest] if _sums_suffice(space, fastest) else None
 
 
 def _sums_suffice(space: Space, jobs: Sequence[Waiting]) -> bool:
-    """Return whether what is free on all nodes leaves room for all jobs."""
+    """Return whether the free amounts of all nodes together suffice for all jobs."""
     needs = (sum(entry.nodes * entry.demand[resource] for entry in jobs) for resource in range(len(space.totals)))
     return all(need <= free for need, free in zip(needs, space.totals, strict=True))

@@ -1,4 +1,4 @@
-"""What the CP dispatchers minimise, with the expected waits of queues and the priority rule that goes with it."""
+"""Objectives of the CP dispatchers, with expected waits of queues and matching priorities."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from ..site.restrictions import PlugInCalls, PlugInError, SiteRules
 T = TypeVar("T")
 
 objectives = Registry("objective", "hpcdispatch.objectives")
-#: The least that a second may cost if it costs anything: below, numbers lose their digits.
+#: Smallest positive cost of a second. Below it, floats lose digits.
 _LEAST_RATE = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """Terms of the sum of ``rate * max(0, start - due)``, times in seconds from now, and what is constant.
+    """Terms of the sum of ``rate * max(0, start - due)``, and a constant. Times are seconds from now.
 
     Attributes
     ----------
     rates
         Shape (jobs,), at least 0.
     due
-        Shape (jobs,); ``None`` where every start counts from now.
+        Shape (jobs,). ``None`` if every start counts from now.
     constant
-        What the waiting so far adds.
+        Cost of the waits so far.
     """
 
     rates: NDArray[np.float64]
@@ -58,8 +58,8 @@ def checked_terms(terms: object, jobs: int) -> Objective:
     Raises
     ------
     ValueError
-        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite, below 0, or a
-        rounding above it, or a time is no second of the next centuries.
+        If they are not an :class:`Objective`, or not for `jobs` jobs. Also if a rate is not finite, negative, or
+        positive but smaller than the least normal float. Also if a time is not within the next centuries.
     """
     if not isinstance(terms, Objective):
         raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
@@ -71,7 +71,7 @@ def checked_terms(terms: object, jobs: int) -> Objective:
 
 
 def _seconds(name: str, values: object, jobs: int) -> IntArray:
-    """Return so many whole seconds."""
+    """Return `values` as `jobs` whole seconds."""
     numbers = numbers_of(name, values, jobs)
     outside = SECONDS.outside(numbers)
     if outside.any():
@@ -80,7 +80,7 @@ def _seconds(name: str, values: object, jobs: int) -> IntArray:
 
 
 def numbers_of(name: str, values: object, jobs: int) -> FloatArray:
-    """Return values as so many finite numbers; raise ``ValueError`` if they are something else."""
+    """Return `values` as `jobs` finite numbers. Raises ``ValueError`` otherwise."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -93,16 +93,16 @@ def numbers_of(name: str, values: object, jobs: int) -> FloatArray:
 
 
 class Goal:
-    """An objective and the priority that goes with it; a site's own needs the one method `objective`.
+    """An objective with its priority. A site's own goal needs only the method `objective`.
 
     Attributes
     ----------
     name
-        What messages call it; by default that of the class.
+        Name in messages. By default that of the class.
     failure
-        Why the default was used instead in this decision; empty if it was not.
+        Why this decision used the default instead. Empty if it did not.
     planned
-        Whether only a whole plan tells what a start costs.
+        Whether only a whole plan determines the cost of a start.
     """
 
     name: str = ""
@@ -113,25 +113,25 @@ class Goal:
         """Begin a simulation."""
 
     def observe(self, state: State) -> None:
-        """Look at the state before each decision."""
+        """Process the state before each decision."""
 
     def started(self, waiting: Waiting, now: int) -> None:
-        """Learn that a job starts now."""
+        """Process the start of a job."""
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return how urgent the jobs at some places are, before the dispatching begins, shape (places,).
+        """Return the priorities of the jobs at some places, before dispatching. Shape (places,).
 
-        By default what a job's wait so far has cost, at the rate at which it goes on.
+        By default the cost of a job's wait so far, at its current rate.
         """
         terms = checked_terms(self.objective([queue[place] for place in places.tolist()], now), len(places))
         return terms.rates * (now - queue.submit[places] + 1)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return what the start times of these jobs cost, in linear terms: rates of at least 0."""
+        """Return the cost of these jobs' start times in linear terms, with rates of at least 0."""
         raise NotImplementedError
 
     def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlanObjective | None:
-        """Return what CP-SAT minimises where that is more than the linear terms, or ``None``."""
+        """Return CP-SAT's objective if it is more than the linear terms, or ``None``."""
         return None
 
 
@@ -141,7 +141,7 @@ class Slowdown(Goal):
     name = "slowdown"
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return the slowdown of jobs that start now."""
+        """Return the slowdowns if the jobs start now."""
         predicted = queue.predicted[places]
         slowdowns: FloatArray = (now - queue.submit[places] + predicted) / predicted
         return slowdowns
@@ -160,7 +160,7 @@ class WeightedWait(Goal):
     Parameters
     ----------
     ewt
-        The expected wait of each queue, as :class:`ExpectedWaits` reads it, or these themselves.
+        Expected wait of each queue, as for :class:`ExpectedWaits`, or such an object.
     """
 
     name = "weighted-wait"
@@ -169,15 +169,15 @@ class WeightedWait(Goal):
         self.waits = ewt if isinstance(ewt, ExpectedWaits) else ExpectedWaits(ewt)
 
     def reset(self, machine: Machine | None) -> None:
-        """Forget the waits measured."""
+        """Drop the measured waits."""
         self.waits.reset()
 
     def started(self, waiting: Waiting, now: int) -> None:
-        """Learn how long a job has waited."""
+        """Record the wait of a job."""
         self.waits.started(waiting.job.queue, now - waiting.job.submit)
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return the weighted waits of jobs that start now."""
+        """Return the weighted waits if the jobs start now."""
         return self._rates([queue[place] for place in places.tolist()]) * (now - queue.submit[places])
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
@@ -194,7 +194,7 @@ class WeightedWait(Goal):
 
 
 class ExcessWait(WeightedWait):
-    """The sum of max(0, (s - q - ewt) / ewt), PCP before version 3 (section 2.2); the priority is HCP's."""
+    """The sum of max(0, (s - q - ewt) / ewt), PCP before version 3 (section 2.2). The priority is HCP's."""
 
     name = "excess-wait"
 
@@ -208,8 +208,8 @@ class ExcessWait(WeightedWait):
 class SquaredBoundedSlowdown(Goal):
     """The sum of b^2, b the bounded slowdown max(1, (s - q + d) / max(d, threshold)): long waits count more.
 
-    In linear terms: a second costs what the square rises by now, 2 b(now) / max(d, threshold), from the moment at which
-    b exceeds 1.
+    In linear terms: a second costs the present slope of the square, 2 b(now) / max(d, threshold). It counts from the
+    moment when b exceeds 1.
 
     Parameters
     ----------
@@ -225,11 +225,11 @@ class SquaredBoundedSlowdown(Goal):
         self.threshold = threshold
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return the bounded slowdown of jobs that start now."""
+        """Return the bounded slowdowns if the jobs start now."""
         return self._bounded(queue.predicted[places], queue.submit[places], now)[0]
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return the terms, which are those of the tangent."""
+        """Return the terms of the tangent."""
         predicted = np.array([entry.predicted for entry in waiting], dtype=np.int64)
         submit = np.array([entry.job.submit for entry in waiting], dtype=np.int64)
         bounded, length = self._bounded(predicted, submit, now)
@@ -242,19 +242,19 @@ class SquaredBoundedSlowdown(Goal):
 
 
 def create_objective(given: str | Goal, **defaults: object) -> Goal:
-    """Build an objective from ``NAME:key=value/key=value``; an object passes as it is.
+    """Create an objective from ``NAME:key=value/key=value``. An object is returned as is.
 
     Parameters
     ----------
     given
-        The name and its options, or a :class:`Goal`.
+        Name and options, or a :class:`Goal`.
     **defaults
-        Options of those objectives that have them, where they are not given.
+        Default options, used if the objective has them.
 
     Raises
     ------
     InputError
-        For an unknown name or option, or what is no :class:`Goal`.
+        For an unknown name or option, or an object that is not a :class:`Goal`.
     """
     goal: object = given
     if isinstance(given, str):
@@ -268,13 +268,14 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
 
 
 class PlanGoal(Goal):
-    """An objective of a whole plan, linear or not: both methods return the same, CP-SAT's as a whole number.
+    """An objective of a whole plan, linear or not.
 
-    Priorities and lists go by the linear terms of :meth:`objective`, by default those of the slowdown.
+    `expression` and `cost` must return the same value, CP-SAT's as an integer. Priorities and lists use the linear
+    terms of :meth:`objective`, by default those of the slowdown.
     """
 
     def expression(self, plan: PlanModel) -> LinearExprT:
-        """Return what CP-SAT minimises."""
+        """Return the CP-SAT expression to minimise."""
         raise NotImplementedError
 
     def cost(self, plan: PlannedJobs) -> float:
@@ -288,13 +289,13 @@ class PlanGoal(Goal):
 
 @dataclass
 class PlannedObjective:
-    """An objective of a site on a plan, as the models know it; once it has failed, the cost of the problem counts."""
+    """A site's objective of a plan, for the models. After a failure, the cost of the problem counts."""
 
     goal: CheckedGoal
     view: PlanView
 
     def expression(self, variables: Variables) -> LinearExprT:
-        """Return what CP-SAT minimises."""
+        """Return the CP-SAT expression to minimise."""
         found = self.goal.tried(_checked_expression, self.goal.inner, self.view.model(variables))
         return WeightedLateness(variables.problem).expression(variables) if found is None else found
 
@@ -319,14 +320,14 @@ def _checked_expression(goal: PlanGoal, plan: PlanModel) -> LinearExprT:
 
 
 class CheckedGoal(Goal):
-    """A goal that may fail: once it has worked, a decision in which it does goes by the slowdown, and says so.
+    """Wraps a goal that may fail. After it has worked once, a failing decision uses the slowdown and reports it.
 
     Parameters
     ----------
     inner
         The goal.
     rules
-        Constraints, of which some may raise the rates of jobs.
+        Constraints. Some may raise the rates of jobs.
     """
 
     def __init__(self, inner: Goal, rules: SiteRules | None) -> None:
@@ -343,28 +344,28 @@ class CheckedGoal(Goal):
         self._calls.call(self.inner, self.inner.reset, machine)
 
     def observe(self, state: State) -> None:
-        """Look at the state before a decision."""
+        """Process the state before a decision."""
         self.failure, self._calls.now = "", state.now
         self.tried(self.inner.observe, state)
 
     def started(self, waiting: Waiting, now: int) -> None:
-        """Learn that a job starts now."""
+        """Process the start of a job."""
         self.tried(self.inner.started, waiting, now)
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return how urgent jobs are; of all alike where that fails."""
+        """Return the priorities of jobs, or those of the slowdown after a failure."""
         found = self.tried(self._priorities, queue, places, now)
         urgency = self._instead.priorities(queue, places, now) if found is None else found
         return urgency * self._factors([queue[place] for place in places.tolist()], now)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return the terms of the goal, or those of the slowdown where it fails."""
+        """Return the terms of the goal, or those of the slowdown after a failure."""
         found = self.tried(self._terms, list(waiting), now)
         terms = self._instead.objective(waiting, now) if found is None else found
         return replace(terms, rates=terms.rates * self._factors(waiting, now))
 
     def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlannedObjective | None:
-        """Return what CP-SAT minimises if the goal is one of whole plans."""
+        """Return CP-SAT's objective if the goal is one of whole plans."""
         if not isinstance(self.inner, PlanGoal) or self.failure:
             return None
         return PlannedObjective(self, PlanView(surroundings(state), waiting, problem))
@@ -386,7 +387,7 @@ class CheckedGoal(Goal):
         return checked_terms(self.inner.objective(waiting, now), len(waiting))
 
     def tried(self, function: Callable[..., T], *arguments: object) -> T | None:
-        """Call what asks the goal; ``None`` where it fails, or has failed in this decision."""
+        """Call a function that uses the goal. ``None`` if it fails, or has failed in this decision."""
         if self.failure:
             return None
         try:

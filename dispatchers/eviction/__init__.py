@@ -1,4 +1,4 @@
-"""Batch jobs that give way to on-demand jobs (Maurya et al., DS-RT 2020)."""
+"""Evict batch jobs for on-demand jobs (Maurya et al., DS-RT 2020)."""
 
 from __future__ import annotations
 

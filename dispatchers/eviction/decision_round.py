@@ -1,4 +1,4 @@
-"""One decision about on-demand jobs: what is free and runs while they are served, and what is left to show."""
+"""State of one decision about on-demand jobs: free amounts, running jobs, and what the batch dispatcher sees."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _by_end = attrgetter("predicted_end")
 
 
 class Holds:
-    """Nodes that are kept for on-demand jobs, in the guise of running jobs: the same one as long as it is the same."""
+    """Nodes reserved for on-demand jobs, shown as running jobs. An unchanged hold keeps its entry."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, tuple[int, ...], bytes], Running] = {}
         self._count = 0
 
     def clear(self) -> None:
-        """Forget them."""
+        """Drop all holds."""
         self._known.clear()
 
     def kept(self, wanted: Iterable[tuple[Waiting, Placement, tuple[int, ...], int]], now: int) -> list[Running]:
-        """Return a running job for each job that is waited for, nodes, amounts kept on each, and predicted end."""
+        """Return a running job per hold. A hold has the on-demand job, nodes, amounts per node, and predicted end."""
         found = {}
         for waiting, nodes, amounts, end in wanted:
             key = waiting.id, amounts, nodes.tobytes()
@@ -44,18 +44,18 @@ class Holds:
 
 
 class Round:
-    """The system while the on-demand jobs that wait are served one after the other.
+    """State of the system while waiting on-demand jobs are served one after another.
 
     Attributes
     ----------
     now
         Time, seconds.
     free
-        Amounts that nobody has or is kept for, shape (nodes, resources).
+        Amounts neither used nor reserved, shape (nodes, resources).
     running
-        By id, without those that were stopped at once.
+        Running jobs by id, without those stopped at once.
     actions
-        What was done.
+        Actions so far.
     """
 
     def __init__(self, state: State) -> None:
@@ -67,18 +67,18 @@ class Round:
         self._kept: list[tuple[Waiting, Placement, tuple[int, ...], int]] = []
 
     def coming(self, leaving: Iterable[Running] = ()) -> IntArray:
-        """Return what is free once some running jobs have left."""
+        """Return the free amounts after some running jobs end."""
         later = self.free.copy()
         for run in leaving:
             shift(later, run.placement, run.demand, 1)
         return later
 
     def lacking(self, waiting: Waiting, leaving: Iterable[Running] = ()) -> int:
-        """Return how many slots of a job find no room once some running jobs have left; 0 or less if it fits."""
+        """Return how many slots of a job do not fit after some running jobs end. 0 or less if it fits."""
         return waiting.nodes - int(count_slots(self.coming(leaving), waiting.demand).sum())
 
     def start(self, waiting: Waiting) -> bool:
-        """Start a job if it fits; return whether it did."""
+        """Start a job if it fits. Return whether it started."""
         counts = count_slots(self.free, waiting.demand)
         if int(counts.sum()) < waiting.nodes:
             return False
@@ -98,18 +98,18 @@ class Round:
             del self.running[run.id]
 
     def keep(self, waiting: Waiting, leaving: Iterable[Running], due: int) -> None:
-        """Keep what is free on the nodes that a job will get, once some running jobs have left.
+        """Reserve the free amounts on the nodes for a job that waits for some running jobs to end.
 
-        Nodes with most free slots come first, then those that will have most.
+        Nodes with most free slots come first, then those with most slots later.
 
         Parameters
         ----------
         waiting
             The job.
         leaving
-            Who gives way to it.
+            Jobs evicted for it.
         due
-            When it should start, seconds.
+            Its latest start, seconds.
         """
         if not self.free.any():
             return
@@ -127,7 +127,7 @@ class Round:
         self.free[nodes] = 0
 
     def shown(self, queue: list[Waiting], holds: Holds) -> State:
-        """Return what is left to a dispatcher that knows nothing of all this."""
+        """Return the remaining state for a dispatcher without knowledge of evictions."""
         running = sorted([*self.running.values(), *holds.kept(self._kept, self.now)], key=_by_end)
         free = self.free.copy()
         free.flags.writeable = False

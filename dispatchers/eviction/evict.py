@@ -1,4 +1,4 @@
-"""Batch jobs give way to on-demand jobs, under any dispatcher for the batch jobs."""
+"""Evict batch jobs for on-demand jobs, under any dispatcher for the batch jobs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ _COUNTED = ("kill", "system", "application")
 
 
 class Evict(Configured[EvictOptions]):
-    """Start on-demand jobs by their deadlines: batch jobs give way, at the least loss (Maurya et al., DS-RT 2020).
+    """Evicts batch jobs at the least loss, to start on-demand jobs by their deadlines (Maurya et al., DS-RT 2020).
 
-    The batch jobs are left to another dispatcher, which sees neither the on-demand jobs that wait nor the nodes that
-    are kept for them. Without on-demand jobs its schedule is what it would be alone.
+    Another dispatcher schedules the batch jobs. It sees neither waiting on-demand jobs nor the nodes reserved for them.
+    Without on-demand jobs its schedule is unchanged.
 
-    On-demand jobs are served in order of submission. One that does not fit gets a plan (section III): which jobs to
-    kill, to checkpoint at once, or to let work up to the next checkpoint they write themselves, so that it fits by its
-    deadline. Checkpoints are written one after the other, unless `sharing`; nodes that come free early are kept. Who is
-    to be killed works until the nodes are needed, and is chosen anew then. If there is no plan nobody gives way, and
-    the job starts when enough is free, before any batch job; so does one that has missed its deadline. With `ends`, a
-    job that is predicted to end in time may be left to do so; if it does not, somebody is chosen anew.
+    On-demand jobs are served in order of submission. A job that does not fit gets a plan (section III). It says which
+    jobs to kill, to checkpoint at once, or to let work up to their own next checkpoint. Then the on-demand job fits by
+    its deadline. Checkpoints are written one after another, unless `sharing` is on. Nodes that come free early are
+    reserved. Jobs to kill run until their nodes are needed, and are then chosen again.
+
+    Without a feasible plan no job is evicted. The on-demand job starts when enough is free, before any batch job. A job
+    past its deadline does the same. With `ends`, a job predicted to end in time may be left to end. If it does not,
+    other jobs are chosen.
 
     The parameters are the :class:`EvictOptions`, by name.
 
@@ -52,7 +54,7 @@ class Evict(Configured[EvictOptions]):
             raise ValueError("over must be another dispatcher than evict")
 
     def forget(self) -> None:
-        """Forget the evictions, and that nodes are set apart."""
+        """Drop the evictions and the partition."""
         self._partition: Partition | None = None
         self._holds = Holds()
         self._orders: dict[str, Order] = {}
@@ -62,12 +64,12 @@ class Evict(Configured[EvictOptions]):
         self._wakes: set[int] = set()
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Forget the evictions; set nodes apart.
+        """Drop the evictions, and create the partition.
 
         Raises
         ------
         InputError
-            If more is to be set apart than the machine has.
+            If the partition is larger than the machine.
         """
         super().reset(machine, rng)
         shown = machine
@@ -77,14 +79,14 @@ class Evict(Configured[EvictOptions]):
         reset_part(self.over, shown, rng)
 
     def report(self) -> Mapping[str, Any]:
-        """Return what the other dispatcher reports, and who was made to give way.
+        """Return the report of the other dispatcher, and the number of evicted jobs.
 
-        ``evicted_kill``, ``evicted_system``, ``evicted_application``: how many jobs, in decisions with on-demand jobs.
+        ``evicted_kill``, ``evicted_system``, ``evicted_application``: number of jobs, in decisions with on-demand jobs.
         """
         return self._record
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Serve the on-demand jobs, then let the other dispatcher work with what is left."""
+        """Serve the on-demand jobs, then run the other dispatcher on the remaining state."""
         self._record = {}
         if self._partition is not None:
             actions, rest = self._partition.serve(state)
@@ -110,7 +112,7 @@ class Evict(Configured[EvictOptions]):
         return [*round_.actions, *self._timers(state.now), *self._ask(rest)]
 
     def _ask(self, state: State, *, due: bool = False) -> Sequence[Action]:
-        """Call the other dispatcher if it is `due` or would be called alone, note its timers, and add its report."""
+        """Run the other dispatcher if it is `due` or would run alone. Record its timers and report."""
         if not due and not state.queue and state.now not in self._wakes:
             return []
         actions = self.over.dispatch(state)
@@ -120,7 +122,7 @@ class Evict(Configured[EvictOptions]):
         return actions
 
     def _serve(self, waiting: Waiting, round_: Round) -> None:
-        """Start an on-demand job, or make room for it and keep what is free for it."""
+        """Start an on-demand job, or make room for it and reserve free amounts."""
         order = self._orders[waiting.id]
         if not round_.start(waiting):
             if self.options.policy != "wait":
@@ -131,7 +133,7 @@ class Evict(Configured[EvictOptions]):
         del self._orders[waiting.id]
 
     def _make_room(self, waiting: Waiting, order: Order, round_: Round) -> None:
-        """Decide who gives way, unless that is decided and holds; stop those whose time has come."""
+        """Choose jobs to evict, unless a valid choice exists. Stop those that are due."""
         if not order.pending or order.outlived(round_.now) or round_.lacking(waiting, order.leaving) > 0:
             order.recall()
             if round_.now <= order.due:
@@ -151,7 +153,7 @@ class Evict(Configured[EvictOptions]):
             order.evictions.clear()
 
     def _plan(self, waiting: Waiting, order: Order, round_: Round) -> None:
-        """Decide who gives way to a job besides those who do so already."""
+        """Choose jobs to evict for a job, beside those already evicted for it."""
         now = round_.now
         taken = {id_ for other in self._orders.values() for id_ in other.evictions}
         candidates = [
@@ -175,7 +177,7 @@ class Evict(Configured[EvictOptions]):
         round_.stop(run, delay)
 
     def _timers(self, now: int) -> list[Wake]:
-        """Return timers for the checkpoints that are to come."""
+        """Return timers for future checkpoints."""
         evictions = (eviction for order in self._orders.values() for eviction in order.evictions.values())
         times = {eviction.stop_at for eviction in evictions if not eviction.begun}
         return [Wake(at) for at in sorted(times) if at > now]

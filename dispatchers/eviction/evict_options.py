@@ -1,4 +1,4 @@
-"""What can be set of the eviction of batch jobs."""
+"""Options of the eviction of batch jobs."""
 
 from __future__ import annotations
 
@@ -10,40 +10,41 @@ from ...models.eviction import Storage
 from ..options import internal
 from ..protocol import Dispatcher
 
-#: Who gives way: the best choice, that of a heuristic, killed jobs only, nobody; or nodes are set apart.
+#: Choice of evicted jobs: optimal, by a heuristic, only kills, or none. Or a fixed partition.
 Policy = Literal["dp", "greedy", "kill", "wait", "static"]
 
 
 @dataclass(frozen=True)
 class EvictOptions:
-    """The options of :class:`Evict`.
+    """Options of :class:`Evict`.
 
     Attributes
     ----------
     over
-        The dispatcher of the batch jobs: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/`` in place of
-        the comma.
+        Dispatcher of the batch jobs: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/`` instead of the
+        comma.
     policy
-        ``"dp"``: the plan of the least loss. ``"greedy"``: that of the paper's heuristic. ``"kill"``: jobs are killed,
-        at once, at the least loss. ``"wait"``: nobody gives way. ``"static"``: nodes are set apart for on-demand jobs.
+        ``"dp"``: the plan of the least loss. ``"greedy"``: the paper's heuristic. ``"kill"``: immediate kills, at the
+        least loss. ``"wait"``: no eviction. ``"static"``: a fixed partition for on-demand jobs.
     reserve
-        With ``"static"``: how many nodes; on a machine of one node, how many units of its primary resource.
+        Size of the partition with ``"static"``, in nodes. On a machine of one node, in units of its primary resource.
     deadline
-        Seconds within which an on-demand job that says nothing should start.
+        Seconds within which an on-demand job without an own deadline should start.
     most
-        How often a job may be made to give way; after that it is left alone. ``None``: without limit.
+        How often a job may be evicted. ``None`` for no limit.
     step
-        Seconds that the times of checkpoints are rounded up to while planning.
-    aggregate, node
-        Bandwidth of the file system and of a node, GB/s.
+        Seconds to which plans round up the times of checkpoints.
+    aggregate
+        Bandwidth of the file system, GB/s.
+    node
+        Bandwidth of a node, GB/s.
     ends
-        Leave jobs that are predicted to end by the deadline to do so, where that is expected to lose less. Where one
-        has not ended then, somebody is chosen anew.
+        Let jobs predicted to end by the deadline end, if the expected loss is less. If one does not end, other jobs are
+        chosen.
     unsure
-        The probability, 0 to 1, that a job does not end when it is predicted to; where the job has a law of its run
-        time, that of the law is taken.
+        Probability, 0 to 1, that a job does not end at its prediction. A job with a run-time law uses its law.
     sharing
-        Write the checkpoints of a plan at the same time, so that they share the bandwidth.
+        Write the checkpoints of a plan concurrently, so that they share the bandwidth.
 
     Raises
     ------
@@ -77,5 +78,5 @@ class EvictOptions:
 
     @property
     def storage(self) -> Storage:
-        """What checkpoints are written to."""
+        """Storage of the checkpoints."""
         return Storage(self.aggregate, self.node)

@@ -1,4 +1,4 @@
-"""Running jobs that may give way to an on-demand job, and which of them do."""
+"""Running jobs that may be evicted for an on-demand job, and the choice among them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .evict_options import EvictOptions
 
 
 class Candidate(NamedTuple):
-    """A running job that may give way.
+    """A running job that may be evicted.
 
     Attributes
     ----------
     run
         The job.
     writing
-        What it loses if it is killed now, unit-seconds, and the checkpoints it can write.
+        Its loss if killed now, unit-seconds, and its possible checkpoints.
     alone
-        The same with whole seconds that the checkpoints take, written one after another.
+        The same for checkpoints written one after another, in whole seconds.
     """
 
     run: Running
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
     @classmethod
     def of(cls, run: Running, now: int, options: EvictOptions, primary: int) -> Candidate:
-        """Return what a job loses, and how long its checkpoints take."""
+        """Return the loss of a job and the duration of its checkpoints."""
         units = 3600 * max(run.demand[primary], 1)
         elapsed, saves, storage = max(0, now - run.start - run.restart), run.job.checkpoint, options.storage
         ends = run.predicted_end - now if options.ends and run.predicted_end > now else None
@@ -56,26 +56,26 @@ class Candidate(NamedTuple):
         return cls(run, writing, writing.alone(storage, math.ceil))
 
     def write(self, how: Action) -> Write | None:
-        """Return the checkpoint that it writes when it gives way so."""
+        """Return the checkpoint of an action, or ``None``."""
         return {"system": self.writing.system, "application": self.writing.application}.get(how)
 
     def writing_in(self, seconds: int, nodes: int) -> WritingJob:
-        """Return it as the model of shared bandwidth has it in so many seconds, worth so many nodes."""
+        """Return the job for the model of shared bandwidth, in `seconds` seconds, worth `nodes` nodes."""
         application, ends = self.writing.application, later(self.writing.ends, seconds)
         return replace(self.writing, nodes=nodes, application=application and application.later(seconds), ends=ends)
 
     def alone_in(self, seconds: int, nodes: int) -> RunningJob:
-        """Return it as the model of checkpoints one after another has it in so many seconds, worth so many nodes."""
+        """Return the job for the model of successive checkpoints, in `seconds` seconds, worth `nodes` nodes."""
         return replace(self.alone, nodes=nodes, ends=later(self.alone.ends, seconds))
 
 
 def later(ends: float | None, seconds: int) -> float | None:
-    """Return the time until an end as it is so many seconds from now."""
+    """Return the time until an end, as seen `seconds` later."""
     return None if ends is None else max(0, ends - seconds)
 
 
 def _unsure(run: Running, elapsed: int, ends: int, given: float) -> float:
-    """Return the probability that a job which has worked so long works on when it is predicted to end."""
+    """Return the probability that a job with this much work still runs at its predicted end."""
     if run.job.law is None:
         return given
     done = run.done + elapsed
@@ -92,22 +92,22 @@ def decide(
     due: int,
     options: EvictOptions,
 ) -> list[tuple[Candidate, Action]]:
-    """Return who gives way so that a job can start in time; nobody if it cannot.
+    """Return the jobs to evict so that a job can start in time. None if it cannot.
 
     Parameters
     ----------
     waiting
         The on-demand job.
     round_
-        The system.
+        State of the system.
     candidates
-        Who may give way.
+        Jobs that may be evicted.
     leaving
-        Who gives way to it already.
+        Jobs already evicted for it.
     idle, due
-        When checkpoints can begin to be written, and when all must be, seconds.
+        When checkpoints can begin, and when all must be written, seconds.
     options
-        How to decide.
+        The options.
     """
     horizon = max(0, due - idle)
     needed, worth = _worth(waiting, round_, candidates, leaving)
@@ -130,10 +130,10 @@ def decide(
 def _worth(
     waiting: Waiting, round_: Round, candidates: Iterable[Candidate], leaving: Collection[Running]
 ) -> tuple[int, list[int]]:
-    """Return how many slots are lacking, and how many each candidate frees at the least.
+    """Return the number of missing slots, and the slots that each candidate frees at least.
 
-    Where all is one node and one resource, units of it take the place of slots. Where a slot fits only into what
-    several jobs leave together, none of them counts for it.
+    On one node with one resource, its units replace slots. A slot that needs several jobs to leave counts for none of
+    them.
     """
     asked = [index for index, amount in enumerate(waiting.demand) if amount]
     if len(round_.free) == 1 and len(asked) == 1:
@@ -149,7 +149,7 @@ def _worth(
 def _that_fit(
     waiting: Waiting, round_: Round, candidates: Sequence[Candidate], leaving: Collection[Running]
 ) -> list[Candidate]:
-    """Return who leaves nodes that jobs share: the cheapest first, until it fits, without those it fits without."""
+    """Return jobs to evict from shared nodes: cheapest first until it fits, then without unneeded ones."""
     taken: list[Candidate] = []
 
     def fits(others: Iterable[Candidate]) -> bool:
@@ -169,7 +169,7 @@ def _that_fit(
 
 
 def _with_ways(taken: Sequence[Candidate], horizon: float) -> list[tuple[Candidate, Action]]:
-    """Return how each gives way: from the dearest on by its quickest checkpoint in time, else killed."""
+    """Return the action of each job. From the largest loss on: its quickest checkpoint in time, else a kill."""
     chosen: list[tuple[Candidate, Action]] = []
     for candidate in reversed(taken):
         times: tuple[tuple[float | None, Action], ...] = (

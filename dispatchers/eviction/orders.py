@@ -1,4 +1,4 @@
-"""Which jobs give way to an on-demand job, how, and when."""
+"""Planned evictions for an on-demand job."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .decision_round import Round
 from .evict_options import EvictOptions
 from .eviction_candidates import Candidate
 
-#: Seconds that come from rounding.
+#: Rounding error, seconds.
 _NOTHING = 1e-6
-#: In which order evictions are called off.
+#: Order in which evictions are cancelled.
 _TRIMMED = {"kill": 0, "system": 1, "application": 1, "end": 2}
 
 
 @dataclass(slots=True)
 class Eviction:
-    """A running job that is to give way.
+    """A planned eviction of a running job.
 
     Attributes
     ----------
     run
         The job.
     how
-        In which way.
+        The action.
     stop_at, free_at
-        When it stops working, and when its nodes are free, seconds; of a kill, when it was decided; of an own end, when
-        it is predicted.
+        When it stops working, and when its nodes are free, seconds. For a kill, the time of the decision. For its own
+        end, the predicted time.
     begun
         Whether it has stopped working.
     """
@@ -49,14 +49,14 @@ class Eviction:
 
 @dataclass(slots=True)
 class Order:
-    """The jobs that give way to an on-demand job.
+    """The evictions for an on-demand job.
 
     Attributes
     ----------
     due
-        When it should start, seconds.
+        Its latest start, seconds.
     evictions
-        By id of the job that gives way.
+        By id of the evicted job.
     """
 
     due: int
@@ -64,31 +64,31 @@ class Order:
 
     @property
     def leaving(self) -> list[Running]:
-        """Return the jobs."""
+        """Return the jobs to evict."""
         return [eviction.run for eviction in self.evictions.values()]
 
     @property
     def pending(self) -> bool:
-        """Return whether a checkpoint is under way or to come, or a job's own end is."""
+        """Return whether a checkpoint, or a job's own end, is still to come."""
         return any(eviction.how != "kill" for eviction in self.evictions.values())
 
     def outlived(self, now: int) -> bool:
-        """Return whether a job still runs that was predicted to have ended."""
+        """Return whether a job overruns its predicted end."""
         return any(eviction.how == "end" and eviction.free_at <= now for eviction in self.evictions.values())
 
     def follow(self, running: dict[str, Running]) -> None:
-        """Drop those that do not run any more."""
+        """Drop evictions of jobs that no longer run."""
         for id_, eviction in list(self.evictions.items()):
             run = running.get(id_)
             if run is None or run.start != eviction.run.start:
                 del self.evictions[id_]
 
     def recall(self) -> None:
-        """Drop those that have not begun."""
+        """Drop evictions that have not begun."""
         self.evictions = {id_: eviction for id_, eviction in self.evictions.items() if eviction.begun}
 
     def trim(self, waiting: Waiting, round_: Round) -> None:
-        """Drop those that have not begun and are not needed any more: kills, then checkpoints, then own ends."""
+        """Drop unneeded evictions that have not begun: kills, then checkpoints, then own ends."""
         for id_, eviction in sorted(self.evictions.items(), key=lambda item: _TRIMMED[item[1].how]):
             if not eviction.begun:
                 others = [other.run for other in self.evictions.values() if other is not eviction]
@@ -96,11 +96,11 @@ class Order:
                     del self.evictions[id_]
 
     def add(self, chosen: Sequence[tuple[Candidate, Action]], now: int, idle: int, options: EvictOptions) -> None:
-        """Take over a choice: checkpoints are written from `idle` on, in turn or together; then the kills happen."""
+        """Add a choice. Checkpoints are written from `idle` on, in turn or together, then kills happen."""
         writes = [write.later(idle - now) for candidate, how in chosen if (write := candidate.write(how)) is not None]
         turn = idle
         if options.sharing:
-            turn += math.ceil(finish(writes, options.storage) - _NOTHING)  # All are done together.
+            turn += math.ceil(finish(writes, options.storage) - _NOTHING)  # All end together.
         for candidate, how in chosen if options.sharing else sorted(chosen, key=_due):
             write, stop, free_at = candidate.write(how), now, now
             if write is not None:
@@ -115,7 +115,7 @@ class Order:
 
 
 def _due(chosen: tuple[Candidate, Action]) -> tuple[bool, float]:
-    """Order checkpoints as they are written: those of the memory, then the others as they fall due."""
+    """Return the sort key of checkpoint writes: system checkpoints first, then the others by due time."""
     candidate, how = chosen
     write = candidate.write(how)
     return how == "application", 0 if write is None else write.delay

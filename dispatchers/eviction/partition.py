@@ -1,4 +1,4 @@
-"""A part of the machine that is set apart for on-demand jobs."""
+"""A fixed partition of the machine for on-demand jobs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..protocol import Action, Reject, Start, State, Waiting
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A machine in two parts: batch jobs run in one, on-demand jobs in the other.
+    """A machine in two parts, for batch jobs and for on-demand jobs.
 
     Attributes
     ----------
     rest
-        What is left to the batch jobs: all but the last nodes, or the only node with less of everything.
+        Part of the batch jobs: all but the last nodes, or the only node with less of everything.
     apart
-        Amounts that are set apart, shape (nodes, resources).
+        Amounts for on-demand jobs, shape (nodes, resources).
     """
 
     rest: Machine
@@ -30,7 +30,9 @@ class Partition:
 
     @classmethod
     def of(cls, machine: Machine, reserve: int) -> Partition:
-        """Set apart the last nodes, or so many units of the primary resource of the only one, and as much of the rest.
+        """Reserve the last nodes, or a share of the only node.
+
+        On one node, `reserve` units of its primary resource, and as large a share of the others.
 
         Raises
         ------
@@ -50,12 +52,12 @@ class Partition:
         return cls(replace(machine, capacity=capacity[:-reserve]), apart)
 
     def serve(self, state: State) -> tuple[list[Action], State]:
-        """Start on-demand jobs, first come, first served; reject what no part has room for.
+        """Start on-demand jobs, first come, first served. Reject jobs that fit no part.
 
         Returns
         -------
         list of actions, State
-            What was done, and what is left to a dispatcher that knows nothing of it.
+            Actions, and the remaining state for the batch dispatcher.
         """
         free = self.apart.copy()
         for run in state.running:
@@ -84,7 +86,7 @@ class Partition:
         return actions, State(state.now, queue, running, rest, self.rest)
 
     def _refusal(self, waiting: Waiting) -> str:
-        """Return why a job can never run in its part; nothing if it can."""
+        """Return why a job can never run in its part. Empty if it can."""
         part = "left to batch jobs" if waiting.job.kind == "batch" else "set apart for on-demand jobs"
         key = part, waiting.demand
         if key not in self._room:

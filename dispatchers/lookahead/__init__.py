@@ -1,4 +1,4 @@
-"""Age-weighted look-ahead with guaranteed starts, and a guard that bounds the wait under any dispatcher."""
+"""Age-weighted look-ahead with guaranteed starts, and a guard that bounds waits under any dispatcher."""
 
 from __future__ import annotations
 

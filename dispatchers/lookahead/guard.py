@@ -1,4 +1,4 @@
-"""Starts that leave EASY able to take over: a bound on the longest wait under any dispatcher."""
+"""Guard of starts: EASY must be able to take over, which bounds waits under any dispatcher."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from ..protocol import Action, Start, State, Wake, id_of
 from ..space import space_of
 from .history import History
 
-#: Waits up to here are not bounded, seconds.
+#: Waits up to this are not bounded, seconds.
 LEAST = 3600
-#: Nobody is held while more wait: what EASY, by requests, would make of a crowd says least of what becomes of it.
+#: With more waiting jobs the guard is off. EASY's schedule by walltimes then predicts real waits too poorly.
 MOST_WAITING = 256
 
 
 class Guard:
-    """Lets those start after which EASY could still keep every wait within a bound.
+    """Allows only starts after which EASY could keep every wait within a bound.
 
-    The bound is a multiple of the longest wait expected under EASY, so far and of those that wait in its schedule. If
-    EASY, deciding from now on, could not keep it with all that a dispatcher starts, only those start with whom it
-    could, the first that the dispatcher names first, and beside them whom EASY would start.
+    The bound is a multiple of the longest wait expected under EASY, so far and of jobs waiting in its schedule. If
+    EASY, deciding from now on, could not keep it after all proposed starts, only some start. They are those after which
+    it still could, in the proposed order. EASY's own starts are added.
 
     Parameters
     ----------
     factor
-        The bound as a multiple of the longest wait under EASY; infinite for none.
+        The bound as a multiple of the longest wait under EASY. Infinite for none.
     least
-        The least bound, seconds.
+        Smallest bound, seconds.
 
     Attributes
     ----------
     held
-        Whether anything was changed at the last decision.
+        Whether the last decision was changed.
     """
 
     def __init__(self, factor: float, least: int) -> None:
@@ -47,7 +47,7 @@ class Guard:
         self.held = False
 
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
-        """Return what is done of what a dispatcher wants to do.
+        """Return the allowed actions of a dispatcher.
 
         All of it passes where more than :data:`MOST_WAITING` wait, where jobs have several shapes, where nodes are of
         several kinds or shared, where a part of the machine closes soon, where more is done than jobs started, and
@@ -56,9 +56,9 @@ class Guard:
         Parameters
         ----------
         state, actions
-            The system, and what the dispatcher answers.
+            State, and answer of the dispatcher.
         history
-            Has seen the state.
+            History that includes the state.
         """
         self.held = False
         if self._factor == math.inf or len(state.queue) > MOST_WAITING:
@@ -89,7 +89,7 @@ class Guard:
 
 
 def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> bool:
-    """Return whether those in these places of the queue find room together where they are wanted."""
+    """Return whether the jobs at these queue positions fit together on their proposed nodes."""
     space, nodes = space_of(state, "first-fit"), len(state.free)
     for waiting in map(state.queue.__getitem__, places):
         placement = np.asarray(wanted[waiting.id].placement)
@@ -101,7 +101,7 @@ def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> 
 
 
 def _placed(state: State, places: Sequence[int], given: dict[str, Start]) -> list[Start]:
-    """Return the starts of those in these places of the queue that find room, as they were wanted or on any nodes."""
+    """Return the starts that fit of these queue positions, on proposed or any nodes."""
     space, placed = space_of(state, "first-fit"), list[Start]()
     for place in places:
         waiting = state.queue[place]

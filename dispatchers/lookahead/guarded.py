@@ -22,20 +22,19 @@ from .history import History
 
 @dataclass(frozen=True)
 class GuardedOptions:
-    """What :class:`Guarded` takes.
+    """Options of :class:`Guarded`.
 
     Attributes
     ----------
     over
-        The dispatcher that decides: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/`` in place of the
-        comma.
+        Inner dispatcher: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/`` instead of the comma.
     guard
         Above 0: the bound, as a multiple of the longest wait expected under EASY.
     least
-        Waits up to here are not bounded, in seconds or as ``1h``, at least 1 s.
+        Waits up to this are not bounded, in seconds or as ``1h``, at least 1 s.
     recent
-        For how long a long wait under EASY counts once the job has started there, in seconds or as ``28d``, at least
-        1 s; ``inf`` for ever.
+        How long a long wait under EASY counts after the job has started there, in seconds or as ``28d``, at least 1 s.
+        ``inf`` for ever.
     """
 
     over: str | Dispatcher = "lookahead"
@@ -49,30 +48,25 @@ class GuardedOptions:
 
     @cached_property
     def least_seconds(self) -> int:
-        """The wait up to which nothing is bounded."""
+        """Wait up to which nothing is bounded, seconds."""
         return seconds_option("least", self.least, 1)
 
     @cached_property
     def recent_seconds(self) -> int:
-        """For how long a long wait under EASY counts."""
+        """How long a long wait under EASY counts, seconds."""
         return seconds_option("recent", self.recent, 1, infinite=True)
 
 
 class Guarded(Configured[GuardedOptions]):
-    """Do what `over` wants, as long as EASY could take over and let nobody wait longer than jobs do under EASY.
+    """Runs another dispatcher, but only starts jobs if EASY could still keep every wait within its longest one.
 
-    EASY's schedule of the same jobs by their walltimes is kept beside the real one. If EASY, deciding from now
-    on, could not keep every wait within the longest one that is expected there, only those of the jobs that `over`
-    starts do start with whom it could, and beside them whom EASY would start. Decisions have a column ``held``, whether
-    that was so. What would become of jobs is looked at in sums of resources: where nodes are of several kinds, or jobs
-    share them, `over` does what it wants, as it does with moldable jobs.
+    EASY's schedule of the same jobs, by walltimes, is kept beside the real one. Suppose EASY, deciding from now on,
+    could not keep every wait within the longest one expected there. Then only those jobs of `over` start after which it
+    still could, and EASY's own starts are added. Decisions have a column ``held``: whether this happened. The check
+    uses sums of resources. So `over` is unrestricted with different or shared nodes, and with moldable jobs.
 
-    Its options are those of :class:`GuardedOptions`, which says what is refused.
-
-    Attributes
-    ----------
-    over
-        The dispatcher underneath.
+    The options are those of :class:`GuardedOptions`, which lists the errors. As an attribute, `over` is the inner
+    dispatcher itself.
     """
 
     Options = GuardedOptions
@@ -84,26 +78,26 @@ class Guarded(Configured[GuardedOptions]):
         self.over = create_inner(self.options.over)
 
     def forget(self) -> None:
-        """Forget the jobs seen."""
+        """Drop all jobs."""
         self._history: History | None = None
         self._guard = Guard(self.options.guard, self.options.least_seconds)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Forget what the last simulation left."""
+        """Drop the data of the last simulation."""
         self.forget()
         reset_part(self.over, machine, rng)
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
-        """Learn that a job has ended, and how long it ran in all, seconds."""
+        """Record the total run time of an ended job, seconds."""
         if self._history is not None:
             self._history.ended(id_, ran)
 
     def report(self) -> Mapping[str, Any]:
-        """Return what `over` has to say of the last decision, and as ``held`` whether it was changed."""
+        """Return the report of `over`, and as ``held`` whether its last decision was changed."""
         return {**reported(self.over), "held": int(self._guard.held)}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Ask the dispatcher underneath, and start those with whom EASY could take over."""
+        """Run the inner dispatcher, and start the jobs after which EASY could take over."""
         if self._history is None or self._history.machine is not state.machine:
             self._history = History(state.machine, state.now, by_walltimes=True, recent=self.options.recent_seconds)
         self._history.see(state)

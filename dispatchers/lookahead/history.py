@@ -1,4 +1,4 @@
-"""What a dispatcher has seen of the jobs, as arrays that the compiled models read, and EASY's schedule of them."""
+"""History of all jobs as arrays for the compiled models, with EASY's schedule of them."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from ..protocol import Running, State, Waiting
 
 
 class History:
-    """A row for every job, in the order in which they came, what is known of its run time, and EASY's schedule.
+    """One row per job in order of arrival, with its known run time, and EASY's schedule.
 
-    That schedule is EASY's own as far as run times are known, and from there on what is expected of it
+    The schedule is exact while run times are known. From there on it is an expectation
     (:mod:`.models.lookahead.expected_shadow`).
 
     Parameters
     ----------
     machine
-        What the jobs run on.
+        Machine of the jobs.
     now
-        When the history begins, seconds.
+        Begin of the history, seconds.
     by_walltimes
-        Whether EASY goes by the walltimes, and not by what is predicted.
+        Whether EASY uses walltimes instead of predictions.
     recent
-        For how long a long wait under EASY counts once the job has started there, seconds.
+        How long a long wait under EASY counts after the job has started there, seconds.
     """
 
     def __init__(self, machine: Machine, now: int, by_walltimes: bool = False, recent: int = sys.maxsize) -> None:
@@ -61,17 +61,17 @@ class History:
         self._by_walltimes, self._recent = by_walltimes, recent
         self._guaranteed = nothing
         self._row: dict[str, int] = {}
-        self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
+        self._known = nothing  # Row by position in the trace, of jobs with kept columns. -1 for none.
         self._sightings = Sightings(nothing, nothing, nothing, nothing)
         self._last = Seen(nothing, nothing, now, 0)
         self._still = 0
         self._moldable: list[int] = []
-        self._summed, self._work, self._residual = 0, 0.0, 0.0  # Over so many jobs, for the time that they have left.
+        self._summed, self._work, self._residual = 0, 0.0, 0.0  # Over `_summed` jobs, for remaining times.
 
     def see(self, state: State, predicted_in: State | None = None) -> None:
-        """Take note of a state; of what is predicted of those who wait in another one of the same jobs, if it is given.
+        """Record a state, and predictions of waiting jobs from another state of the same jobs, if given.
 
-        EASY goes by what the first says, how long jobs are expected to run follows from the other.
+        EASY uses the first state. Expected run times come from the other.
         """
         columns = state.queue.table
         waiting, predicted = columns[0], columns[5 if self._by_walltimes else 2]
@@ -87,7 +87,7 @@ class History:
         self._last, self._still = seen, len(waits)
 
     def _close(self, now: int) -> None:
-        """Let both schedules know when the whole machine is closed; where a part is, they do not."""
+        """Store in both schedules when the whole machine is closed. Closures of some nodes are ignored."""
         nodes, since, closed = self.machine.nodes, int(self.jobs.state[CLOCK]), []
         until = now + bounded_ahead(self.machine, AHEAD)
         for rule in self.machine.rules.closing:
@@ -99,14 +99,14 @@ class History:
             self.expected = self.expected._replace(jobs=self.expected.jobs._replace(closed=windows))
 
     def ended(self, id_: str, ran: int) -> None:
-        """Take note that a job has ended, and how long it ran in all, seconds; to be said before its end is seen."""
+        """Record the total run time of an ended job, seconds. Call it before a state without the job."""
         row = self._row.get(id_)
         if row is not None:
             self._sightings.status[row] = GONE
             self.jobs.run[row], self.jobs.known[row] = ran, 1
 
     def start(self, ids: Iterable[str]) -> None:
-        """Take note of who of those that wait starts at the instant that was seen last; others are passed over."""
+        """Record which waiting jobs start at the last recorded instant. Unknown ids are ignored."""
         known = [self._row[id_] for id_ in ids if id_ in self._row]
         rows, now = np.array(known, dtype=np.int64), self._last.now
         self._sightings.status[rows] = RUNS
@@ -117,24 +117,24 @@ class History:
         self._still -= len(rows)
 
     def guaranteed(self) -> IntArray:
-        """Return what was guaranteed to those who wait in the last state, in seconds from its time, shape (jobs,)."""
+        """Return the guaranteed starts of the waiting jobs, seconds from the last state. Shape (jobs,)."""
         guaranteed = self._guaranteed[self._last.waiting]
         return np.where(guaranteed == NO_GUARANTEE, NO_GUARANTEE, guaranteed - self._last.now)
 
     def guarantee(self, starts: IntArray) -> None:
-        """Take note of what is guaranteed to the oldest who wait, in seconds from now, -1 for nothing."""
+        """Record guaranteed starts of the oldest waiting jobs, seconds from now, -1 for none."""
         rows = self._last.waiting[: len(starts)]
         self._guaranteed[rows[starts >= 0]] = self._last.now + starts[starts >= 0]
 
     def longest_wait(self, now: int) -> int:
-        """Return the longest wait under EASY of late, as it is known or expected; for times that do not fall."""
+        """Return the longest recent wait under EASY, known or expected. `now` must never fall between calls."""
         return int(longest_wait(self.jobs, self.expected, len(self._row), now, self._recent))
 
     def residual_time(self) -> int:
-        """Return how long jobs that run have left in the mean, by what EASY goes by and all jobs so far, seconds.
+        """Return the mean remaining time of running jobs, by EASY's run times and all jobs so far, seconds.
 
-        Who looks at a busy machine at any time finds a job the more often the longer it runs and the more it holds, and
-        in the middle of its run: half the mean duration, weighted with work.
+        At a random time on a busy machine, a running job is likelier to be long and large, and is halfway through. So
+        this is half the mean duration, weighted with work.
         """
         for row in range(self._summed, len(self._row)):
             duration = float(self.jobs.duration[row])
@@ -145,32 +145,32 @@ class History:
         return int(self._residual / self._work) if self._work else 0
 
     def places(self, ids: Iterable[str]) -> IntArray:
-        """Return the places of jobs in the queue that was seen last, -1 for who does not wait there."""
+        """Return the positions of jobs in the last queue, -1 for jobs not in it."""
         found = [np.flatnonzero(self._last.waiting == self._row.get(id_, -1)) for id_ in ids]
         return np.array([place[0] if len(place) else -1 for place in found], dtype=np.int64)
 
     def molds(self) -> bool:
-        """Return whether a job of several shapes waits in the queue that was seen last."""
+        """Return whether the last queue contains a job with several shapes."""
         return bool(self._moldable) and bool(np.isin(self._last.waiting, self._moldable).any())
 
     def longest_ahead(self, now: int) -> int:
-        """Return the longest wait expected of those that wait in EASY's schedule now, seconds.
+        """Return the longest expected wait of jobs that wait in EASY's schedule now, seconds.
 
-        To be asked after :meth:`longest_wait`, which brings that schedule up to now.
+        Call :meth:`longest_wait` first, which advances that schedule.
         """
         return int(longest_ahead(self.jobs, self.expected, now))
 
     def standing(self, state: State) -> Standing:
-        """Return the real schedule as it stands in the state that was seen last."""
-        # Copies, since read-only columns would have the models compiled once more.
+        """Return the real schedule of the last state."""
+        # Copies, because read-only columns would compile the models once more.
         started, free = state.running.start.copy(), np.array(state.free.sum(axis=0), dtype=np.int64)
         seen = self._last
         return standing(self.jobs, self.expected, seen.waiting, seen.running, started, free, state.now)
 
     def waits(self, now: int) -> tuple[IntArray, IntArray]:
-        """Return how long jobs waited under EASY of late as far as that is known, and for how long they run, seconds.
+        """Return known recent waits under EASY, and run times of these jobs, seconds.
 
-        Both of shape (jobs,); of a job that still waits there, what it has waited by then.
+        Both of shape (jobs,). For a job that still waits there, its wait so far.
         """
         some, clock = len(self._row), int(self.jobs.state[CLOCK])
         submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.queue.start, self.jobs.run))
@@ -179,7 +179,7 @@ class History:
         return np.maximum(np.where(waiting, clock, start) - submit, 0)[late], run[late]
 
     def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the rows of those who wait and of those who run, by their places in the trace; new ones get one."""
+        """Return the rows of waiting and of running jobs. New jobs get one."""
         now, queue, running = state.now, state.queue, state.running
         if not (queue.kept and running.kept):
             runs = np.array([self._row_of(job, now) for job in running], dtype=np.int64)
@@ -192,14 +192,14 @@ class History:
         return self._filled(waiting, queue, now), runs
 
     def _filled(self, orders: IntArray, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> IntArray:
-        """Return the rows of jobs by their places in the trace; those without one get one."""
+        """Return the rows of jobs by their positions in the trace. New jobs get one."""
         rows = self._known[orders]
         for place in np.flatnonzero(rows < 0).tolist():
             rows[place] = self._known[orders[place]] = self._row_of(jobs[place], now)
         return rows
 
     def _row_of(self, job: Waiting | Running, now: int) -> int:
-        """Return the row of a job, a new one if it has none."""
+        """Return the row of a job. A new job gets one."""
         row = self._row.get(job.id, -1)
         return self._add(job, now) if row < 0 else row
 
@@ -214,7 +214,7 @@ class History:
             more = np.zeros(rows - row, dtype=np.int64)
             self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
             self._guaranteed = np.concatenate((self._guaranteed, more + NO_GUARANTEE))
-        # What runs without having been seen to wait is not known to have waited.
+        # A job that runs without having been seen to wait has no known wait.
         self.jobs.submit[row] = min(job.job.submit, now) if isinstance(job, Waiting) else now
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
@@ -224,7 +224,7 @@ class History:
         return row
 
     def _length(self, job: Waiting | Running, now: int) -> int:
-        """Return how long a job is taken to run, seconds."""
+        """Return the duration of a job for EASY, seconds."""
         if isinstance(job, Waiting):
             return job.walltime if self._by_walltimes else job.predicted
         return (job.walltime_end(now) if self._by_walltimes else job.expected_end(now)) - job.start

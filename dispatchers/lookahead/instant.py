@@ -1,4 +1,4 @@
-"""What the look-ahead dispatcher sees at one instant, and what it decides."""
+"""Input and decision of the look-ahead dispatcher at one instant."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ..space import NodeSpace, PoolSpace, space_of
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """The jobs and the room for them.
+    """Jobs, and the room for them.
 
     Attributes
     ----------
     state
-        Now.
+        Present state.
     amount
-        Amounts that each waiting job asks for, shape (waiting, resources).
+        Amounts of each waiting job, shape (waiting, resources).
     fits
         Whether it can start now, shape (waiting,).
     together
-        Whether there may be room for all that wait.
+        Whether all waiting jobs may fit together.
     space
-        The free room, which a decision fills.
+        Free room, which a decision fills.
     available
-        What is free on all nodes together, by resource.
+        Free amounts on all nodes together, by resource.
     closures
-        What is closed beside the jobs that run, or will be.
+        Present and future closures beside the running jobs.
     literally
-        Whether starts are guaranteed by the walltimes on a pool, and not by what is predicted.
+        Whether guarantees on a pool use walltimes instead of predictions.
     """
 
     state: State
@@ -56,9 +56,10 @@ class Instant:
 
     @classmethod
     def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
-        """Look at a state, with nodes to be chosen by `rule`; with guarantees by requests if asked.
+        """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 
-        On nodes, and with jobs of several shapes, all are taken to last as long as they request then.
+        On nodes, and for jobs of several shapes, the whole plan then uses walltimes. So do jobs of several shapes
+        beside closures.
         """
         closures, shaped = closures_ahead(state), any(waiting.job.shapes for waiting in state.queue)
         if shaped and closures:
@@ -73,14 +74,14 @@ class Instant:
 
     @property
     def waiting(self) -> Queue:
-        """Those that wait, as the models want them."""
+        """Waiting jobs in the form of the models."""
         _, _, predicted, _, submit = self.state.queue.table[:5]
-        # A copy, since read-only columns would have the plan compiled once more.
+        # A copy, because read-only columns would compile the plan once more.
         return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.amount, self.fits)
 
     @property
     def busy(self) -> Running:
-        """What runs, by its predicted ends, as the models want it."""
+        """Running jobs by predicted ends, in the form of the models."""
         running, now = self.state.running, self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
@@ -91,14 +92,14 @@ class Instant:
         return busy._replace(closes=closed.begin, opens=closed.end, closed=closed.amount)
 
     def beside_closed(self) -> Held:
-        """Return what closed nodes hold beside what runs, a row for each time and node."""
+        """Return the closed amounts beside running jobs, a row per time and node."""
         state = self.state
         busy = held(state.running, state.now, state.machine.capacity, pooled=False)
         return closed_rows(self.closures, state, busy)
 
 
 def by_walltimes(state: State) -> State:
-    """Return a state in which every job is predicted to take as long as it requests, the same if it is so already."""
+    """Return a state with walltimes as predictions. The same state if they are equal."""
     queue, running, now = state.queue, state.running, state.now
     same = (queue.predicted == queue.walltime).all() and all(
         run.walltime_end(now) == run.predicted_end for run in running
@@ -110,7 +111,7 @@ def by_walltimes(state: State) -> State:
 
 
 def _literally(waiting: Waiting) -> Waiting:
-    """Return a job that is predicted to take what is left of its request, on each of its shapes as well."""
+    """Return a job with its remaining walltime as prediction, also on its shapes."""
     left, whole = waiting.walltime, max(1, waiting.job.walltime)
     job = waiting.job.with_shapes_predicted(lambda shape: -(-shape.walltime * left // whole))
     return waiting.shown_as(job=job, predicted=left)
@@ -118,26 +119,26 @@ def _literally(waiting: Waiting) -> Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who starts now and where, and how that was found.
+    """Jobs that start now with their nodes, and how they were found.
 
     Attributes
     ----------
     starts
-        Places in the queue with their nodes, for which room is taken.
+        Positions in the queue with nodes, already placed.
     status
-        ``none`` (nobody fits now), ``trivial`` (all fit), ``feasible``.
+        ``none`` (no job fits now), ``trivial`` (all fit), ``feasible``.
     candidates, requested
-        How many jobs were planned, and the amounts they ask for.
+        Number of planned jobs, and their amounts.
     objective
-        The sum of weight times start, seconds from now.
+        Sum of weight times start, seconds from now.
     used
-        Whose plan it is, ``list`` or ``search``, or ``none``.
+        Origin of the plan: ``list``, ``search`` or ``none``.
     guarantees
-        How many jobs were guaranteed a start.
+        Number of jobs with a guaranteed start.
     modes
-        In which mode each of them starts, where they have several.
+        Mode of each starting job, if jobs have several.
     guaranteed
-        Starts that are guaranteed to the oldest, seconds from now, -1 for none, where these guarantees stand.
+        Guaranteed starts of the oldest jobs, seconds from now, -1 for none. Only if guarantees stay between decisions.
     """
 
     starts: Sequence[tuple[int, Placement]] = ()

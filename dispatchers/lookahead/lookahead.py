@@ -26,38 +26,38 @@ from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
 @dataclass(frozen=True)
 class LookaheadOptions:
-    """What :class:`Lookahead` takes.
+    """Options of :class:`Lookahead`.
 
     Attributes
     ----------
     patience
-        Above 0; ``inf`` for no guarantees and no ageing. Smaller values lower the longest wait and raise the means.
+        Above 0. ``inf`` for no guarantees and no ageing. Smaller values lower the longest wait and raise the means.
     least_due
-        Least wait that is guaranteed not to be exceeded, in seconds or as ``12h``, at least 1 s.
+        Smallest guaranteed limit of a wait, in seconds or as ``12h``, at least 1 s.
     recent
-        For how long a long wait under EASY counts once the job has started there, in seconds or as ``28d``, at least
-        1 s; ``inf`` for ever.
+        How long a long wait under EASY counts after the job has started there, in seconds or as ``28d``, at least 1 s.
+        ``inf`` for ever.
     blocked
-        How many jobs are planned that cannot start now, at least 0.
+        Number of planned jobs that cannot start now, at least 0.
     iterations
-        How many orders the local search tries, at least 0.
+        Number of orders in the local search, at least 0.
     guards
-        How many jobs are guaranteed a start, at least 0.
+        Number of jobs with a guaranteed start, at least 0.
     tolerance
-        In [0, 1]. A young job may be put off past its earliest start by this part of the time it has left.
+        In [0, 1]. How far a young job may be delayed past its earliest start, as a share of its time left.
     placement
         ``"first-fit"`` or ``"best-fit"``.
     reserve_by
-        ``"predictions"``: guaranteed starts are computed with predicted run times, anew at each decision.
-        ``"walltimes"``: with walltimes, and a guarantee stands until the job starts. Only on a pool, and for jobs that
-        run on their own request; elsewhere guaranteed starts go by predictions.
+        ``"predictions"``: guaranteed starts use predicted run times, anew at each decision. ``"walltimes"``: they use
+        walltimes, and a guarantee stays until the job starts. Only on a pool, and for jobs on their own request.
+        Elsewhere predictions count.
     trust
-        Above 0; ``inf`` for always. Predictions are trusted until the first job has waited this many times its
-        guaranteed wait. Until it has started, starts are then guaranteed by walltimes, and no job starts that would
-        delay one by its walltime. On nodes, and with jobs of several shapes, plans go by walltimes, too.
+        Above 0. ``inf`` for always. Predictions are trusted until the first job has waited this multiple of its
+        guaranteed wait. Until it has started, guarantees use walltimes, and no job starts that would delay one by its
+        walltime. On nodes, and with jobs of several shapes, plans use walltimes too.
     molds
-        Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
-        runs on its own request.
+        Whether a moldable job may use any of its shapes. Size and start are then decided together. Otherwise it runs on
+        its own request.
     """
 
     patience: float = 0.9
@@ -84,33 +84,33 @@ class LookaheadOptions:
 
     @cached_property
     def least_due_seconds(self) -> int:
-        """The least wait that is guaranteed not to be exceeded."""
+        """Smallest guaranteed limit of a wait, seconds."""
         return seconds_option("least_due", self.least_due, 1)
 
     @cached_property
     def recent_seconds(self) -> int:
-        """For how long a long wait under EASY counts."""
+        """How long a long wait under EASY counts, seconds."""
         return seconds_option("recent", self.recent, 1, infinite=True)
 
 
 class Lookahead(Configured[LookaheadOptions]):
-    """Plan what fits now with the most urgent of the rest, between guarantees to the oldest jobs.
+    """Plans the jobs that fit now and the most urgent others, around guaranteed starts of the oldest jobs.
 
-    At each decision the jobs that fit now and the `blocked` most urgent others are planned. The plan minimises the sum
-    of weight times start. A job's weight is its bounded slowdown by its duration, and grows with its age. Who is
-    planned to start now, starts.
+    Each decision plans the jobs that fit now and the `blocked` most urgent others. The plan minimises the sum of weight
+    times start. A job's weight is its bounded slowdown over its duration, and grows with its age. Jobs planned to start
+    now do so.
 
-    The `guards` oldest jobs are guaranteed a start, which the plan has to respect: before they have waited `patience`
-    times as long as the longest wait under EASY so far (or of late, `recent`), or `least_due`. EASY's schedule of the
-    same jobs is kept beside the real one, as far as their run times have become known.
+    The `guards` oldest jobs get guaranteed starts, which the plan must keep. They start before they have waited
+    `patience` times the longest wait under EASY so far (or recently, see `recent`), or `least_due`. EASY's schedule of
+    the same jobs is kept beside the real one, as far as run times are known.
 
-    On up to 256 nodes, every planned job and every guarantee has nodes of its own. On more nodes those that start now
-    do, and what starts later shares the sums of the resources.
+    On up to 256 nodes, every planned job and every guarantee has its own nodes. On more nodes only starting jobs have
+    nodes, and later ones share the sums of resources.
 
-    With `molds` the plan minimises the sum of weight times end, on any number of nodes in sums of the resources.
-    Weights are those of the fastest sizes. A start is guaranteed on the first size; on another one a job ends no later.
+    With `molds` the plan minimises the sum of weight times end. It uses sums of resources on any number of nodes.
+    Weights are those of the fastest sizes. Guarantees are for the first size. On another size a job ends no later.
 
-    Its options are those of :class:`LookaheadOptions`, which says what is refused.
+    The options are those of :class:`LookaheadOptions`, which lists the errors.
     """
 
     Options = LookaheadOptions
@@ -118,29 +118,30 @@ class Lookahead(Configured[LookaheadOptions]):
     plans_closures: ClassVar[bool] = True
 
     def forget(self) -> None:
-        """Forget the jobs seen."""
+        """Drop all jobs."""
         self._history: History | None = None
         self._modes = JobModes()
         self._told: int | None = None
         self._record: dict[str, Any] = {}
 
     def use_longest_wait(self, seconds: int) -> None:
-        """Take the longest wait under EASY so far, seconds, from somebody who keeps its schedule, until told anew."""
+        """Set the longest wait under EASY so far, seconds, from an outer dispatcher. Valid until the next call."""
         self._told = seconds
 
     def report(self) -> Mapping[str, Any]:
-        """Return what is to be known of the last decision.
+        """Return data of the last decision.
 
-        ``candidates``: jobs planned. ``intervals``: those and the running ones. ``requested``, ``available``: resource
-        units that the candidates ask for and that are free. ``status``: ``none`` (nobody fits now), ``trivial`` (all
-        fit), ``feasible``. ``objective``: of the plan. ``used``: whose plan, ``list`` or ``search``, or ``none``.
-        ``guarantees``: jobs that were guaranteed a start. ``due_hours``: the wait they are guaranteed not to exceed.
-        ``literally``: whether predictions were not trusted.
+        * ``candidates``: planned jobs. ``intervals``: these and the running ones.
+        * ``requested``, ``available``: resource units that the candidates need, and that are free.
+        * ``status``: ``none`` (no job fits now), ``trivial`` (all fit), ``feasible``.
+        * ``objective``: of the plan. ``used``: its origin, ``list``, ``search`` or ``none``.
+        * ``guarantees``: jobs with a guaranteed start. ``due_hours``: their guaranteed limit of the wait.
+        * ``literally``: whether predictions were not trusted.
         """
         return self._record
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Bring the history up to date, plan, and start who is planned to start now."""
+        """Update the history, plan, and start the jobs planned for now."""
         history = self._brought_forward(state)
         longest_wait = history.longest_wait(state.now) if self._told is None and history is not None else self._told
         settings = self._settled(longest_wait or 0)
@@ -164,7 +165,7 @@ class Lookahead(Configured[LookaheadOptions]):
         return [*starts, *wakes]
 
     def _brought_forward(self, state: State) -> History | None:
-        """Bring the history up to date; ``None`` if nothing is asked of it."""
+        """Update the history. ``None`` if it is not needed."""
         by_walltimes = self.options.reserve_by == "walltimes"
         if self._told is not None and not by_walltimes:
             return None
@@ -174,13 +175,13 @@ class Lookahead(Configured[LookaheadOptions]):
         return self._history
 
     def _keep(self, guaranteed: IntArray, history: History, now: int) -> list[Wake]:
-        """Remember what is guaranteed, and come back when the first of it is due."""
+        """Record the guarantees, and set a timer for the first."""
         history.guarantee(guaranteed)
         later = guaranteed[guaranteed > 0]
         return [Wake(now + int(later.min()))] if len(later) else []
 
     def settings(self) -> Settings:
-        """Return how to plan, before anything is known of due times."""
+        """Return the settings before due times are known."""
         chosen = self.options
         due = chosen.least_due_seconds
         return Settings(
@@ -188,7 +189,7 @@ class Lookahead(Configured[LookaheadOptions]):
         )
 
     def told_settings(self) -> Settings | None:
-        """Return how it plans until it is told another longest wait; ``None`` where it keeps the jobs' history."""
+        """Return the settings until the next external longest wait. ``None`` if it keeps its own history."""
         if self._told is None or self.options.reserve_by == "walltimes":
             return None
         return self._settled(self._told)
@@ -197,7 +198,7 @@ class Lookahead(Configured[LookaheadOptions]):
         return settle(self.settings(), float(self.options.patience), longest_wait)
 
     def _decide(self, seen: Instant, settings: Settings, history: History | None) -> Decision:
-        """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
+        """Start all jobs if they fit, else those planned for now. No plan if none fits."""
         fits, queue = seen.fits, seen.state.queue
         if self.options.molds and any(waiting.job.shapes for waiting in queue):
             return plan_in_modes(seen, settings, self._modes)
@@ -214,6 +215,6 @@ class Lookahead(Configured[LookaheadOptions]):
         else:
             planned = plan_on_pool(seen, settings)
         if not (planned.starts or seen.state.running or seen.closures):
-            # Nothing else will happen: the first that fits may not wait.
+            # Nothing else will happen, so the first job that fits must start.
             planned = replace(planned, starts=put(seen, [int(fits.argmax())]))
         return planned

@@ -1,4 +1,4 @@
-"""Starts that are held on nodes for the oldest jobs, around which the others are planned."""
+"""Guaranteed starts of the oldest jobs on nodes. Other jobs are planned around them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..protocol import Waiting
 
 @dataclass(frozen=True, slots=True)
 class NodePromises:
-    """What is held for whom.
+    """Guaranteed starts.
 
     Attributes
     ----------
     busy
-        What runs and what is held.
+        Amounts of running jobs and guarantees.
     given
-        How many jobs are held a start.
+        Number of jobs with a guaranteed start.
     overdue
-        The place in the queue of the oldest job, if it is past its time, else -1.
+        Position of the oldest job in the queue if it is overdue, else -1.
     start
-        When that starts and where, ``None`` if it never can.
+        Its start and nodes. ``None`` if it can never start.
     latest
-        By when jobs are to start that are planned, seconds from now, :data:`.WHENEVER` for no guarantee; shape (jobs,).
+        Latest starts of planned jobs, seconds from now, :data:`.WHENEVER` for no guarantee. Shape (jobs,).
     """
 
     busy: Held
@@ -45,23 +45,23 @@ def guarantee_on_nodes(
 ) -> NodePromises:  # fmt: skip
     """Guarantee starts on nodes to the oldest jobs.
 
-    The oldest job of all is held its earliest start once it is past its time. Of the `guards` oldest each is
-    guaranteed, in order of age, the last start that fits and is not past its time: `due` seconds after it came, and no
-    earlier than its earliest start plus `tolerance` times what is missing. It is held for those that are not planned; a
-    plan has to keep those of the others. Nothing is guaranteed to those that cannot be on time.
+    Once the oldest job is overdue, it gets its earliest start. Each of the `guards` oldest gets, by age, the last start
+    that fits and meets its due time. That time is `due` seconds after its arrival, and not before its earliest start
+    plus `tolerance` times the time left. Unplanned jobs get these amounts reserved. A plan must keep the guarantees of
+    planned jobs. Jobs that cannot be on time get none.
 
     Parameters
     ----------
     queue, entries
-        The waiting jobs, oldest first.
+        Waiting jobs, oldest first.
     planned
-        Who is planned, shape (jobs,).
+        Which jobs are planned, shape (jobs,).
     busy
-        What runs.
+        Amounts of running jobs.
     capacity
         Shape (nodes, resources), or of one node for all of them.
     free
-        What is free now on the nodes that this one stands for; no rows where there is none.
+        Free amounts now of the nodes behind that one node. Without rows if there is none.
     settings, rule
         As for :func:`.plan_on_nodes`.
     """
@@ -88,7 +88,7 @@ def guarantee_on_nodes(
 def _overdue(
     place: int, entry: Waiting, found: NodePromises, capacity: IntArray, free: IntArray, rule: PlacementRule
 ) -> NodePromises:
-    """Hold a job its earliest start."""
+    """Reserve the earliest start of a job."""
     problem, _ = problem_beside(found.busy, capacity, [entry], np.ones(1), free_now=free)
     start = list_schedule(problem, np.zeros(1, dtype=np.int64), rule)
     if start is None:
@@ -99,9 +99,9 @@ def _overdue(
 
 
 def _last_starts(jobs: Problem, due: IntArray, busy: Held, rule: PlacementRule) -> tuple[IntArray, IntArray]:
-    """Return the last starts by which jobs are due, one after the other, and their slots on each node.
+    """Return the last starts that meet the due times, one job after another, and slots on each node.
 
-    That is the earliest one where time runs backwards; below 0 of those that cannot be on time.
+    They are the earliest starts in reversed time. Negative for jobs that cannot be on time.
     """
     end = int((due + jobs.duration).max())
     back = Problem(
@@ -116,7 +116,7 @@ def _last_starts(jobs: Problem, due: IntArray, busy: Held, rule: PlacementRule) 
 
 
 def _held(jobs: Problem, starts: IntArray, counts: IntArray) -> Held:
-    """Return what jobs hold from their starts on, with so many slots on each node, shape (jobs, nodes)."""
+    """Return the amounts of jobs from their starts on. `counts` are slots per node, shape (jobs, nodes)."""
     job, node = np.nonzero(counts)
     amount = counts[job, node][:, None] * jobs.demand[job]
     return Held(starts[job], starts[job] + jobs.duration[job], node, amount)

@@ -1,4 +1,4 @@
-"""The look-ahead plan on many nodes: who starts now and where."""
+"""Look-ahead plan on many nodes: which jobs start now, and where."""
 
 from __future__ import annotations
 
@@ -29,32 +29,31 @@ from .node_guarantees import guarantee_on_nodes
 from .pool_plan import put
 
 _NO_NODES = np.zeros((0, 0), dtype=np.int64)
-#: Up to so many nodes every job of a plan has nodes of its own; on more that would take seconds.
+#: Number of nodes up to which every planned job has its own nodes. More would take seconds.
 MOST_NODES = 256
-#: Jobs that fit now and whose order is searched where they have, at most: the time grows with their square.
+#: Most jobs that fit now in the search of the order on nodes. Its time grows with their square.
 MOST_SEARCHED = 40
 
 
 def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Decision:
-    """Plan the jobs that fit now and the most urgent others between what is held for the oldest.
+    """Plan jobs that fit now and the most urgent others around the guarantees of the oldest.
 
-    On up to `MOST_NODES` nodes every job has nodes of its own until its end, and of a crowd that fits now the local
-    search looks at the `MOST_SEARCHED` most urgent; the others start beside those if they can. On more nodes those that
-    start now have places on them, and later all share the sums of the resources; who starts now does not delay there
-    the oldest job that is past its time.
+    On up to `MOST_NODES` nodes every job has its own nodes until its end. If many jobs fit now, the local search covers
+    the `MOST_SEARCHED` most urgent. The others start beside them if they can. On more nodes only starting jobs have
+    nodes, and later ones share the sums of resources. Starting jobs must not delay the oldest overdue job there.
 
-    The oldest jobs are guaranteed starts first, see :func:`.guarantee_on_nodes`. Then the best of some list schedules
-    is improved by a local search, among those in which planned jobs start no later than guaranteed, if any list does
-    so. Who starts now: the oldest if it was guaranteed that, then by weight.
+    The oldest jobs get guaranteed starts first, see :func:`.guarantee_on_nodes`. Then a local search improves the best
+    list schedule. Only schedules that keep the guarantees of planned jobs count, if any list has one. The oldest job
+    starts first if its guarantee is now, then others by weight.
 
     Parameters
     ----------
     seen
-        Now.
+        Present jobs and room.
     settings
         As for :func:`hpcdispatch.models.lookahead.plan`.
     rule
-        How nodes are chosen, where every job has some.
+        Choice of nodes, where every job has its own.
     """
     state, queue, capacity, free = seen.state, seen.waiting, seen.state.machine.capacity, _NO_NODES
     if len(capacity) > MOST_NODES:
@@ -98,9 +97,9 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
 
 
 def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRule) -> tuple[Schedule | None, bool]:
-    """Return the best schedule found, and whether the search found better than every list.
+    """Return the best schedule, and whether the search improved on every list.
 
-    The jobs of the `crowd` are put behind the others in their order, once the best order of those is found.
+    The jobs of the `crowd` follow the others in their order, after the best order of those is known.
     """
     others = np.delete(np.arange(problem.jobs), crowd)
     few = problem.of_jobs(others) if len(crowd) else problem
@@ -120,7 +119,7 @@ def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRul
 
 
 def _in_turn(schedule: Schedule, jobs: Sequence[Waiting], weight: FloatArray, latest: IntArray) -> Schedule:
-    """Let the first of jobs that differ in nothing but their guaranteed starts start first, where these are kept."""
+    """Among jobs that differ only in guaranteed starts, let the first start first, if all guarantees hold."""
     alike: dict[Any, list[int]] = {}
     for row, job in enumerate(jobs):
         key = weight[row], job.predicted, job.nodes, job.demand
@@ -135,7 +134,7 @@ def _in_turn(schedule: Schedule, jobs: Sequence[Waiting], weight: FloatArray, la
 
 
 def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement]]:
-    """Return who starts now, of jobs at `places` in the queue, and the nodes."""
+    """Return the jobs that start now, of those at `places` in the queue, with nodes."""
     nodes, now = np.arange(schedule.counts.shape[1]), np.flatnonzero(schedule.starts == 0).tolist()
     return [(places[job], np.repeat(nodes, schedule.counts[job])) for job in now]
 

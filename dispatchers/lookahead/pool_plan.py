@@ -1,4 +1,4 @@
-"""The look-ahead plan in sums of resources: who starts now, where there is room for it on the nodes."""
+"""Look-ahead plan in sums of resources. Planned jobs start where they fit on the nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from .instant import Decision, Instant
 
 
 def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
-    """Plan in sums of resources, and start who finds room; by requests nobody who delays a guarantee, if they count."""
+    """Plan in sums of resources, and start planned jobs that fit.
+
+    Once predictions are not trusted, no job starts that delays a guarantee by its walltime.
+    """
     queue, running, nothing = seen.waiting, seen.busy, np.zeros(0, dtype=np.int64)
     walltimes = Walltimes(nothing, nothing, nothing)
     if seen.literally:
@@ -27,22 +30,22 @@ def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
 
 
 def plan_by_walltimes(seen: Instant, settings: Settings, history: History) -> Decision:
-    """Do the same with guarantees by the walltimes, which stand from one decision to the next."""
+    """Plan likewise, with guarantees by walltimes that stay between decisions."""
     found, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
     decision = replace(_decision(seen, found), guaranteed=guaranteed)
     if decision.starts or seen.state.running or seen.closures:
         return decision
-    # Nothing else will happen, and nothing is in the way of who was guaranteed the first start.
+    # Nothing else will happen, so the job with the first guaranteed start must start.
     first = np.where(guaranteed < 0, NO_GUARANTEE, guaranteed)
     place = int(first.argmin()) if len(first) and first.min() < NO_GUARANTEE else int(seen.fits.argmax())
     return replace(decision, starts=put(seen, [place]))
 
 
 def _walltimes(seen: Instant, guaranteed: IntArray) -> Walltimes:
-    """Return what is known beside the predictions, with what has been guaranteed."""
+    """Return the walltimes and earlier guarantees."""
     state, now = seen.state, seen.state.now
     ends = np.array([run.walltime_end(now) - now for run in state.running], dtype=np.int64)
-    # A copy, since read-only columns would have the plan compiled once more.
+    # A copy, because read-only columns would compile the plan once more.
     return Walltimes(state.queue.walltime.copy(), np.maximum(ends, 1), guaranteed)
 
 
@@ -61,9 +64,9 @@ def _decision(seen: Instant, found: Plan) -> Decision:
 def put(
     seen: Instant, places: Iterable[int], overdue: int = -1, nodes: Iterable[Placement | None] = repeat(None)
 ) -> list[tuple[int, Placement]]:
-    """Return who finds room, in this order, and on nodes does not delay the one who is overdue, -1 for nobody.
+    """Return the jobs that fit, in this order. On nodes they must not delay the overdue job, -1 for none.
 
-    Each finds it on its `nodes`, where they are given, else on any.
+    A job with `nodes` must fit on these, else on any.
     """
     state, space, starts = seen.state, seen.space, []
     guard: tuple[int, IntArray] | None = None
@@ -83,7 +86,7 @@ def put(
 
 
 def _put(space: PoolSpace | NodeSpace, waiting: Waiting, given: Placement | None) -> Placement | None:
-    """Take room for a job, on given nodes or any; ``None`` if there is none."""
+    """Place a job on given nodes or any. ``None`` if it does not fit."""
     if given is None:
         return space.place(waiting.nodes, waiting.demand)
     return given if space.put(given, waiting.demand) else None

@@ -1,4 +1,4 @@
-"""When a waiting job would start: the present state run forward under a dispatcher, with predictions as run times."""
+"""Forecast the start of a waiting job: simulate a dispatcher from the present state, with predictions as run times."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .rigid_jobs import Size
 
 
 def forecast_start(dispatcher: Dispatcher, state: State, order: int, before: float = math.inf) -> int | None:
-    """Return when a job of the queue would start if nobody else came and every job ran as long as predicted.
+    """Return when a waiting job would start without further arrivals, if every job ran as long as predicted.
 
     Parameters
     ----------
     dispatcher
-        What decides; a copy of it is asked.
+        The dispatcher. A copy of it decides.
     state
-        From which to begin.
+        Initial state.
     order
-        The job, by its place in the trace.
+        Position of the job in the trace.
     before
-        A later start does not matter, seconds.
+        Seconds. Later starts do not matter.
 
     Returns
     -------
     int or None
-        Seconds; ``None`` if it would never start, or not before that.
+        Seconds. ``None`` if it would never start, or not before `before`.
     """
     ahead = _Ahead(state)
     asked = copy.deepcopy(dispatcher)
@@ -45,7 +45,7 @@ def forecast_start(dispatcher: Dispatcher, state: State, order: int, before: flo
 
 
 def earliest_end(state: State, size: Size) -> int:
-    """Return when a job would end on a size if nobody else waited and all nodes were one, seconds."""
+    """Return when a job would end on a size if no other job waited and all nodes were one pool, seconds."""
     running = state.running
     need = size.nodes * np.array(size.demand, dtype=np.int64)
     ends = np.maximum(running.predicted_end, state.now + 1)
@@ -59,14 +59,14 @@ def earliest_end(state: State, size: Size) -> int:
 
 
 def starts_now(dispatcher: Dispatcher, state: State) -> list[int]:
-    """Return which jobs of the queue a copy of a dispatcher would start now, by their place in the trace."""
+    """Return the jobs that a copy of a dispatcher would start now, by position in the trace."""
     ahead = _Ahead(state)
     actions = copy.deepcopy(dispatcher).dispatch(ahead.state())
     return [ahead.waiting(action.job).order for action in actions if isinstance(action, Start)]
 
 
 class _Ahead:
-    """A state on its way forward."""
+    """A state that is simulated forward."""
 
     def __init__(self, state: State) -> None:
         self.now = state.now
@@ -79,7 +79,7 @@ class _Ahead:
         self._wakes: set[int] = set()
 
     def state(self) -> State:
-        """Return what the dispatcher is shown."""
+        """Return the state for the dispatcher."""
         self._running.sort(key=lambda run: run.predicted_end)
         return State(self.now, list(self._queue), list(self._running), self._free.copy(), self._machine)
 
@@ -89,7 +89,7 @@ class _Ahead:
         return next(waiting for waiting in self._queue if waiting.id == id_)
 
     def carry_out(self, action: Action) -> None:
-        """Start, stop or reject a job, or note a timer; a job that gives way is as good as gone."""
+        """Start, stop or reject a job, or set a timer. A stopped job leaves for good."""
         if isinstance(action, Wake):
             self._wakes.add(action.at)
         elif isinstance(action, Stop):
@@ -101,7 +101,7 @@ class _Ahead:
             self._start(action)
 
     def next_instant(self) -> bool:
-        """Go to the next end of a job or timer and let jobs end; return whether there is one."""
+        """Advance to the next end or timer, and end jobs. Return whether there is one."""
         ends = [run.predicted_end for run in self._running]
         coming = [time for time in (*ends, *self._wakes) if time > self.now]
         if not coming or not self._queue:

@@ -1,4 +1,4 @@
-"""The modes of moldable jobs: each size that a job can run on, for dispatchers that decide size and start together."""
+"""Modes of moldable jobs, one per size, for dispatchers that decide size and start together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Mode(NamedTuple):
     waiting
         The job as a rigid one.
     shape
-        Index of its shape; ``None`` for its own request.
+        Index of its shape. ``None`` for its own request.
     """
 
     waiting: Waiting
@@ -34,20 +34,20 @@ class Mode(NamedTuple):
 
 
 class JobModes:
-    """The modes of waiting jobs, kept for as long as they wait."""
+    """Modes of waiting jobs, cached while they wait."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Waiting, list[Mode]]] = {}
 
     def of(self, waiting: Waiting, machine: Machine) -> list[Mode]:
-        """Return the modes of a job, without those that take as much as another for no less time."""
+        """Return the modes of a job, without dominated ones: those that need as much as another and no less time."""
         kept = self._kept.get(waiting.order)
         if kept is None or kept[0] is not waiting:
             kept = self._kept[waiting.order] = (waiting, _undominated(waiting, machine))
         return kept[1]
 
     def of_queue(self, state: State) -> list[list[Mode]]:
-        """Return the modes of all that wait, and forget those of others."""
+        """Return the modes of all waiting jobs, and drop those of others."""
         found = [self.of(waiting, state.machine) for waiting in state.queue]
         self._kept = {waiting.order: self._kept[waiting.order] for waiting in state.queue}
         return found
@@ -57,13 +57,13 @@ class JobModes:
         return min((mode.waiting for mode in self.of(waiting, machine)), key=lambda entry: entry.predicted)
 
     def shaped(self, start: Start) -> Start:
-        """Return the start of a mode as one of the moldable job."""
+        """Return the start of a mode as a start of the moldable job."""
         shape = next(mode.shape for mode in self._kept[start.job.order][1] if mode.waiting is start.job)
         return start if shape is None else replace(start, shape=shape)
 
 
 def modes_that_fit(state: State, space: PoolSpace | NodeSpace, modes: Sequence[Waiting], *, pooled: bool) -> BoolArray:
-    """Return which modes fit now, each alone: on the nodes, or with `pooled` where all nodes are one."""
+    """Return which modes each fit now: on the nodes, or if `pooled`, on the pool of all nodes."""
     ahead = State(state.now, modes, state.running, state.free, state.machine)
     need = amounts_of(ahead.queue)
     if pooled:

@@ -1,4 +1,4 @@
-"""A moldable job on one of its shapes, as a dispatcher of rigid jobs is shown it."""
+"""Rigid view of a moldable job on one of its shapes, for dispatchers of rigid jobs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Size:
     Attributes
     ----------
     shape
-        Index of the shape; ``None`` for the job's own request.
+        Index of the shape. ``None`` for the job's own request.
     nodes, demand
-        Slots, and the amounts a slot asks for.
+        Slots, and amounts per slot.
     predicted, walltime
-        Predicted and walltime, seconds.
+        Predicted run time and walltime, seconds.
     """
 
     shape: int | None
@@ -31,7 +31,7 @@ class Size:
 
 
 def sizes_of(waiting: Waiting, machine: Machine) -> list[Size]:
-    """Return the requests of a job that fit an empty machine, its own first, then its shapes in their order."""
+    """Return the requests of a job that fit an empty machine: its own first, then its shapes."""
     found = [Size(None, waiting.nodes, waiting.demand, waiting.predicted, waiting.job.walltime)]
     found += [
         Size(index, shape.nodes, shape.demand, shape.predicted, shape.walltime)
@@ -41,7 +41,7 @@ def sizes_of(waiting: Waiting, machine: Machine) -> list[Size]:
 
 
 def as_rigid(waiting: Waiting, size: Size) -> Waiting:
-    """Return a job as it is with one request alone; its own entry if that is its own request."""
+    """Return a job with one request only. For its own request, the same entry."""
     if size.shape is None:
         return waiting
     job = copy.copy(waiting.job)

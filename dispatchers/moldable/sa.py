@@ -1,4 +1,4 @@
-"""SA: a moldable job chooses its size against the state of the machine (Cirne and Berman, JSSPP 2000)."""
+"""SA: a moldable job chooses its size by the state of the machine (Cirne and Berman, JSSPP 2000)."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from ..registered import create_inner, layers, reported, reset_part
 from .forecast import earliest_end, forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
 
-#: By what a job chooses: the least predicted turnaround, or without a look at the machine.
+#: Rule of the choice: least predicted turnaround, or a rule that ignores the machine's state.
 Rule = Literal["turnaround", "user", "widest", "narrowest", "knee", "range"]
 
 
 @dataclass(frozen=True)
 class SAOptions:
-    """The options of :class:`SA`.
+    """Options of :class:`SA`.
 
     Attributes
     ----------
     over
-        The dispatcher of the rigid jobs that come out: an object, or ``NAME``, or ``NAME:key=value/key=value`` with
-        ``/`` in place of the comma.
+        Dispatcher of the resulting rigid jobs: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/``
+        instead of the comma.
     by
         ``"turnaround"``: the request with the least predicted turnaround, ties to fewer processors. ``"user"``: the
         job's own. ``"widest"``, ``"narrowest"``: the most or the fewest processors. ``"knee"``: the most speedup times
-        efficiency, which is the least processors times the square of the time (Eager, Zahorjan and Lazowska, IEEE
-        Transactions on Computers 1989). ``"range"``: as Slurm's ``-N min-max``, the job waits as the narrowest, and
-        when `over` would start that it gets the most processors with which `over` starts it at the same instant.
+        efficiency. That is the least processors times the square of the time (Eager, Zahorjan and Lazowska, IEEE
+        Transactions on Computers 1989). ``"range"``: as Slurm's ``-N min-max``. The job waits on its narrowest request.
+        When `over` would start it, it gets the most processors with which `over` still starts it at that instant.
     share
-        Share of the moldable jobs that may choose, drawn with the seed of the simulation; the others keep their own
+        Share of the moldable jobs that may choose, at random by the seed of the simulation. The others keep their own
         request.
     again
-        How often a job by ``"turnaround"`` may choose anew while it waits. At every decision what is predicted of it on
-        all its requests is forecast, as if it were withdrawn and came again with another at its place in the queue.
+        How often a waiting job may choose again, with ``"turnaround"``. Every decision forecasts all its requests. The
+        forecast assumes that it is resubmitted with the request at its position in the queue.
     gain
-        By how much of the time until its predicted end, in percent, the new one must end sooner.
+        How much sooner the new predicted end must be, in percent of the time until the old one.
 
     Raises
     ------
@@ -70,22 +70,20 @@ class SAOptions:
 
 
 class SA(Configured[SAOptions]):
-    """Chooses one of the shapes of every moldable job as it arrives; then `over` sees a rigid job.
+    """Chooses one of the shapes of every moldable job as it arrives. Then `over` sees a rigid job.
 
-    Under ``conservative`` the predicted start of a request is that of the reservation it would get, as in the paper
-    (section 2). Under any other dispatcher it is a forecast: the present state is run forward in a copy of it, with
-    predictions as run times and nobody else to come. A job keeps its choice, also when it comes back, unless it may
-    choose `again`; then decisions have a column ``changed``, how many did.
+    Under ``conservative``, a request's predicted start is the reservation it would get, as in the paper (section 2).
+    Under any other dispatcher it is a forecast. A copy of the dispatcher is simulated from the present state, with
+    predictions as run times and no further arrivals. A job keeps its choice, even when it returns, unless it may choose
+    `again`. Then decisions have a column ``changed``: the number of jobs that chose again.
 
-    Its options are those of :class:`SAOptions`.
+    Its options are those of :class:`SAOptions`. As an attribute, `over` is the inner dispatcher itself.
 
     Attributes
     ----------
-    over
-        The dispatcher underneath.
     predicted_ends, changes
-        By the place of a job in the trace: when it was predicted to end as it first chose by ``"turnaround"``, seconds;
-        and how often it has chosen anew since, where it has.
+        By a job's position in the trace. Its predicted end, seconds, at its first choice by ``"turnaround"``. And how
+        often it has chosen again.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -102,7 +100,7 @@ class SA(Configured[SAOptions]):
             self.report = self.over.report
 
     def forget(self) -> None:
-        """Forget every choice."""
+        """Drop every choice."""
         self._chosen: dict[int, Size] = {}
         self._ids: dict[int, str] = {}
         self._recalled: Mapping[str, Any] = {}
@@ -114,13 +112,13 @@ class SA(Configured[SAOptions]):
         self._rng = np.random.default_rng(0)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Forget what the last simulation left."""
+        """Drop the data of the last simulation."""
         self.forget()
         self._rng = np.random.default_rng(0) if rng is None else rng
         reset_part(self.over, machine, rng)
 
     def memory(self) -> dict[str, Any]:
-        """Return what every job has chosen, and where the draws stand; see :meth:`recall`."""
+        """Return the choice of every job, and the state of the random generator. See :meth:`recall`."""
         chosen = {
             self._ids[order]: {
                 "shape": size.shape,
@@ -133,20 +131,20 @@ class SA(Configured[SAOptions]):
         return {"chosen": chosen, "draws": self._rng.bit_generator.state}
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
-        """Let jobs keep what they have chosen; where nobody knows, they choose when they are seen."""
+        """Restore the choices of jobs. Without a memory, jobs choose when first seen."""
         if memory is not None:
             self._recalled = memory["chosen"]
             self._rng.bit_generator.state = memory["draws"]
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Choose for who arrived, and let the dispatcher underneath start jobs."""
+        """Choose sizes of new jobs, and let the inner dispatcher start jobs."""
         self._changed = 0
         if not any(waiting.job.shapes for waiting in state.queue.entries):
             return self.over.dispatch(state)
         before = self._shown
         shown = {w.order: before[w.order][1] for w in state.queue if w.order in before and before[w.order][0] is w}
         for waiting in state.queue:
-            # One after the other: who comes later in the same second is not there yet.
+            # One after the other: a job that arrives later in the same second is not there yet.
             if waiting.order not in shown:
                 shown[waiting.order] = self._rigid(waiting, state, shown)
         if self.options.again:
@@ -158,7 +156,7 @@ class SA(Configured[SAOptions]):
         return [self._of_shape(action, shown) if isinstance(action, Start) else action for action in actions]
 
     def _rigid(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
-        """Return a job that has just come, or come back, as the dispatcher underneath is shown it."""
+        """Return a new or returning job as a rigid one for the inner dispatcher."""
         if not waiting.job.shapes:
             return waiting
         if waiting.order not in self._chosen and waiting.id in self._recalled:
@@ -172,13 +170,13 @@ class SA(Configured[SAOptions]):
         return as_rigid(waiting, replace(size, predicted=shape.predicted, walltime=shape.walltime))
 
     def _keep(self, waiting: Waiting, machine: Machine) -> None:
-        """Take over what a job had chosen before the simulation began."""
+        """Restore the choice of a job from before the simulation."""
         order, known = waiting.order, self._recalled[waiting.id]
         size = next((size for size in sizes_of(waiting, machine) if size.shape == known["shape"]), None)
         if size is None:
             return
         self._chosen[order], self._ids[order] = size, waiting.id
-        self._shown[order] = waiting, waiting  # It has been shown before, and may choose anew.
+        self._shown[order] = waiting, waiting  # It was seen before, and may choose again.
         if known["chooses"]:
             self._choosers.add(order)
         if known["changes"]:
@@ -187,7 +185,7 @@ class SA(Configured[SAOptions]):
             self.predicted_ends[order] = known["predicted_end"]
 
     def _choose(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
-        """Choose the size of a job that has just arrived."""
+        """Choose the size of a new job."""
         sizes = sizes_of(waiting, state.machine)
         size = sizes[0]
         if len(sizes) > 1 and (self.options.share == 1 or self._rng.random() < self.options.share):
@@ -197,7 +195,7 @@ class SA(Configured[SAOptions]):
         return as_rigid(waiting, size)
 
     def _best(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> Size:
-        """Return the size that the rule chooses; the first of several that are as good."""
+        """Return the size that the rule chooses, the first of ties."""
         primary = state.machine.primary
         units = [size.nodes * size.demand[primary] for size in sizes]
         times = [float(size.predicted) for size in sizes]
@@ -205,7 +203,7 @@ class SA(Configured[SAOptions]):
         if by == "user":
             return sizes[0]
         if by == "turnaround":
-            starts = self._starts(waiting, sizes, state, shown)  # Infinite also where another one ends sooner.
+            starts = self._starts(waiting, sizes, state, shown)  # Also infinite if another size ends sooner.
             costs = [(start + time, unit) for start, time, unit in zip(starts, times, units, strict=True)]
             if math.isfinite(end := min(costs)[0]):
                 self.predicted_ends[waiting.order] = int(end)
@@ -216,7 +214,7 @@ class SA(Configured[SAOptions]):
         return sizes[costs.index(min(costs))]
 
     def _starts(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> list[float]:
-        """Return when a job would start on each size, infinite where it never would or cannot be the first to end."""
+        """Return the start of a job on each size. Infinite if it never starts or cannot be the first to end."""
         if not isinstance(self.over, Conservative):
             return self._forecasts(waiting, sizes, state, shown)
         self.over.update(_with_queue(state, shown))
@@ -226,16 +224,16 @@ class SA(Configured[SAOptions]):
     def _forecasts(
         self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting], known: int | None = None
     ) -> list[float]:
-        """Return when a job would start on each size if nobody else came, infinite where it never would.
+        """Return the forecast start of a job on each size. Infinite if it never starts.
 
-        Each is followed only for as long as it may be the first to end; that of size `known` to its start, before the
-        others, which are asked in order of the least time at which they could end.
+        A forecast ends once its size can no longer be the first to end. Size `known` comes first and is simulated to
+        its start. The others follow in order of their earliest possible ends.
         """
         starts, least = [math.inf] * len(sizes), math.inf
         order = sorted(range(len(sizes)), key=lambda place: (place != known, earliest_end(state, sizes[place])))
         for place in order:
             size = sizes[place]
-            # One second more: who ends at the same time may be narrower.
+            # One second more: a size with the same end may be narrower.
             before = math.inf if place == known else least - size.predicted + 1
             ahead = _with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)})
             start = forecast_start(self.over, ahead, waiting.order, before)
@@ -244,10 +242,10 @@ class SA(Configured[SAOptions]):
         return starts
 
     def _choose_anew(self, state: State, shown: dict[int, Waiting]) -> None:
-        """Let jobs that wait already take another size, if that is predicted to end so much sooner."""
+        """Let waiting jobs change their size if the new predicted end is sufficiently earlier."""
         for waiting in state.queue:
             order = waiting.order
-            # Who is shown for the first time has just chosen.
+            # A new job has just chosen.
             if order not in self._choosers or order not in self._shown:
                 continue
             if self.changes.get(order, 0) == self.options.again:
@@ -263,7 +261,7 @@ class SA(Configured[SAOptions]):
                 self._changed += 1
 
     def _widen(self, state: State, shown: dict[int, Waiting]) -> None:
-        """Let jobs that would start now on their narrowest size start on the widest with which they still do."""
+        """Widen jobs that would start now: the widest size with which they still start."""
         primary = state.machine.primary
         entries = {waiting.order: waiting for waiting in state.queue if waiting.order in self._choosers}
         for order in [order for order in starts_now(self.over, _with_queue(state, shown)) if order in entries]:
@@ -279,7 +277,7 @@ class SA(Configured[SAOptions]):
                     break
 
     def _take(self, waiting: Waiting, size: Size, shown: dict[int, Waiting]) -> None:
-        """Give a job that waits another size."""
+        """Change the size of a waiting job."""
         self._chosen[waiting.order] = size
         shown[waiting.order] = as_rigid(waiting, size)
 
@@ -287,7 +285,7 @@ class SA(Configured[SAOptions]):
         return {**reported(self.over), "changed": self._changed}
 
     def _of_shape(self, action: Start, shown: dict[int, Waiting]) -> Start:
-        """Return the start of a rigid job as one of the moldable job it stands for."""
+        """Return the start of a rigid job as a start of its moldable job."""
         rigid = action.job if isinstance(action.job, Waiting) else None
         if rigid is None:
             id_ = getattr(action.job, "id", action.job)
@@ -297,11 +295,11 @@ class SA(Configured[SAOptions]):
 
 
 def _molds(part: Dispatcher) -> bool:
-    """Return whether a dispatcher has an option by which it chooses shapes, and it is set."""
+    """Return whether a dispatcher's option lets it choose shapes itself."""
     return bool(getattr(getattr(part, "options", None), "molds", False))
 
 
 def _with_queue(state: State, shown: dict[int, Waiting]) -> State:
-    """Return a state with some of its jobs in the queue, as they are shown."""
+    """Return a state with only the jobs in `shown` in the queue, in their rigid form."""
     entries = [shown[waiting.order] for waiting in state.queue.entries if waiting.order in shown]
     return State(state.now, entries, state.running, state.free, state.machine)

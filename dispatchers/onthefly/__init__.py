@@ -1,4 +1,4 @@
-"""Dispatching on the fly, by reservation, and both by turns (Gainaru et al., IJHPCA 2019)."""
+"""On-the-fly dispatching, reservation-based dispatching, and a hybrid (Gainaru et al., IJHPCA 2019)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The book of reservations, and the priority in which they are made."""
+"""Book of reservations, and the priority in which they are made."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..protocol import Placement, Running, State, Waiting
 from ..space import Space
 
 Demand = tuple[int, ...]
-#: What a slot takes of a profile that counts slots.
+#: Demand of a slot in a profile of slots.
 _ONE: Demand = (1,)
 
 
 @dataclass(frozen=True, slots=True)
 class Ageing:
-    """A priority by which long walltimes come first, and others gain while they wait.
+    """Priority of long walltimes, with gains for waiting.
 
     Attributes
     ----------
     threshold
-        Seconds in the queue before a job gains anything.
+        Seconds in the queue before a job gains priority.
     every
-        Seconds from one gain to the next, at least 1.
+        Seconds between gains, at least 1.
     gain
-        What each gain is worth, in seconds of walltime.
+        Value of a gain, in seconds of walltime.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Ageing:
         check_number("gain", self.gain, least=0)
 
     def key(self, waiting: Waiting, walltime: int, now: int) -> tuple[float, ...]:
-        """Return what a queue is sorted by; ties by the time in the queue, then by the trace."""
+        """Return the sort key of a queue. Ties by time in the queue, then by trace order."""
         waited = now - waiting.since - self.threshold
         gained = self.gain * (waited // self.every) if waited > 0 else 0
         return -(walltime + gained), *waiting.place
@@ -55,7 +55,7 @@ class Ageing:
 
 @dataclass(slots=True)
 class Booking:
-    """What a job holds in a book: some slots in [start, end)."""
+    """Slots of a job in [start, end)."""
 
     start: int
     end: int
@@ -64,18 +64,17 @@ class Booking:
 
 
 class Book:
-    """What is free when, beside what is booked.
+    """Free amounts over time beside bookings.
 
-    A pool of one resource is one number at a time. So are nodes on which every slot asks for the same amounts: a slot
-    that is given back has room for exactly one. Else the nodes are booked one by one. Closed nodes are booked from the
-    beginning.
+    A pool of one resource is one number over time. So are nodes with one demand per slot: a freed slot fits exactly
+    one. Otherwise each node is booked separately. Closed nodes are booked from the beginning.
 
     Parameters
     ----------
     state
-        Its machine is booked from its time on, all of it free at first.
+        State with the machine, initially empty, and the begin of the book.
     rule
-        How nodes are chosen among those that are free long enough.
+        How to choose among nodes that are free long enough.
     """
 
     def __init__(self, state: State, rule: PlacementRule) -> None:
@@ -90,16 +89,16 @@ class Book:
         self._close(now)
 
     def takes(self, waiting: Waiting) -> bool:
-        """Return whether a job may be booked: where slots are counted, all must be alike."""
+        """Return whether a job may be booked. Counted slots must all have one demand."""
         return self._same is None or self._same == waiting.demand
 
     def advance(self, now: int) -> None:
-        """Forget what lies before `now`."""
+        """Remove the part before `now`."""
         self._profile.advance(now)
         self._close(now)
 
     def _close(self, now: int) -> None:
-        """Take out closed nodes, from now on."""
+        """Book closed nodes from now on."""
         for begin, end, nodes, amounts in self._closed.more(now):
             if self._same is None:
                 self._profile.take(begin, end, nodes, amounts)
@@ -109,7 +108,7 @@ class Book:
                 self._profile.take(begin, end, np.repeat(nodes, lost), _ONE)
 
     def hold(self, running: Running, now: int, end: int) -> Booking:
-        """Book what a running job holds until `end`."""
+        """Book the amounts of a running job until `end`."""
         counted = self._same is not None
         placement = pool_placement(running.nodes) if counted else running.placement
         held = Booking(now, end, placement, _ONE if counted else running.demand)
@@ -117,7 +116,7 @@ class Book:
         return held
 
     def reserve(self, waiting: Waiting, seconds: int, now: int, before: int | None = None) -> Booking | None:
-        """Book the first start in [now, before) at which a job fits for so long; ``None`` if there is none."""
+        """Book the first start in [now, before) where a job fits for `seconds`. ``None`` if there is none."""
         demand = waiting.demand if self._same is None else _ONE
         found = self._profile.earliest(waiting.nodes, demand, seconds, now, before)
         if found is None:
@@ -127,7 +126,7 @@ class Book:
         return Booking(start, start + seconds, placement, demand)
 
     def pull(self, booking: Booking, now: int) -> bool:
-        """Move a booking to begin now, if it fits there; return whether it does."""
+        """Move a booking to begin now, if it fits there. Return whether it does."""
         held = booking.start, booking.end, booking.placement
         found = self._profile.earlier(held, booking.demand, now, min(booking.start, now + 1))
         if found is None:
@@ -138,18 +137,18 @@ class Book:
         return True
 
     def cancel(self, booking: Booking, now: int) -> None:
-        """Give back what is left of a booking."""
+        """Free the rest of a booking."""
         self._profile.give(max(now, booking.start), booking.end, booking.placement, booking.demand)
 
     def occupy(self, booking: Booking, waiting: Waiting, space: Space) -> Placement | None:
-        """Take the nodes of a booking that begins now; ``None`` if they are not free yet."""
+        """Place a booking that begins now. ``None`` if its nodes are not free yet."""
         if self._same is not None:
             return space.place(waiting.nodes, waiting.demand)
         return booking.placement if space.put(booking.placement, waiting.demand) else None
 
 
 def _one_demand(state: State) -> Demand | None:
-    """Return what every slot asks for, waiting and running; ``None`` if they differ."""
+    """Return the one demand of all waiting and running slots, or ``None`` if they differ."""
     several: Sequence[Waiting | Running] = (*state.queue, *state.running)
     demands = {job.demand for job in several}
     return demands.pop() if len(demands) == 1 else None

@@ -1,4 +1,4 @@
-"""Dispatching on the fly while the queue is alike, with soft reservations while it is not."""
+"""On-the-fly dispatching while all waiting jobs are alike, and soft reservations otherwise."""
 
 from __future__ import annotations
 
@@ -16,35 +16,40 @@ from ..space import Space, space_of
 from .booking import Ageing, Book
 from .onthefly import First, OnTheFly, OnTheFlyOptions
 
-#: In which order soft reservations are made.
+#: Order in which soft reservations are made.
 Reserve = Literal["priority", "submission", "shortest"]
 
 
 @dataclass(frozen=True)
 class HybridOptions:
-    """The options of :class:`Hybrid`.
+    """Options of :class:`Hybrid`.
 
     Attributes
     ----------
     first
         ``"shortest"`` or ``"longest"`` estimate first, on the fly.
-    drain, placement
-        As of :class:`~.onthefly.OnTheFlyOptions`.
+    drain
+        Seconds after which all jobs wait for a large one, on the fly. ``None`` lets it wait for ever.
+    placement
+        ``"first-fit"`` or ``"best-fit"``.
     alike
-        Share of the waiting jobs that must ask for the same to dispatch on the fly, above 0 and up to 1.
+        Share of the waiting jobs with equal requests that allows on-the-fly dispatching, above 0 and up to 1.
     reservations
-        How many jobs have one at most, at least 1.
+        Largest number of reservations, at least 1.
     reserve
-        In which order: ``"priority"``, that of :class:`~.rbs.RBS`, where long estimates come first and others gain
-        while they wait; ``"submission"``; or ``"shortest"``, by estimate. Jobs that gave way come first in all.
+        Order of reservations. ``"priority"``: as in :class:`~.rbs.RBS`, long estimates first with gains for waiting.
+        ``"submission"``. ``"shortest"``: by estimate. Preempted jobs always come first.
     cost
-        Seconds that a job keeps its nodes without working while its checkpoint is written. A job that writes
-        application checkpoints itself is killed instead, if less work has been done since the last of them.
+        Seconds that a job occupies its nodes without work while its checkpoint is written. A job with application
+        checkpoints is killed instead, if its work since the last one is less.
     growth
-        How much longer all reservations of a job together are each time it has outrun them: a factor above 1.
-    threshold, ageing, gain
-        Seconds in the queue before a job gains priority; seconds from one gain to the next; and what each is worth,
-        in seconds of its estimate.
+        Growth of a job's total reservations per overrun, a factor above 1.
+    threshold
+        Seconds in the queue before a job gains priority.
+    ageing
+        Seconds between two gains.
+    gain
+        Value of a gain, in seconds of its estimate.
     """
 
     first: First = field(default="shortest", metadata={"was": "order"})
@@ -70,28 +75,28 @@ class HybridOptions:
         self.priority()
 
     def on_the_fly(self) -> OnTheFlyOptions:
-        """Return the options on the fly; ``ValueError`` if one is out of its range."""
+        """Return the on-the-fly options. ``ValueError`` if one is out of its range."""
         return OnTheFlyOptions(self.first, drain=self.drain, placement=self.placement)
 
     def priority(self) -> Ageing:
-        """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""
+        """Return the priority of reservations. ``ValueError`` if a number is out of its range."""
         return Ageing(self.threshold, self.ageing, self.gain)
 
 
 class Hybrid(Configured[HybridOptions]):
     """On the fly while the queue is alike, else soft reservations with backfilling (Gainaru et al., section 5.2).
 
-    While all waiting jobs ask for the same slots, it is :class:`~.onthefly.SEJF` or :class:`~.onthefly.LEJF`. While
-    they do not, every decision makes reservations anew, as long as the estimates, in the order of
-    :class:`~.rbs.RBS`, and starts whoever fits before them. A job that outruns its reservation keeps its nodes until
-    the first waiting job, one that asks for no less, could start on them. Then it is checkpointed and goes back to the
-    queue, where it comes first, but for the job that it gave way to; its next reservation is longer. Nobody loses
-    more work than there is between two application checkpoints, or than can be done while a checkpoint is written.
+    While all waiting jobs have equal requests, it is :class:`~.onthefly.SEJF` or :class:`~.onthefly.LEJF`. Otherwise
+    every decision makes new reservations of the estimated lengths, in the order of :class:`~.rbs.RBS`. Jobs that fit
+    before them start. A job that overruns its reservation keeps its nodes until the first waiting job could start on
+    them. That job must need at least as much. Then the overrunning job is checkpointed and returns to the queue. There
+    it comes first, except for the job that displaced it. Its next reservation is longer. No job loses more work than
+    between two application checkpoints, or than fits into the writing of a checkpoint.
 
-    What the paper leaves open is the order of the reservations, who gives way to whom, and how long the next
-    reservation is; it checkpoints every job that outruns its reservation.
+    The paper leaves three things open: the order of reservations, which job displaces which, and the length of the next
+    reservation. It checkpoints every job that overruns its reservation.
 
-    Its options are those of :class:`HybridOptions`.
+    The options are those of :class:`HybridOptions`.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -99,13 +104,13 @@ class Hybrid(Configured[HybridOptions]):
     Options = HybridOptions
 
     def forget(self) -> None:
-        """Forget who gave way to whom."""
+        """Drop all preempted and displacing jobs."""
         self._on_the_fly = OnTheFly(self.options.on_the_fly())
         self._priority = self.options.priority()
-        #: Jobs that others gave way to, and jobs that gave way, until they start.
+        #: Displacing jobs and preempted jobs, until they start.
         self._displacing: dict[str, None] = {}
         self._stopped: dict[str, None] = {}
-        #: Of jobs that gave way: all they have reserved, the end of the last reservation, and the seconds of work kept.
+        #: Of preempted jobs: total reserved time, end of the last reservation, and seconds of saved work.
         self._reserved: dict[str, int] = {}
         self._until: dict[str, int] = {}
         self._done: dict[str, int] = {}
@@ -116,7 +121,7 @@ class Hybrid(Configured[HybridOptions]):
         return {"reserving": int(self._reserving)}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Choose how to dispatch by the queue, and do so."""
+        """Choose a mode by the queue, and dispatch."""
         self._reserving = not self._is_alike(state.queue)
         actions = self._reserve(state) if self._reserving else self._dispatch_on_the_fly(state)
         for action in actions:
@@ -125,7 +130,7 @@ class Hybrid(Configured[HybridOptions]):
         return actions
 
     def _dispatch_on_the_fly(self, state: State) -> list[Action]:
-        """Start what fits, jobs that gave way first."""
+        """Start jobs that fit, preempted ones first."""
         self._on_the_fly.ahead = self._stopped
         if closures_ahead(state, 1):
             fits = fitting_beside(state, self.options.placement, state.queue).tolist()
@@ -139,10 +144,8 @@ class Hybrid(Configured[HybridOptions]):
         asked = Counter((waiting.nodes, waiting.demand) for waiting in queue)
         return max(asked.values()) >= self.options.alike * len(queue)
 
-    # Reservations.
-
     def _seconds(self, waiting: Waiting) -> int:
-        """Return the length of a reservation: the estimate, or what a job is given after it has outrun others."""
+        """Return the length of a reservation: the estimate, or longer after overruns."""
         before = self._reserved.get(waiting.id)
         if before is None:
             return waiting.predicted
@@ -157,7 +160,7 @@ class Hybrid(Configured[HybridOptions]):
         self._displacing.pop(waiting.id, None)
 
     def _end(self, run: Running) -> int:
-        """Return when the reservation of a running job ends."""
+        """Return the end of a running job's reservation."""
         if run.stopping:
             return run.predicted_end
         end = max(run.predicted_end, self._until.get(run.id, 0))
@@ -168,14 +171,14 @@ class Hybrid(Configured[HybridOptions]):
         return place, waiting.id not in self._stopped, self._order(waiting, now)
 
     def _order(self, waiting: Waiting, now: int) -> tuple[float, ...]:
-        """Return what jobs are reserved for by, but for those that gave way."""
+        """Return the sort key of reservations, without preempted jobs."""
         if self.options.reserve == "priority":
             return self._priority.key(waiting, self._seconds(waiting), now)
         first = self._seconds(waiting) if self.options.reserve == "shortest" else 0
         return first, *waiting.place
 
     def _reserve(self, state: State) -> list[Action]:
-        """Reserve in order, start who fits now, and let give way who is over time."""
+        """Reserve in order, start jobs that fit now, and preempt overrunning jobs."""
         now, space = state.now, space_of(state, self.options.placement)
         queue = sorted(state.queue, key=lambda waiting: self._key(waiting, now))
         actions: list[Action] = list(self._start_before(state, queue, space))
@@ -191,7 +194,7 @@ class Hybrid(Configured[HybridOptions]):
         return actions
 
     def _start_before(self, state: State, queue: list[Waiting], space: Space) -> Iterable[Start]:
-        """Start the jobs that fit now beside the reservations of those before them."""
+        """Start jobs that fit now beside the reservations of earlier ones."""
         now, last = state.now, _last_fitting(queue, len(queue) - 1, space)
         if last < 0:
             return
@@ -209,13 +212,11 @@ class Hybrid(Configured[HybridOptions]):
             if place >= last:
                 return
 
-    # Giving way.
-
     def _make_way(self, state: State, first: Waiting, space: Space) -> list[Action]:
-        """Stop jobs that are over time if the first waiting job can start on their nodes, now or when they are free."""
+        """Stop overrunning jobs if the first waiting job can start on their nodes, now or once free."""
         asked, rules = [first.nodes * amount for amount in first.demand], state.machine.rules
         end = state.now + self.options.cost + self._seconds(first)
-        if any(rules.closures(state.machine.nodes, state.now, end)):  # It could not start there for certain.
+        if any(rules.closures(state.machine.nodes, state.now, end)):  # It may not be able to start there.
             return []
         over = [run for run in state.running if self._gives_way(run, asked, state.now)]
         chosen = _enough(over, first, space)
@@ -230,7 +231,7 @@ class Hybrid(Configured[HybridOptions]):
         return [*actions, Start(first, placement)]
 
     def _gives_way(self, run: Running, asked: list[int], now: int) -> bool:
-        """Return whether a job is over time, and holds no more of anything than is asked for."""
+        """Return whether a job overruns its reservation and uses at most the amounts in `asked`."""
         if run.stopping or self._end(run) > now:
             return False
         return all(run.nodes * amount <= most for amount, most in zip(run.demand, asked, strict=True))
@@ -250,14 +251,14 @@ class Hybrid(Configured[HybridOptions]):
 
 
 def _last_fitting(queue: list[Waiting], last: int, space: Space) -> int:
-    """Return the place of the last job up to `last` that has room now, behind which nobody is reserved for; or -1."""
+    """Return the position of the last job up to `last` that fits now, or -1. No reservation is made behind it."""
     while last >= 0 and space.room(queue[last].demand, queue[last].nodes) < queue[last].nodes:
         last -= 1
     return last
 
 
 def _enough(over: list[Running], first: Waiting, space: Space) -> list[Running]:
-    """Return jobs whose nodes make enough room, none that is not needed; none if they do not. Their room is given."""
+    """Return the minimal jobs to stop for enough room, none if impossible. Their room is freed."""
     freed = []
     for run in sorted(over, key=lambda run: run.predicted_end):
         space.give(run.placement, run.demand)

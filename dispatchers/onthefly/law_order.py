@@ -1,4 +1,4 @@
-"""How long jobs are expected to run by the laws of their run times."""
+"""Expected remaining run times of jobs, by the laws of their run times."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ...base import InputError
 from ...models.onthefly import RemainingTimes
 from ..protocol import Waiting
 
-#: What tells how long a job will run: one number, or the law of its run time by one of three numbers.
+#: Sort key: the prediction, or one of three numbers of the run-time law.
 Order = Literal["estimate", "mean", "gittins", "quantile"]
-#: So many laws are kept ready.
+#: Number of cached laws.
 _KEPT = 4096
 
 
 class LawOrder:
-    """What is left of waiting jobs, seconds, by the laws of their run times.
+    """Remaining run times of waiting jobs, seconds, by their run-time laws.
 
     Parameters
     ----------
     order
-        Which number: the mean, the reciprocal of the Gittins index, or a quantile; or the prediction, whatever the law.
+        Which number: the mean, the reciprocal of the Gittins index, or a quantile. Or always the prediction.
     quantile
         Which quantile.
     """
@@ -33,12 +33,12 @@ class LawOrder:
         self._found: dict[str, tuple[Waiting, float]] = {}
 
     def seconds(self, queue: Iterable[Waiting]) -> dict[str, tuple[Waiting, float]]:
-        """Return entry and seconds of each waiting job by its id; found once as long as it waits.
+        """Return entry and seconds of each waiting job by id, computed once per wait.
 
         Raises
         ------
         InputError
-            For a law that cannot be asked, such as one without a mean; it names the job.
+            For an unsuitable law, such as one without a mean. Names the job.
         """
         known, found = self._found, {}
         for entry in queue:
@@ -48,7 +48,7 @@ class LawOrder:
         return found
 
     def _seconds(self, entry: Waiting) -> float:
-        """Return what is left of a job; the prediction where no law is known, or where it is outlived."""
+        """Return the remaining run time of a job. The prediction without a law, or past the law's end."""
         if entry.law is None or self.order == "estimate":
             return entry.predicted
         try:
@@ -63,7 +63,7 @@ class LawOrder:
         return remaining.gittins(done) if self.order == "gittins" else remaining.quantile(self.quantile, done)
 
     def _of(self, law: Any) -> RemainingTimes:
-        """Return a law that is ready to be asked; jobs of the same user or application often have the same."""
+        """Return a prepared law. Jobs of one user or application often share one."""
         kept = self._ready.get(id(law))
         if kept is None:
             if len(self._ready) >= _KEPT:

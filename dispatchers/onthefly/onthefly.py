@@ -1,4 +1,4 @@
-"""Dispatching on the fly: nothing is guaranteed to anybody."""
+"""On-the-fly dispatching, without any guarantee."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from .law_order import LawOrder, Order
 
 _by_prediction, _by_seconds = attrgetter("predicted"), itemgetter(1)
 
-#: Whose turn it is on the fly.
+#: Which job comes first.
 First = Literal["shortest", "longest"]
 
 
 @dataclass(frozen=True)
 class OnTheFlyOptions:
-    """The options of :class:`OnTheFly`.
+    """Options of :class:`OnTheFly`.
 
     Attributes
     ----------
     first
         ``"shortest"`` or ``"longest"`` first.
     order
-        By what: ``"estimate"``, the prediction; or, where the law of the run time is known, its expected remaining time
-        (``"mean"``), the reciprocal of its Gittins index (``"gittins"``), or a quantile of what remains
-        (``"quantile"``). All are seconds, and the prediction itself for a job of which no law is known.
+        Sort key, in seconds. ``"estimate"``: the prediction. With a known run-time law: its expected remaining time
+        (``"mean"``), the reciprocal of its Gittins index (``"gittins"``), or a quantile of the remaining time
+        (``"quantile"``). A job without a law uses the prediction.
     quantile
         Which quantile, between 0 and 1.
     drain
-        Seconds after which everybody waits for a large job; ``None`` lets it wait for ever, as the paper's do.
+        Seconds after which all jobs wait for a large one. ``None`` lets it wait for ever, as in the paper.
     placement
         ``"first-fit"`` or ``"best-fit"``.
     """
@@ -61,12 +61,12 @@ class OnTheFly(Configured[OnTheFlyOptions]):
     """Start jobs by their estimates alone, as soon as there is room (Gainaru et al., IJHPCA 2019, section 4.2).
 
     Whenever something is free, the first job of the order that fits starts. Estimates are single numbers, or ranges and
-    other laws of the run time, which a predictor gives or the jobs have. Nobody gets a reservation and nobody is
-    killed. A job of several slots, or of large ones, may wait for ever while others take what becomes free bit by
-    bit. `drain` bounds that: time counts from when a job did not fit and one that asks for less of something started,
-    and so many seconds later everybody waits until it fits. Jobs that all ask for the same never meet this.
+    other run-time laws, from the predictor or the jobs. No job gets a reservation and no job is killed. A large job may
+    wait for ever while smaller ones use each freed part. `drain` bounds that. Time counts from when the job did not fit
+    and one with a smaller need started. After `drain` seconds all jobs wait until it fits. This never happens if all
+    jobs have equal needs.
 
-    Its options are those of :class:`OnTheFlyOptions`.
+    The options are those of :class:`OnTheFlyOptions`.
 
     Attributes
     ----------
@@ -80,14 +80,14 @@ class OnTheFly(Configured[OnTheFlyOptions]):
     ahead: Container[str] = ()
 
     def forget(self) -> None:
-        """Forget who was passed over."""
+        """Drop the overtaken jobs."""
         drain = self.options.drain
         self._drain = math.inf if drain is None else drain
         self._passed: dict[str, int] = {}
         self._by_law = LawOrder(self.options.order, self.options.quantile)
 
     def ordered(self, queue: Iterable[Waiting]) -> list[Waiting]:
-        """Return the queue in the order of the policy; ties by submission."""
+        """Return the queue in the order of the policy. Ties by submission."""
         longest = self.options.first == "longest"
         if self.options.order == "estimate":
             ordered = sorted(queue, key=_by_prediction, reverse=longest)
@@ -97,7 +97,7 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         return sorted(ordered, key=lambda waiting: waiting.id not in self.ahead) if self.ahead else ordered
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Start what fits, in order, unless a large job has waited long enough."""
+        """Start the jobs that fit, in order, unless a large job has waited long enough."""
         index = self._indexed(state)
         if index is not None:
             chosen = index.in_order(state, LONGEST if self.options.first == "longest" else SHORTEST, True)
@@ -116,13 +116,13 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         return actions
 
     def _indexed(self, state: State) -> QueueIndex | None:
-        """Return the index of the queue, where predictions and what is free are all that counts."""
+        """Return the queue index, if only predictions and free amounts matter."""
         if self.options.order != "estimate" or self.ahead or self._drain < math.inf:
             return None
         return indexed(state)
 
     def _serve(self, state: State, space: Space, actions: list[Action]) -> list[Waiting] | None:
-        """Start the jobs that were passed over long ago; return the others, or ``None`` if one must be waited for."""
+        """Start jobs that were overtaken long ago. Return the others, or ``None`` if one must be awaited."""
         known = {entry.id: entry for entry in state.queue if entry.id in self._passed}
         self._passed = {id_: self._passed[id_] for id_ in known}
         for id_ in sorted(known, key=self._passed.__getitem__):
@@ -137,7 +137,7 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         return [entry for entry in state.queue if entry.id not in started]
 
     def _start(self, queue: Iterable[Waiting], space: Space, actions: list[Action], now: int) -> None:
-        """Start what fits, and note who is passed over."""
+        """Start the jobs that fit, and record overtaken jobs."""
         started: set[tuple[int, ...]] = set()
         waits = []
         for waiting in queue:
@@ -163,7 +163,7 @@ LEJF = Preset(OnTheFly, OnTheFlyOptions("longest"), f"On the fly, longest estima
 
 
 def _less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether one, slots and amounts of each, asks for less of something than the other, in a slot or in all."""
+    """Return whether one request (slots, amounts) needs less of something than the other, per slot or in total."""
     return one != other and (
         any(mine < theirs for mine, theirs in zip(one[1:], other[1:], strict=True))
         or any(one[0] * mine < other[0] * theirs for mine, theirs in zip(one[1:], other[1:], strict=True))

@@ -22,26 +22,29 @@ Move = Literal["never", "always"]
 
 @dataclass(frozen=True)
 class RBSOptions:
-    """The options of :class:`RBS`.
+    """Options of :class:`RBS`.
 
     Attributes
     ----------
     reservations
-        How many jobs have one at most, at least 1.
+        Largest number of reservations, at least 1.
     move
-        ``"never"``: a reservation stands until it begins, and the time that a job leaves by ending early is a gap for
-        small jobs. ``"always"``: all are made again at every decision, in order of priority, so that they move up.
+        ``"never"``: a reservation stays until it begins, and an early end leaves a gap for small jobs. ``"always"``:
+        all are made anew at every decision, by priority, so that they move up.
     small
-        Longest walltime that is backfilled, seconds; ``None`` backfills any.
+        Longest walltime that is backfilled, seconds. ``None`` for any.
     growth
-        Factor from a walltime that was too short to the next, above 1; the paper: 1.3 to 1.5.
+        Factor from a too short walltime to the next, above 1. The paper: 1.3 to 1.5.
     max_walltime
-        The longest walltime of the machine, seconds; a job killed at it is rejected. ``None``: there is none.
-    threshold, ageing, gain
-        Seconds in the queue before a job gains priority; seconds from one gain to the next; and what each is worth,
-        in seconds of walltime.
+        Longest walltime of the machine, seconds. A job killed at it is rejected. ``None`` for none.
+    threshold
+        Seconds in the queue before a job gains priority.
+    ageing
+        Seconds between two gains.
+    gain
+        Value of a gain, in seconds of walltime.
     placement
-        Which of the nodes that are equally good: ``"first-fit"`` or ``"best-fit"``.
+        Choice among equally good nodes: ``"first-fit"`` or ``"best-fit"``.
     """
 
     reservations: int = 100
@@ -64,13 +67,13 @@ class RBSOptions:
         self.priority()
 
     def priority(self) -> Ageing:
-        """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""
+        """Return the priority of reservations. ``ValueError`` if a number is out of its range."""
         return Ageing(self.threshold, self.ageing, self.gain)
 
 
 @dataclass(slots=True)
 class _Ask:
-    """A waiting job, its walltime now, and, once it has a reservation, what that is."""
+    """A waiting job with its current walltime, and its reservation, if any."""
 
     waiting: Waiting
     walltime: int
@@ -80,18 +83,17 @@ class _Ask:
 class RBS(Configured[RBSOptions]):
     """Reservation-based batch scheduling, as HPC centres do it (Gainaru et al., IJHPCA 2019, section 4.2).
 
-    Jobs have a priority: long walltimes first, and a job that has waited past a threshold gains every 20 minutes. The
-    first 100 get reservations of the length of their walltimes, each where it fits first, which is the node with the
-    least load before it; wide jobs and nodes of several resources are booked on the same terms. A small job starts
-    ahead of its reservation, or without one, where it fits before all that are made. A job that reaches its walltime
-    is killed, its work lost, and comes back to the end of the queue with a larger one.
+    Jobs have a priority. Long walltimes come first, and a job past a threshold of waiting gains every 20 minutes. The
+    first 100 jobs get reservations of their walltimes, each at its first fit. That is the node with the least load
+    before it. Wide jobs and nodes of several resources follow the same rule. A small job starts before its reservation,
+    or without one, where it fits before all existing ones. A job that reaches its walltime is killed and loses its
+    work. It returns to the end of the queue with a longer walltime.
 
-    The walltimes are the dispatcher's own, under every ``overrun`` of the simulation: the walltime of the job,
-    and after each failure `growth` times the last. Under ``overrun="kill"`` the simulation ends a job at its
-    walltime, so that nothing comes back; under ``"resubmit"`` it enlarges the walltime itself, and that
-    is the next walltime.
+    The dispatcher sets walltimes itself, under every ``overrun`` of the simulation. It begins with the job's walltime,
+    and multiplies by `growth` after each failure. Under ``overrun="kill"`` the simulation ends a job at its walltime,
+    so no job returns. Under ``"resubmit"`` the simulation sets the next walltime.
 
-    Its options are those of :class:`RBSOptions`.
+    The options are those of :class:`RBSOptions`.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -99,20 +101,20 @@ class RBS(Configured[RBSOptions]):
     Options = RBSOptions
 
     def forget(self) -> None:
-        """Forget every reservation and walltime."""
+        """Drop all reservations and walltimes."""
         self._priority = self.options.priority()
         self._small = math.inf if self.options.small is None else self.options.small
         self._machine: Machine | None = None
         self._book: Book | None = None
-        #: Waiting jobs, with and without a reservation.
+        #: Waiting jobs with and without a reservation.
         self._booked: dict[str, _Ask] = {}
         self._others: dict[str, _Ask] = {}
         self._running: dict[str, Booking] = {}
-        #: Walltimes of the jobs that were started, and when.
+        #: Last walltimes and last starts of started jobs.
         self._last: dict[str, tuple[int, int]] = {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Reserve for the first jobs, start who is due, and backfill small jobs."""
+        """Reserve for the first jobs, start due jobs, and backfill small jobs."""
         if self._machine is not state.machine:
             self.forget()
             self._machine = state.machine
@@ -127,7 +129,7 @@ class RBS(Configured[RBSOptions]):
         return actions
 
     def _drop_gone(self, state: State) -> None:
-        """Drop jobs that left the queue without this dispatcher, as under one that tries them in gaps."""
+        """Drop jobs that left the queue otherwise, such as through an outer dispatcher that uses gaps."""
         waiting = {entry.id for entry in state.queue}
         for id_ in [id_ for id_ in self._booked if id_ not in waiting]:
             ask = self._booked.pop(id_)
@@ -136,10 +138,8 @@ class RBS(Configured[RBSOptions]):
         for id_ in [id_ for id_ in self._others if id_ not in waiting]:
             del self._others[id_]
 
-    # The walltimes.
-
     def _meet(self, state: State) -> Iterator[Reject]:
-        """Take note of the jobs that are new or came back; reject those that were killed at the machine's limit."""
+        """Process new and returned jobs. Reject those killed at the machine's longest walltime."""
         new = len(state.queue) - len(self._booked) - len(self._others)
         for waiting in reversed(state.queue) if new else ():
             if waiting.id in self._booked or waiting.id in self._others:
@@ -156,9 +156,9 @@ class RBS(Configured[RBSOptions]):
                 break
 
     def _walltime(self, waiting: Waiting) -> int | None:
-        """Return the walltime of a job; ``None`` if it was killed at the machine's limit."""
+        """Return the next walltime of a job. ``None`` after a kill at the machine's longest walltime."""
         last, started = self._last.get(waiting.id, (None, -1))
-        if waiting.since <= started:  # A rule of the machine did not let it start.
+        if waiting.since <= started:  # A rule of the machine prevented the start.
             last = None
         walltime = waiting.job.walltime
         if last is not None and walltime <= last:
@@ -167,10 +167,8 @@ class RBS(Configured[RBSOptions]):
             return walltime
         return self.options.max_walltime if last is None or last < self.options.max_walltime else None
 
-    # The book.
-
     def _updated(self, state: State) -> Book:
-        """Return the book after what has happened."""
+        """Return the updated book."""
         now, book = state.now, self._book
         alive = {run.id for run in state.running}
         for id_ in [id_ for id_ in self._running if id_ not in alive]:
@@ -186,7 +184,7 @@ class RBS(Configured[RBSOptions]):
         return book
 
     def _rebuilt(self, state: State) -> Book:
-        """Return a new book of what runs and of the reservations that stand."""
+        """Return a new book of running jobs and valid reservations."""
         book = self._book = Book(state, self.options.placement)
         for run in state.running:
             end = self._running[run.id].end if run.id in self._running else run.expected_end(state.now)
@@ -204,7 +202,7 @@ class RBS(Configured[RBSOptions]):
         return self._priority.key(ask.waiting, ask.walltime, now)
 
     def _reserve(self, book: Book, now: int) -> None:
-        """Reserve for the first jobs that have no reservation, as long as there are any left to give."""
+        """Reserve for the first jobs without a reservation, up to the limit."""
         left = self.options.reservations - len(self._booked)
         for ask in nsmallest(left, self._others.values(), key=lambda ask: self._key(ask, now)):
             self._book_job(ask, book.reserve(ask.waiting, ask.walltime, now))
@@ -215,7 +213,7 @@ class RBS(Configured[RBSOptions]):
             self._booked[ask.waiting.id] = self._others.pop(ask.waiting.id)
 
     def _start(self, book: Book, state: State) -> Iterator[Start]:
-        """Start the jobs whose time has come, then the small ones that fit before all reservations."""
+        """Start due jobs, then small jobs that fit before all reservations."""
         now, space = state.now, space_of(state, self.options.placement)
         due = [ask for ask in self._booked.values() if ask.booking.start <= now]
         for ask in sorted(due, key=lambda ask: self._key(ask, now)):
@@ -235,7 +233,7 @@ class RBS(Configured[RBSOptions]):
                 yield from self._occupy(book, ask, space, now)
 
     def _occupy(self, book: Book, ask: _Ask, space: Space, now: int) -> Iterator[Start]:
-        """Start a job where it is booked; if that is not free yet, in the same second, it is tried again."""
+        """Start a job as booked. If its nodes are not free yet, it is tried again in the same second."""
         waiting = ask.waiting
         placement = book.occupy(ask.booking, waiting, space)
         if placement is not None:

@@ -1,4 +1,4 @@
-"""The dispatcher that chooses among others by what they would have made of the recent past."""
+"""A dispatcher that chooses among others by replays of the recent past."""
 
 from ...models.portfolio import Goal, Means, Outcome
 from .compiled_replays import CompiledReplays

@@ -1,4 +1,4 @@
-"""Replays that compiled code can do whole: of rigid jobs on a pool under EASY or look-ahead."""
+"""Replays in compiled code: of rigid jobs on a pool under EASY or look-ahead."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ..lookahead import Lookahead
 from ..protocol import Dispatcher, Start, id_of
 from .recorded_past import Past
 
-#: Decisions that are taken at a time: a second or so, after which an interrupt is heard.
+#: Decisions per call: about a second, after which an interrupt is noticed.
 _DECISIONS = 4096
-#: Corrections of one job from which on the engine is to do it.
+#: Corrections of one job from which the engine takes over.
 _MOST_CORRECTIONS = 1000
 
-#: Returns how long a job runs in all that has run for some seconds, longer than predicted, given how often it has been
-#: corrected before.
+#: Function of a job that overruns its prediction, its seconds so far, and its earlier corrections. Returns its total
+#: run time.
 Correct = Callable[[Job, int, int], Any]
 
 
 class CompiledReplays:
-    """Does the replays that amount nobody else's say.
+    """Replays that depend on nothing outside the compiled code.
 
     Parameters
     ----------
@@ -48,20 +48,20 @@ class CompiledReplays:
     def waits(
         self, past: Past, dispatcher: Dispatcher, correct: Correct | None, budget: int
     ) -> tuple[IntArray | None, int] | None:
-        """Return what the jobs of a past wait until its end if a dispatcher decides from its beginning on.
+        """Return the waits of past jobs until the end, if a dispatcher decides from the beginning.
 
         Parameters
         ----------
         past, dispatcher, budget
             As for :class:`.Replay`.
         correct
-            The predictor's, if it has any.
+            Correction of the predictor, or ``None``.
 
         Returns
         -------
-        Seconds of every job, shape (jobs,), ``None`` if the budget does not do; and how many decisions it took. Nothing
-        if this is for the engine: for other dispatchers, machines and jobs, those that were stopped or started on
-        another shape, starts that cannot have been, and predictors that fail.
+        Seconds of every job, shape (jobs,), ``None`` if the budget is too small. And the number of decisions. ``None``
+        instead of both if only the engine can do it: other dispatchers, machines and jobs, stopped jobs, other shapes,
+        impossible starts, and failing predictors.
         """
         run = None if past.machine.nodes > 1 or past.machine.rules else _run_of(dispatcher)
         jobs = None if run is None else self._jobs(past, correct)
@@ -78,14 +78,14 @@ class CompiledReplays:
         return replay.waits_until(past.end) if ended else None, decisions
 
     def _jobs(self, past: Past, correct: Correct | None) -> PoolPast | None:
-        """Return the jobs as arrays, those of the last call if it is the same past."""
+        """Return the jobs as arrays, cached for the same past."""
         if self._read is None or self._read[0] is not past or self._read[1] != correct:
             self._read = past, correct, _read(past, correct, self._bounded)
         return self._read[2]
 
 
 def _run_of(dispatcher: Dispatcher) -> Run | None:
-    """Return the event loop under EASY or look-ahead, themselves and no kind of them; else ``None``."""
+    """Return the event loop of exactly EASY or look-ahead, else ``None``."""
     if type(dispatcher) is Lookahead:
         settings = dispatcher.told_settings()
         return None if settings is None else partial(run_look_ahead, settings=settings)
@@ -93,7 +93,7 @@ def _run_of(dispatcher: Dispatcher) -> Run | None:
 
 
 def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:
-    """Return the jobs of a past as arrays; ``None`` if that is not all there is to know of them."""
+    """Return the jobs of a past as arrays. ``None`` if arrays cannot describe them fully."""
     jobs, demands = past.jobs, dict[Any, tuple[int, tuple[int, ...]]]()
     starts = _starts(past, bounded)
     if starts is None or any(job.shapes for job in jobs):
@@ -125,7 +125,7 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
 
 
 def _starts(past: Past, bounded: bool) -> dict[str, int] | None:
-    """Return the starts of the jobs that run as the past begins; ``None`` if one was limited or started again."""
+    """Return the starts of jobs that run at the begin. ``None`` if one was limited or restarted."""
     starts = dict[str, int]()
     walltimes = {job.id: job.walltime for job in past.jobs}
     for time, action in past.script:
@@ -140,7 +140,7 @@ def _starts(past: Past, bounded: bool) -> dict[str, int] | None:
 
 
 def _corrections(correct: Correct, job: Job, predicted: int, runtime: int, most: int | None) -> list[int] | None:
-    """Return how long a job is expected to stay in all, each time that it outlives what was expected before."""
+    """Return the successive corrected run times of a job that overruns."""
     found = list[int]()
     while predicted < runtime and len(found) < _MOST_CORRECTIONS:
         try:

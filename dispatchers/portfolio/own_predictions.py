@@ -1,4 +1,4 @@
-"""The state as it looks with another predictor's answers than those of the simulation."""
+"""View of a state with another predictor's answers instead of the simulation's."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from ..protocol import Action, Running, Start, State, Waiting, id_of
 from .predicted_anew import PredictedAnew
 from .recorded_past import Past, job_of
 
-#: The predictors by name; an instance of its own, since dispatchers stand on no predictor.
+#: Registered predictors. A separate instance, because dispatchers must not import predictors.
 predictors = Registry("predictor", "hpcdispatch.predictors")
 
 
 class Predicting(Protocol):
-    """What a predictor does here; it may have ``correct(job, elapsed, misses)`` and ``reset()``."""
+    """Interface of a predictor here. It may also have ``correct(job, elapsed, misses)`` and ``reset()``."""
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the run time of a job, seconds."""
+        """Return the predicted run time of a job, seconds."""
         ...
 
     def observe(self, job: Job) -> None:
-        """Learn from a job that has ended."""
+        """Learn from an ended job."""
         ...
 
 
 def predictor_of(spec: str) -> Predicting:
-    """Build a registered predictor from ``NAME:key=value,...``, with nothing learned.
+    """Create a registered predictor from ``NAME:key=value,...``, untrained.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def predictor_of(spec: str) -> Predicting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
-    """A job in the queue: as it is, as it is shown, as the predictor knows it, and the least to be predicted of it."""
+    """A waiting job: original, view, form for the predictor, and least prediction."""
 
     entry: Waiting
     shown: Waiting
@@ -66,7 +66,7 @@ class _Entry:
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """A job on the machine: as it is, as it is shown, and as it waited; whether nobody knows when it will end."""
+    """A running job: original, view, and its queue entry. `unknown` if no end can be predicted."""
 
     run: Running
     shown: Running
@@ -75,27 +75,26 @@ class _Run:
 
 
 class OwnPredictions:
-    """Predicts every job as it comes, learns from those that end, and shows states accordingly.
+    """Predicts every arriving job, learns from ended ones, and shows states accordingly.
 
-    What a job asks for, and what is done with it, stay as they are; so do the laws of run times. A prediction is never
-    above the request. Jobs are shown to the predictor with the run time that the simulation predicts, since nobody
-    knows the real one.
+    Requests, actions and run-time laws stay unchanged. A prediction never exceeds the walltime. The predictor sees jobs
+    with the simulation's prediction as run time, because the real one is unknown.
 
     Parameters
     ----------
     name
         ``NAME:key=value,...`` of the predictor.
     machine
-        What the jobs run on.
+        Machine of the jobs.
     ended
-        Jobs that ended before, in this order, from which the predictor learns.
+        Earlier ended jobs, in order, to learn from.
     repredicts
-        Whether jobs that wait while others of their kind end are predicted again, as :class:`.PredictedAnew` has it.
+        Whether waiting jobs are predicted again after ends of their kind, see :class:`.PredictedAnew`.
 
     Attributes
     ----------
     failure
-        What went wrong, one line. From then on states are shown as they are.
+        The error, one line. From then on, states are shown unchanged.
     """
 
     def __init__(self, name: str, machine: Machine, ended: Iterable[Job] = (), repredicts: bool = False) -> None:
@@ -118,7 +117,7 @@ class OwnPredictions:
             self._asked("observe", self._predictor.observe, job, job.submit)
 
     def see(self, state: State) -> State:
-        """Return the state as the predictor sees it; the state itself once the predictor has failed."""
+        """Return the state with own predictions. The state itself after a failure of the predictor."""
         if not self.failure:
             self._see_queue(state)
             self._see_running(state)
@@ -128,13 +127,13 @@ class OwnPredictions:
         return State(state.now, self._queue.shown, self._machine.shown, state.free, state.machine)
 
     def act(self, now: int, actions: Sequence[Action]) -> None:
-        """Take note of what is started."""
+        """Record starts."""
         for action in actions:
             if isinstance(action, Start):
                 self._starts[id_of(action.job)] = now, action.shape
 
     def ended(self, id_: str, ran: int, now: int) -> None:
-        """Learn from a job that has ended after so many seconds; what was due before is corrected without it."""
+        """Learn from an ended job's run time, after corrections due before."""
         asked = self._asks.pop(id_, None)
         _, shape = self._starts.pop(id_, (0, None))
         self._misses.pop(id_, None)
@@ -145,12 +144,12 @@ class OwnPredictions:
                 self._anew.end(asked)
 
     def of_past(self, past: Past) -> Past:
-        """Return a past with what this predictor predicted of its jobs as they came, or last if it does so again."""
+        """Return a past with this predictor's predictions at arrival, or the last ones if it predicts again."""
         predicted = {id_: self._whole.get(id_, seconds) for id_, seconds in past.predicted.items()}
         return replace(past, predicted=predicted, predictor=self._predictor)
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Forget what was predicted of all jobs but some."""
+        """Drop the predictions of all jobs except `ids`."""
         self._whole = {id_: self._whole[id_] for id_ in ids if id_ in self._whole}
 
     def _see_queue(self, state: State) -> None:
@@ -172,7 +171,7 @@ class OwnPredictions:
             self._enter(known.entry, known.job, known.least, state.now)
 
     def _enter(self, entry: Waiting, known: Job, least: int, now: int) -> None:
-        """Put a job in the queue with what is predicted of it now."""
+        """Add a job to the queue with its current prediction."""
         whole = self._predicted(known, now)
         self._whole[entry.id] = whole if self._repredicts else self._whole.get(entry.id, whole)
         seconds = min(max(1, whole - entry.done, least), entry.walltime)
@@ -183,7 +182,7 @@ class OwnPredictions:
         self._queue.add(found.shown)
 
     def _ran(self, entry: Waiting) -> int:
-        """Return for how long a job ran in vain before it came back at a limit just now, seconds."""
+        """Return how long a job ran before it returned after a kill at its limit, seconds."""
         start, _ = self._starts.pop(entry.id, (entry.since, None))
         return 0 if entry.done else max(0, entry.since - start)
 
@@ -205,7 +204,7 @@ class OwnPredictions:
         self._left.clear()
 
     def _end_of(self, run: Running, entry: _Entry | None) -> int:
-        """Return the predicted end of a job that has just started, given how it was shown in the queue."""
+        """Return the predicted end of a new running job, by its view in the queue."""
         if entry is None or run.stopping:
             return run.predicted_end
         _, shape = self._starts.get(run.id, (0, None))
@@ -214,7 +213,7 @@ class OwnPredictions:
         return end if run.kill_at is None else min(end, run.kill_at)
 
     def _correct_ends(self, now: int) -> None:
-        """Correct the ends of those that have outlived what was predicted, as often as they have."""
+        """Correct the ends of jobs that overran their predictions, repeatedly if needed."""
         if self._correct is None:
             return
         for shown in list(takewhile(lambda run: run.predicted_end <= now, self._machine.entries)):
@@ -223,7 +222,7 @@ class OwnPredictions:
                 self._machine.expect(shown, self._corrected(run, run.entry))
 
     def _corrected(self, run: _Run, entry: _Entry) -> int:
-        """Return when a job that outlives its predicted end is expected to end; that end if nobody knows."""
+        """Return the new expected end of an overrunning job. The same end if unknown."""
         shown, job = run.shown, entry.job.on_shape(self._starts.get(run.run.id, (0, None))[1])
         at = shown.predicted_end
         elapsed = shown.done + max(0, at - shown.start - shown.restart)
@@ -233,7 +232,7 @@ class OwnPredictions:
         return at if run.unknown else shown.corrected_end(whole, at)
 
     def _predicted(self, job: Job, now: int) -> int:
-        """Return the predicted run time of a whole job, seconds, from 1 to its request; that if there is none."""
+        """Return the predicted run time of a job, seconds, from 1 to its walltime. The walltime if there is none."""
         predicted = self._asked("predict", self._predictor.predict, job, now, now)
         if self.failure:
             return job.walltime
@@ -244,7 +243,7 @@ class OwnPredictions:
         return min(max(1, seconds), job.walltime)
 
     def _asked(self, call: str, function: Any, job: Job, now: int, *given: Any) -> Any:
-        """Return what the predictor answers of a job; what it raises is kept, and the answer is ``None``."""
+        """Return the predictor's answer about a job. An error is stored, and the answer is ``None``."""
         try:
             return function(job, *given)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything

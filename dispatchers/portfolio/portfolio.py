@@ -1,4 +1,4 @@
-"""Go on with the dispatcher that would have done best of late."""
+"""Portfolio: continue with the dispatcher that would have done best recently."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from .tuning import Tuner, Tuning
 
 
 class Portfolio(Configured[PortfolioOptions]):
-    """Every day, the dispatcher that would have done best in the last two weeks.
+    """Changes every day to the dispatcher that would have done best in the last two weeks.
 
-    Every so often (`every`) what really happened of late (`window`) is replayed under each candidate (`of`), from the
-    state at the beginning of the window and with the run times that are known by now, and the best one by a `goal` goes
-    on. Candidates whose longest wait is above that of the `reference`, but for a slack, are not chosen, save the first.
-    Run times are predicted by what it learns from those that end (`learns`), if nobody else predicts any. With the
-    default candidates only those start after which EASY could still keep its own longest wait (`guard`).
+    At intervals (`every`) the recent past (`window`) is replayed under each candidate (`of`). The replay starts from
+    the state at the begin of the window, with run times as known by now. The best candidate by a `goal` continues. A
+    candidate with a longest wait above the `reference` and a slack is excluded, except the first. If the simulation
+    predicts only walltimes, predictions are learned from ended jobs (`learns`). With the default candidates a start is
+    only allowed if EASY could still keep its own longest wait (`guard`).
 
-    The past can be replayed in simulations only; elsewhere the first candidate goes on. Its options are those of
+    Replays need a simulation. Elsewhere the first candidate continues. The options are those of
     :class:`PortfolioOptions`.
 
     Raises
     ------
     InputError
-        For a candidate, predictor or goal that there is not.
+        For an unknown candidate, predictor or goal.
     ValueError
-        If a portfolio is among the candidates.
+        If a candidate is a portfolio.
     """
 
     Options = PortfolioOptions
@@ -67,7 +67,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self.reset(None)
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-        """Forget the past, and begin with the first candidate."""
+        """Drop the past, and begin with the first candidate."""
         self._seed = 0 if rng is None else int(rng.integers(2**32))
         self._machine = machine
         self._past: RecordedPast | None = None
@@ -87,15 +87,15 @@ class Portfolio(Configured[PortfolioOptions]):
         return all(getattr(part, "plans_closures", False) for each in made for part in layers(each))
 
     def use_replays(self, replay: Replay) -> None:
-        """Take what replays a past; simulations give it before they begin."""
+        """Set the replay function. Simulations call it before they begin."""
         self._replay = replay
 
     def recall(self, state: MachineState, memory: object) -> None:
-        """Let predictors of candidates learn from what had ended before a simulation begins."""
+        """Let predictors of candidates learn from jobs that ended before the simulation."""
         self._ended = [before.whole for before in sorted(state.ended, key=attrgetter("end"))]
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
-        """Learn that a job has ended, and how long it ran in all, seconds."""
+        """Record the total run time of an ended job, seconds."""
         if self._past is not None:
             self._past.end(id_, ran, now)
             self._easy.ended(id_, ran)
@@ -105,17 +105,18 @@ class Portfolio(Configured[PortfolioOptions]):
             tell_end(candidate, id_, ran, now)
 
     def report(self) -> Mapping[str, Any]:
-        """Return what is to be known of the last decision.
+        """Return data of the last decision.
 
-        ``chosen``: the candidate that goes on. ``held``: whether the guard changed what it wanted. ``predictor``: by
-        whose predictions, empty for those of the simulation. ``tuned``: whether there was a tuning. ``gain``: by which
-        part the chosen one was better than the one before then. ``replays``, ``replayed``: how many replays there were
-        and decisions in them. ``failure``: what went wrong in it.
+        * ``chosen``: the current candidate. ``held``: whether the guard changed its actions.
+        * ``predictor``: its predictor, empty for that of the simulation.
+        * ``tuned``: whether there was a tuning. ``gain``: relative improvement over the previous candidate.
+        * ``replays``, ``replayed``: number of replays, and of decisions in them.
+        * ``failure``: problems in the tuning.
         """
         return self._record
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Tune if it is time, and let the chosen one decide."""
+        """Tune if due, and run the chosen dispatcher."""
         if self._past is None or self._past.machine is not state.machine:
             self._past = RecordedPast(state.machine)
             named = dict.fromkeys(filter(None, map(self._predictor, range(len(self._names)))))
@@ -142,7 +143,7 @@ class Portfolio(Configured[PortfolioOptions]):
             self._parts[place] = self._made(place)
         self._tell(self._parts[place])
         predictor = self._predictor(place)
-        # By walltimes where these may reach closed nodes.
+        # With walltimes, if these may reach closed nodes.
         shown = state if closures_ahead(state, 1) else seen.get(predictor, state)
         wanted = self._parts[place].dispatch(shown)
         if not well_formed(wanted):
@@ -156,26 +157,26 @@ class Portfolio(Configured[PortfolioOptions]):
         return actions
 
     def _predictor(self, place: int) -> str:
-        """Return by whose predictions the candidate of a place goes, empty for those of the simulation."""
+        """Return the predictor of a position's candidate, empty for that of the simulation."""
         own = self._own.get(self._learns)
         others = (self._past is not None and self._past.predicted) or (own is not None and own.failure)
         return self._predictors[place] or ("" if others or place == self._reference else self._learns)
 
     def _made(self, place: int) -> Dispatcher:
-        """Return the dispatcher of a place as it is before its first decision, told how long a wait to expect."""
+        """Return a new dispatcher of a position, with the expected longest wait."""
         made = create_dispatcher(self._dispatchers[place], self.options.default)
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         self._tell(made)
         return made
 
     def _tell(self, dispatcher: Dispatcher) -> None:
-        """Tell a dispatcher how long a wait is to be expected, if it wants to know."""
+        """Tell a dispatcher the expected longest wait, if it supports it."""
         for part in layers(dispatcher):
             if hasattr(part, "use_longest_wait"):
                 part.use_longest_wait(self._longest)
 
     def _tune(self, state: State, past: RecordedPast, expected: State) -> Tuning | None:
-        """Tune, if the past can be replayed; what has not ended runs for as long as a state tells."""
+        """Tune, if replays are possible. Jobs that have not ended run as `expected` says."""
         if self._replay is None:
             return None
         past.look(expected, state.now - self.options.length)
@@ -211,20 +212,20 @@ class Portfolio(Configured[PortfolioOptions]):
 
 
 def _part_of(gain: float) -> float:
-    """Return by which part one is better whose cost is so much lower; infinite for more than logarithms differ by."""
+    """Return the relative improvement for a difference of costs. Infinite beyond the range of floats."""
     with np.errstate(over="ignore"):
         return float(np.expm1(gain))
 
 
 def _outcome(history: History, now: int) -> Outcome:
-    """Return what became of the jobs of late under EASY, as far as that is known."""
+    """Return the recent outcome under EASY, as far as known."""
     waits, runs = (column.astype(np.float64) for column in history.waits(now))
     slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)
     return Outcome(waits, slowdowns, np.ones(len(waits), dtype=bool))
 
 
 def _parts_of(name: str) -> tuple[str, str]:
-    """Return the dispatcher and the predictor of a candidate, the latter empty where it has none of its own."""
+    """Return dispatcher and predictor of a candidate. The predictor is empty if it has none."""
     dispatcher, at, predictor = name.partition("@")
     if at and not predictor.strip():
         raise InputError(f"of: expected a predictor behind the @, got {name!r}")

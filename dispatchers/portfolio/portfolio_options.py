@@ -1,4 +1,4 @@
-"""How a portfolio is configured."""
+"""Options of a portfolio."""
 
 from __future__ import annotations
 
@@ -13,73 +13,69 @@ from ...models.portfolio import Goal
 from ..options import internal
 from ..registered import spec_of_inner
 
-#: The goals that can be had by name.
+#: Registered goals, by name.
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
-#: The default candidates: those that bound waits by themselves. A portfolio tells them EASY's longest
-#: wait in time, so that predictions are trusted until a job has waited 1.1 x 0.9 = 0.99 of that.
+#: Default candidates, which bound waits themselves. A portfolio tells them EASY's longest wait, so predictions are
+#: trusted until a job has waited 1.1 x 0.9 = 0.99 of that.
 CANDIDATES = (
     "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/blocked=0+easy-sjbf:reserve_by=walltimes"
 )
-#: By what run times are predicted then.
+#: Predictor of the default candidates.
 LEARNS = "empirical:least=3/quantile=0.75"
-#: How they are guarded, as a multiple of the longest wait under EASY.
+#: Guard of the default candidates, as a multiple of the longest wait under EASY.
 GUARD = 1.0
-#: Up to which time they are told of no shorter wait than jobs that run have left in the mean.
+#: Largest residual time of running jobs that replaces a shorter longest wait.
 RESIDUAL = "6h"
-#: The most candidates: each is replayed at every tuning.
+#: Most candidates. Each is replayed at every tuning.
 MOST_CANDIDATES = 100
 
 
 @dataclass(frozen=True)
 class PortfolioOptions:
-    """What :class:`Portfolio` takes.
+    """Options of :class:`Portfolio`.
 
     Attributes
     ----------
     of
-        The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options;
-        ``auto`` for :data:`CANDIDATES`. The first one is the one that is trusted: it begins, and the bound does not
-        turn it away. ``DISPATCHER@PREDICTOR`` goes by predictions of its own in place of the simulation's.
+        Candidates, at least one, joined by ``+``, with ``/`` instead of the comma between their options. ``auto`` for
+        :data:`CANDIDATES`. The first one is trusted: it begins, and the bound never excludes it.
+        ``DISPATCHER@PREDICTOR`` uses its own predictor instead of the simulation's.
     learns
-        The predictor of the candidates that name none, as long as nobody else predicts anything but requests, with
-        ``/`` in place of the comma; ``none`` for what the simulation predicts, by which the reference always goes.
-        ``auto`` is :data:`LEARNS` with the default candidates, and none with others.
+        Predictor of candidates without their own, with ``/`` instead of the comma. Used while the simulation predicts
+        only walltimes. ``none`` for the simulation's predictions, which the reference always uses. ``auto`` is
+        :data:`LEARNS` with the default candidates, and none with others.
     repredict
-        Whether predictors of its own predict jobs that wait again, once others of the same user, name and walltime have
-        ended; else they predict jobs as they come alone, as simulations do.
+        Whether own predictors predict waiting jobs again after jobs of the same user, name and walltime have ended.
+        Otherwise only at arrival, as simulations do.
     every
-        Time from one tuning to the next, in seconds or as ``1d``, above 0.
+        Time between tunings, in seconds or as ``1d``, above 0.
     first
-        Time until the first tuning, above 0; to each of the next it is twice as long as to the one before, up to
-        `every`. As long as that by default.
+        Time until the first tuning, above 0. It doubles for each next one, up to `every`. Default `every`.
     window
-        How much of the past is replayed, at least `every`; less as long as there is less.
+        Length of the replayed past, at least `every`. Less while less is known.
     goal
-        What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
+        The goal: name of a registered goal with ``/`` instead of the comma, or a :class:`.Goal`.
     reference
-        The dispatcher whose long waits in a window bound those of the others, with those of EASY of late. It is a
-        candidate, too, and named as these are.
+        Dispatcher to compare with. Its long waits in a window, with recent ones of EASY, bound those of the others. It
+        is also a candidate, in the same notation.
     recent
-        For how long a long wait under EASY counts, for the bound and for candidates that are told of it, once the job
-        has started there, in seconds or as ``28d``, at least 1 s; ``inf`` for ever.
+        How long a long wait under EASY counts after the job has started there, for the bound and for candidates that
+        use it. In seconds or as ``28d``, at least 1 s. ``inf`` for ever.
     guard
-        Above 0. Of what the chosen one starts only that is done after which EASY, if it decided from then on, could
-        keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it,
-        as in a crowd, and on nodes of several kinds or shared ones, in any case. ``auto`` is :data:`GUARD` with the
-        default candidates, and ``inf`` with others.
+        Above 0. The chosen dispatcher's starts are limited: EASY, deciding from then on, could keep every wait within
+        this multiple of its longest, see :class:`.Guarded`. ``inf`` for no limit, which also holds with long queues and
+        with different or shared nodes. ``auto`` is :data:`GUARD` with the default candidates, and ``inf`` with others.
     residual
-        Candidates are told of no shorter wait than the time that jobs which run have left in the mean, by their
-        requests, up to so much, in seconds or as ``6h``: so long anybody may have to wait who needs what is held;
-        ``0`` for the longest wait under EASY alone. ``auto`` is :data:`RESIDUAL` with the default candidates, and 0
-        with others.
+        The longest wait told to candidates is at least the mean remaining time of running jobs, by walltimes. Any job
+        that needs their amounts may have to wait that long. At most this value, in seconds or as ``6h``. ``0`` for only
+        the longest wait under EASY. ``auto`` is :data:`RESIDUAL` with the default candidates, and 0 with others.
     hysteresis
-        By which part another candidate must be better than the one that is chosen, at least 0.
+        Relative difference by which another candidate must be better than the chosen one, at least 0.
     budget
-        How many decisions all replays of a tuning may take together, at least 1.
+        Decisions that all replays of a tuning may take together, at least 1.
     halving
-        On each rung of the screening so many times fewer candidates are left, and the past is so many times as long, at
-        least 2.
+        Factor by which each rung of the screening reduces the candidates and extends the past, at least 2.
     """
 
     of: str = "auto"
@@ -115,7 +111,7 @@ class PortfolioOptions:
 
     @property
     def candidates(self) -> list[str]:
-        """The candidates by name, with the comma between their options."""
+        """Names of the candidates, with the comma between their options."""
         return [spec_of_inner(name.strip()) for name in (CANDIDATES if self.default else self.of).split("+")]
 
     @property
@@ -125,7 +121,7 @@ class PortfolioOptions:
 
     @property
     def learned(self) -> str:
-        """The predictor of the candidates that name none, with the comma between its options; empty for none."""
+        """Predictor of candidates without their own, with the comma between its options. Empty for none."""
         learns = (self.learns or "").strip()
         if learns == "auto":
             learns = LEARNS if self.default else ""
@@ -133,14 +129,14 @@ class PortfolioOptions:
 
     @property
     def factor(self) -> float:
-        """The bound of the guard, as a multiple of the longest wait under EASY; infinite for none."""
+        """Bound of the guard, as a multiple of the longest wait under EASY. Infinite for none."""
         if self.guard != "auto":
             return cast(float, self.guard)
         return GUARD if self.default else math.inf
 
     @property
     def period(self) -> int:
-        """Seconds from one tuning to the next."""
+        """Seconds between tunings."""
         return seconds_option("every", self.every, 1)
 
     @property
@@ -150,12 +146,12 @@ class PortfolioOptions:
 
     @property
     def recent_seconds(self) -> int:
-        """For how long a long wait under EASY counts."""
+        """How long a long wait under EASY counts, seconds."""
         return seconds_option("recent", self.recent, 1, infinite=True)
 
     @property
     def most_residual(self) -> int:
-        """Up to how many seconds candidates are told of no shorter wait than jobs that run have left in the mean."""
+        """Largest residual time of running jobs that replaces a shorter longest wait, seconds."""
         given = self.residual
         if given == "auto":
             given = RESIDUAL if self.default else 0
@@ -163,7 +159,7 @@ class PortfolioOptions:
 
     @property
     def length(self) -> int:
-        """Seconds of the past that are replayed."""
+        """Seconds of the replayed past."""
         return seconds_option("window", self.window)
 
     def made_goal(self) -> Goal:
@@ -172,7 +168,7 @@ class PortfolioOptions:
         Raises
         ------
         ValueError
-            If it is none.
+            If it is not a goal.
         """
         found = portfolio_goals.create(spec_of_inner(self.goal)) if isinstance(self.goal, str) else self.goal
         if not isinstance(found, Goal):

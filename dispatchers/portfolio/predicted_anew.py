@@ -1,4 +1,4 @@
-"""Which waiting jobs are to be predicted anew, now that jobs like them have ended."""
+"""Waiting jobs to predict again after similar jobs have ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Kind = tuple[str, str, int]
 
 @dataclass(slots=True)
 class _Waiting:
-    """Jobs of one kind that wait, how many of it have ended since they were due, and after how many they are due."""
+    """Waiting jobs of one kind, ends of this kind since the last prediction, and ends until the next."""
 
     ids: dict[str, None] = field(default_factory=dict)
     ended: int = 0
@@ -21,10 +21,10 @@ class _Waiting:
 
 
 class PredictedAnew:
-    """Jobs are of a kind that have the same user, name and walltime.
+    """Kinds of jobs by user, name and walltime.
 
-    A job that comes with thousands of its kind is predicted before any of them has ended. So all that wait are due to
-    be predicted anew after the first of their kind that ends, after two more, four more and so on, until none waits.
+    A job that arrives with thousands of its kind is predicted before any has ended. So all waiting jobs of a kind are
+    predicted again after the first end, after two more, four more and so on.
     """
 
     def __init__(self) -> None:
@@ -32,11 +32,11 @@ class PredictedAnew:
         self._due: dict[str, None] = {}
 
     def wait(self, job: Job) -> None:
-        """Take note of a job that waits."""
+        """Record a waiting job."""
         self._kinds.setdefault(_kind_of(job), _Waiting()).ids[job.id] = None
 
     def leave(self, job: Job) -> None:
-        """Take note of a job that no longer waits."""
+        """Record a job that no longer waits."""
         waiting = self._kinds[_kind_of(job)]
         del waiting.ids[job.id]
         self._due.pop(job.id, None)
@@ -44,7 +44,7 @@ class PredictedAnew:
             del self._kinds[_kind_of(job)]
 
     def end(self, job: Job) -> None:
-        """Take note of a job that has ended."""
+        """Record an ended job."""
         waiting = self._kinds.get(_kind_of(job))
         if waiting is None:
             return
@@ -54,7 +54,7 @@ class PredictedAnew:
             self._due |= waiting.ids
 
     def taken(self) -> Iterable[str]:
-        """Return the ids of those that are due, and begin anew."""
+        """Return the ids of jobs to predict again, and reset them."""
         due, self._due = self._due, {}
         return due
 

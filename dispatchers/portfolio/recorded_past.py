@@ -1,4 +1,4 @@
-"""What really happened of late: who came when, what was done with it, and how long it ran as far as that is known."""
+"""Record of recent events: arrivals, actions, and run times as far as known."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from ...models.portfolio import Outcome
 from ...workloads import Job, Machine, Shape
 from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
 
-#: What dispatchers are shown of a job as it is.
+#: Fields of a job that dispatchers see unchanged.
 _SHOWN = sorted(set(JobView.__slots__) - {"shapes", "law"})
-#: What a job that is in the queue has no more, or is not shown: what it waited for before, and the like.
+#: Fields that a queued job no longer has, or that are hidden, such as dependencies.
 _NOT_SHOWN: Mapping[str, Any] = {
     each.name: each.default for each in fields(Job) if each.name not in {*JobView.__slots__, "runtime"}
 }
-#: What was done when.
+#: An action and its time.
 Done = tuple[int, Start | Stop]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Past:
-    """A stretch of the past, for replays.
+    """A period of the past, for replays.
 
     Attributes
     ----------
     machine
-        What the jobs ran on.
+        Machine of the jobs.
     jobs
-        Those that had not left when the stretch began and that were submitted before it ends, in order of submission,
-        with their run times as far as these are known, else as predicted.
+        Jobs submitted before the end that had not left at the begin, in order of submission. With their run times if
+        known, else predictions.
     predicted
-        What was predicted of each when it came, seconds, by id.
+        Prediction of each job at its arrival, seconds, by id.
     begin, end
-        From when to when, seconds.
+        Begin and end, seconds.
     script
-        What was done with the jobs before it begins, in order of time.
+        Actions before the begin, in order of time.
     waiting
-        Which of the jobs had not started when it began, shape (jobs,).
+        Which jobs had not started at the begin, shape (jobs,).
     predictor
-        Who corrects predictions that were too short; ``None`` for that of the simulation.
+        Predictor that corrects overrun predictions. ``None`` for the simulation's.
     """
 
     machine: Machine
@@ -58,16 +58,16 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came out of a replay.
+    """Result of a replay.
 
     Attributes
     ----------
     outcome
-        ``None`` if there is none.
+        The outcome, or ``None``.
     decisions
-        How many decisions it took.
+        Number of decisions.
     failure
-        Why there is no outcome, one line; empty if the budget is spent, or if there is one.
+        Why there is no outcome, one line. Empty if the budget is used up, or if there is one.
     """
 
     outcome: Outcome | None
@@ -76,30 +76,30 @@ class Replayed:
 
 
 class Replay(Protocol):
-    """Simulates a past under another dispatcher."""
+    """Function that simulates a past under another dispatcher."""
 
     def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> Replayed:
-        """Return what becomes of the jobs if the dispatcher decides from the beginning of the stretch on.
+        """Return the outcome if the dispatcher decides from the begin of the period on.
 
-        Until then is done what was done. It may take as many decisions as `budget` says.
+        Earlier actions are repeated. At most `budget` decisions.
         """
         ...
 
 
 @dataclass(slots=True)
 class RecordedJob:
-    """A job as it was first seen, and what has become of it.
+    """A job as first seen, and its later events.
 
     Attributes
     ----------
     entry
-        The job in the queue, as it came.
+        Queue entry at its arrival.
     done
-        What was done with it.
+        Actions on it.
     ended
-        When it left, ``None`` if it has not.
+        When it left, or ``None``.
     ran
-        Its run time on its own request, seconds; until it has ended, as predicted.
+        Run time on its own request, seconds. The prediction until it has ended.
     """
 
     entry: Waiting
@@ -110,18 +110,18 @@ class RecordedJob:
 
     @property
     def started(self) -> int | None:
-        """When it started first."""
+        """First start, or ``None``."""
         return next((time for time, action in self.done if isinstance(action, Start)), None)
 
     def on_own_request(self, ran: int) -> int:
-        """Return the run time on its own request, given that on the shape of its last start, seconds."""
+        """Convert a run time on the shape of its last start to its own request, seconds."""
         last = next((action.shape for _, action in reversed(self.done) if isinstance(action, Start)), None)
         if last is None:
             return ran
         return -(-ran * self.entry.predicted // max(1, self.entry.job.shapes[last].predicted))
 
     def job(self) -> Job:
-        """Return it with its run time."""
+        """Return the job with its run time."""
         if self._job is None:
             self._job = job_of(self.entry, self.ran)
         elif self._job.runtime != self.ran:
@@ -130,37 +130,37 @@ class RecordedJob:
 
 
 class NewJobs:
-    """Those that came to the queue since somebody looked."""
+    """Jobs that joined the queue since the last look."""
 
     def __init__(self, entries: Iterable[Waiting]) -> None:
         self._new = list(entries)
 
     def changed(self, job: Waiting, came: bool) -> bool:
-        """Take note of a job that came."""
+        """Record an arriving job."""
         if came:
             self._new.append(job)
         return True
 
     def taken(self) -> list[Waiting]:
-        """Return them, and begin anew."""
+        """Return the new jobs, and reset them."""
         new, self._new = self._new, []
         return new
 
 
 class RecordedPast:
-    """The jobs that have not left for longer than a window.
+    """Jobs that have not left before the window.
 
     Parameters
     ----------
     machine
-        What they run on.
+        Machine of the jobs.
 
     Attributes
     ----------
     begin
-        When it was looked at first, seconds.
+        Time of the first look, seconds.
     predicted
-        Whether anything but its request has been predicted of a job so far.
+        Whether any job had a prediction other than its walltime so far.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -170,7 +170,7 @@ class RecordedPast:
         self._jobs: dict[str, RecordedJob] = {}
 
     def see(self, state: State) -> None:
-        """Take note of who is new, the first time also of what runs."""
+        """Record new jobs, and at the first call also running ones."""
         if self.begin is None:
             self.begin = state.now
             for run in state.running:
@@ -181,7 +181,7 @@ class RecordedPast:
                 self._jobs[entry.id] = RecordedJob(entry, ran=entry.done + entry.predicted)
 
     def act(self, now: int, actions: Sequence[Action]) -> None:
-        """Take note of what is done."""
+        """Record actions."""
         for action in actions:
             if isinstance(action, Start):
                 plain = replace(action, job=id_of(action.job), placement=np.array(action.placement, dtype=np.int64))
@@ -196,15 +196,15 @@ class RecordedPast:
             self._jobs[id_].done.append((now, action))
 
     def end(self, id_: str, ran: int, now: int) -> None:
-        """Take note that a job has ended, and how long it ran in all."""
+        """Record the total run time of an ended job."""
         job = self._jobs.get(id_)
         if job is not None:
             job.ended, job.ran = now, job.on_own_request(ran)
 
     def look(self, state: State, since: int) -> None:
-        """Take what is predicted now of the jobs that have not ended, and forget those that had left at a time.
+        """Update predictions of jobs that have not ended, and drop jobs that left by `since`.
 
-        Of a job that has vanished without a word the run time is what was predicted.
+        A job that vanished without a report keeps its prediction as run time.
         """
         here: dict[str, int] = {entry.id: entry.done + entry.predicted for entry in state.queue}
         here |= {run.id: _whole(run, state.now) for run in state.running}
@@ -217,16 +217,16 @@ class RecordedPast:
                 del self._jobs[id_]
 
     def ids(self) -> Iterable[str]:
-        """Return the ids of the jobs that are remembered."""
+        """Return the ids of the recorded jobs."""
         return self._jobs.keys()
 
     def longest_run(self) -> RecordedJob | None:
-        """Return the job that ran longest, of those that have ended."""
+        """Return the ended job with the longest run time."""
         ended = [job for job in self._jobs.values() if job.ended is not None]
         return max(ended, key=lambda job: job.ran, default=None)
 
     def stretch(self, begin: int, end: int) -> Past:
-        """Return what happened between two times."""
+        """Return the past between two times."""
         chosen = [
             job
             for job in self._jobs.values()
@@ -242,7 +242,7 @@ class RecordedPast:
 
 
 def _standing(run: Running, state: State) -> RecordedJob:
-    """Return a job that runs already, as if it had been seen to come and to start."""
+    """Return a running job as if its arrival and start had been recorded."""
     own = state.machine.demand(run.job.per_node)
     entry = Waiting(run.job, _whole(run, state.now), run.job.submit, 0, run.order, own, run.job.law)
     asks = [(run.job.nodes, own), *((shape.nodes, shape.demand) for shape in run.job.shapes)]
@@ -253,18 +253,18 @@ def _standing(run: Running, state: State) -> RecordedJob:
 
 
 def _whole(run: Running, now: int) -> int:
-    """Return how long a running job is predicted to run in all, seconds."""
+    """Return the predicted total run time of a running job, seconds."""
     return max(1, run.done + run.expected_end(now) - run.start - run.restart)
 
 
 def job_of(entry: Waiting, ran: int) -> Job:
-    """Return a job of the queue as it was submitted, with what is known of its run time, seconds."""
+    """Return a queued job as submitted, with `ran` as its run time, seconds."""
     shown = {name: getattr(entry.job, name) for name in _SHOWN}
     return Job.trusted(**shown, **_NOT_SHOWN, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
 
 
 def _shapes_of(entry: Waiting, ran: int) -> tuple[Shape, ...]:
-    """Return the alternatives of a job, their run times in proportion to those predicted."""
+    """Return a job's shapes, with run times in proportion to the predictions."""
     own = max(1, entry.predicted)
     return tuple(
         Shape(shape.nodes, -(-ran * shape.predicted // own), shape.walltime, shape.per_node)

@@ -1,4 +1,4 @@
-"""A tuning: which candidate would have done best of late."""
+"""Tuning: find the candidate that would have done best recently."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
 from .recorded_past import Past, RecordedPast, Replay, Replayed
 
-#: The place of the candidate that begins, and that the bound does not turn away.
+#: Position of the first candidate, which begins and is never excluded by the bound.
 FIRST = 0
 
 
 @dataclass(slots=True)
 class Tuning:
-    """What came out of a tuning.
+    """Result of a tuning.
 
     Attributes
     ----------
     chosen
-        The place of the candidate to go on with.
+        Position of the next candidate.
     gain
-        By how much it costs less than the one before; 0 if that is the same, nan if nothing was compared.
+        How much less it costs than the previous one. 0 if it is the same, NaN if nothing was compared.
     replays, decisions
-        How many replays there were, and decisions in them.
+        Number of replays, and of decisions in them.
     notes
-        What went wrong, a line each.
+        Problems, one line each.
     """
 
     chosen: int
@@ -49,15 +49,15 @@ class Tuner:
     options
         Goal, hysteresis, budget and screening.
     names
-        The candidates, and behind them the reference, if it is none of them.
+        The candidates, then the reference if it is not one of them.
     reference
-        The place of the reference.
+        Position of the reference.
     made
-        Makes the dispatcher of a place anew.
+        Function that creates the dispatcher of a position.
     predictions
-        Those of each candidate, ``None`` for the simulation's.
+        Predictions of each candidate, ``None`` for the simulation's.
     easy
-        What would have become of the jobs of late under EASY.
+        Recent outcome under EASY.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class Tuner:
         self._goal = options.made_goal()
 
     def tune(self, past: RecordedPast, now: int, replay: Replay, incumbent: int) -> Tuning:
-        """Return whom to go on with after what has happened until now.
+        """Return the next candidate after the past until now.
 
         Parameters
         ----------
         past, now, replay
-            What happened, until when, and how to do it again.
+            The past, its end, and the function that replays it.
         incumbent
-            The place of the one that goes on if no other is better.
+            Position of the present candidate, kept if no other is better.
         """
         found, compared = Tuning(incumbent), _Compared({}, set())
         alive = list(range(len(self._names)))
@@ -101,14 +101,14 @@ class Tuner:
         return found
 
     def _rungs(self, candidates: int, known: int) -> list[Rung]:
-        """Return the rungs; where no more of the past is known, those that would replay the same are left out."""
+        """Return the rungs, without those longer than the known past."""
         length = min(self._options.length, max(1, known))
         return rungs(candidates, length, self._options.halving)
 
     def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
-        """Return what candidates cost on a stretch; ``None`` if the reference cannot be replayed.
+        """Return the costs of candidates on a period. ``None`` if the reference cannot be replayed.
 
-        First the one at the first of the places, then the reference and the candidate that begins, then the others.
+        Replays the first of `places`, then the reference and the first candidate, then the others.
         """
         outcomes: dict[int, Outcome] = {}
         for place in dict.fromkeys([places[0], self._reference, FIRST, *places[1:]]):
@@ -127,7 +127,7 @@ class Tuner:
         return self._judge(outcomes, found)
 
     def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> Replayed:
-        """Replay a stretch under a candidate with its predictions, if these have not failed, and count that."""
+        """Replay a period under a candidate with its valid predictions, and count it."""
         own = self._predictions[place]
         if own is not None and own.failure:
             return Replayed(None, 0, own.failure)
@@ -137,7 +137,7 @@ class Tuner:
         return answer
 
     def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
-        """Return what candidates cost; those that the goal cannot tell are left out, and that is noted."""
+        """Return the costs of candidates. Those that the goal cannot judge are left out with a note."""
         costs, tails, exceeding = dict[int, float](), dict[int, float](), set[int]()
         for place, outcome in outcomes.items():
             with self._asking(place, found):
@@ -158,14 +158,14 @@ class Tuner:
 
     @contextmanager
     def _asking(self, place: int, found: Tuning) -> Iterator[None]:
-        """Ask the goal about a candidate; what it raises leaves that one out, and is noted."""
+        """Call the goal for a candidate. An error leaves it out with a note."""
         try:
             yield
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
             found.notes.append(f"{self._names[place]} is left out: goal raised {raised(error)}")
 
     def _tail_under_easy(self) -> float:
-        """Return the wait that is bounded of the jobs of late under EASY; 0 if the goal cannot tell."""
+        """Return the bounded wait of recent jobs under EASY. 0 if the goal cannot tell."""
         try:
             tail = float(self._goal.tail(self._easy))
         except (Exception, SystemExit):  # noqa: BLE001 - as above, where it is said
@@ -173,7 +173,7 @@ class Tuner:
         return tail if math.isfinite(tail) else 0.0
 
     def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
-        """Choose the best one of those that keep the bound and the one that begins; the reference if there is none."""
+        """Choose the best of the first candidate and those within the bound. The reference if there is none."""
         allowed = admitted(compared.costs, compared.exceeding - {FIRST})
         found.chosen = best_of(allowed, incumbent, self._options.hysteresis) if allowed else self._reference
         found.gain = gains(compared.costs, incumbent, found.chosen)
@@ -181,7 +181,7 @@ class Tuner:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What candidates cost, and which of them break the bound."""
+    """Costs of candidates, and candidates that break the bound."""
 
     costs: dict[int, float]
     exceeding: set[int]

@@ -1,4 +1,4 @@
-"""Stochastic jobs: which times to request for them, and the round-based scheduler of the paper on them."""
+"""Walltimes of stochastic jobs, and the round-based scheduler of the paper."""
 
 from __future__ import annotations
 

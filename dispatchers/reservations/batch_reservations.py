@@ -1,4 +1,4 @@
-"""The reservations of a batch, none of which moves; a decision looks only at what changed."""
+"""Fixed reservations of a batch. A decision considers only what changed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..protocol import Placement, Running, State, Waiting
 from ..space import Space, space_of
 from .round_reservations import RoundReservations, RoundsOptions
 
-#: Area with a minus, when the job entered the queue, its priority, and its place in the trace: largest first.
+#: Negated area, entry into the queue, negated priority, and position in the trace. Largest area first.
 Rank = tuple[int, int, int, int]
 
 
 class Unreserved:
-    """Waiting jobs without a reservation, by the instants at which they entered the queue.
+    """Waiting jobs without a reservation, by time of entry into the queue.
 
     Parameters
     ----------
     area
-        Says how large a job is.
+        Area of a job.
     """
 
     def __init__(self, area: Callable[[Waiting], int]) -> None:
@@ -37,7 +37,7 @@ class Unreserved:
         self._entered: dict[int, list[tuple[Rank, Waiting]]] = {}
 
     def add(self, entry: Waiting) -> None:
-        """Put a job in."""
+        """Add a job."""
         rank = self._ranks[entry.id] = -self._area(entry), *entry.place
         if entry.since not in self._entered:
             self._entered[entry.since] = []
@@ -45,7 +45,7 @@ class Unreserved:
         insort(self._entered[entry.since], (rank, entry), key=_rank_of)
 
     def discard(self, id_: str) -> None:
-        """Take a job out, if it is in."""
+        """Remove a job, if present."""
         rank = self._ranks.pop(id_, None)
         if rank is None:
             return
@@ -56,7 +56,7 @@ class Unreserved:
             del self._instants[bisect_left(self._instants, rank[1])]
 
     def largest(self, batch: int | None) -> Sequence[Waiting]:
-        """Return the next batch, largest area first: of those of the first instants, as many as a batch has jobs."""
+        """Return the next batch, largest area first: of the first arrival times, as many as a batch has jobs."""
         most = len(self._ranks) if batch is None else batch
         several = (islice(self._entered[instant], most) for instant in islice(self._instants, most))
         first = [ranked for entered in several for ranked in entered]
@@ -68,17 +68,17 @@ def _rank_of(ranked: tuple[Rank, Waiting]) -> Rank:
 
 
 def _is_counted(capacity: IntArray) -> bool:
-    """Return whether all there is to know of a machine is a number: a pool of one resource, or nodes of one unit."""
+    """Return whether one number describes a machine: a pool of one resource, or nodes of one unit."""
     return capacity.size == 1 or (capacity.shape[1] == 1 and bool((capacity == 1).all()))
 
 
 class Held:
-    """What was booked, by start and by end, with bookings that are no more among them.
+    """Bookings by start and by end. They may include cancelled ones.
 
     Attributes
     ----------
     due
-        The reservations whose start has come, by the turn in which they were made.
+        Due reservations, in order of creation.
     """
 
     def __init__(self) -> None:
@@ -88,18 +88,18 @@ class Held:
         self._ends: list[tuple[int, int, str, Booking]] = []
 
     def reserve(self, id_: str, booking: Booking) -> None:
-        """Take note of a reservation."""
+        """Record a reservation."""
         self._turn += 1
         heappush(self._starts, (booking.start, self._turn, id_, booking))
         self.end(id_, booking)
 
     def end(self, id_: str, booking: Booking) -> None:
-        """Take note of when something that is reserved or runs ends."""
+        """Record the end of a reservation or a running job."""
         self._turn += 1
         heappush(self._ends, (-booking.end, self._turn, id_, booking))
 
     def come_due(self, now: int, reserved: Mapping[str, Booking]) -> None:
-        """Let those be due whose start has come, and forget such as are reserved no more."""
+        """Collect reservations that are due, and drop cancelled ones."""
         while self._starts and self._starts[0][0] <= now:
             _, turn, id_, booking = heappop(self._starts)
             self.due[turn] = id_, booking
@@ -113,7 +113,7 @@ class Held:
         return self._starts[0][0] if self._starts else None
 
     def last_end(self, reserved: Mapping[str, Booking], running: Mapping[str, Booking]) -> int:
-        """Return when the last of all ends, 0 if there is none."""
+        """Return the last end of all, 0 if there is none."""
         while self._ends:
             end, _, id_, booking = self._ends[0]
             if booking.end == -end and (reserved.get(id_) is booking or running.get(id_) is booking):
@@ -123,25 +123,24 @@ class Held:
 
 
 class BatchReservations(RoundReservations):
-    """Reservations for the jobs of a round, none of which moves.
+    """Fixed reservations of a round.
 
-    On nodes of a single unit each, as on a pool, only numbers are reserved, and jobs get their nodes when they start:
-    any that are free will do then. With nodes of their own from the beginning, jobs would find enough of them free all
-    the time but none of them for long enough.
+    On a pool, or nodes of a single unit, only numbers are reserved. A starting job gets any free nodes. With fixed
+    nodes from the beginning, jobs would find enough nodes, but none of them free for long enough.
     """
 
     def __init__(self, state: State, options: RoundsOptions) -> None:
-        #: What is free beside all that was started in this decision, where jobs have no nodes before.
+        #: Free amounts beside all starts of this decision, if jobs have no nodes before.
         self._space: Space | None = None
         super().__init__(state, options)
         self._waits: ChangesSeen[Waiting] = ChangesSeen()
         self._runs: ChangesSeen[Running] = ChangesSeen()
         self._unreserved = Unreserved(self._area)
         self._held = Held()
-        #: The jobs of the queue after the last decision, and those that came since.
+        #: Jobs of the queue after the last decision, and later arrivals.
         self._seen: dict[str, Waiting] = {}
         self._came: list[Waiting] = []
-        #: What was started at the last decision: it may have ended before anybody is shown it.
+        #: Jobs started at the last decision. They may have ended before the next state.
         self._started: list[str] = []
 
     def _empty(self, state: State) -> AmountProfile | NodeProfile:
@@ -155,14 +154,14 @@ class BatchReservations(RoundReservations):
         return profile
 
     def memory(self) -> dict[str, Any]:
-        """Return what runs, what is reserved, and who else waited at the last decision."""
+        """Return running jobs, reservations, and other waiting jobs of the last decision."""
         return super().memory() | {"seen": list(self._seen)}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
-        """Go on with the round of then; who has come since then is known from who had not."""
+        """Restore the round. Later arrivals are the jobs that were not there."""
         super().recall(state, memory)
         self._hold_anew()
-        self._started = [*self.running, *self.reserved]  # These are looked at, whether they are here or not.
+        self._started = [*self.running, *self.reserved]  # These are checked, whether still present or not.
         seen = set(memory["seen"])
         for entry in state.queue:
             if entry.id in seen:
@@ -170,10 +169,8 @@ class BatchReservations(RoundReservations):
                 if entry.id not in self.reserved:
                     self._unreserved.add(entry)
 
-    # What changed.
-
     def follow(self, state: State) -> bool:
-        """Bring the profile up to date; return whether the reservations had to be made anew."""
+        """Update the profile. Return whether the reservations were made anew."""
         now = state.now
         self.profile.advance(now)
         self._close(self.profile, now)
@@ -191,20 +188,20 @@ class BatchReservations(RoundReservations):
             self._drop_if_gone(id_, waiting.get(id_), now)
         came = self._follow_queue(waiting, waited)
         self._came = sorted(came.values(), key=by_place)
-        if not state.queue.kept:  # Somebody may have put it in another order.
+        if not state.queue.kept:  # The queue may be in another order.
             self._came = [entry for entry in state.queue if entry.id in came]
         if any(corrected):
             self._rebuild(state)
         self._held.come_due(now, self.reserved)
         for id_, booking in self._held.due.values():
-            if booking.end <= now:  # It has passed without the job having started.
+            if booking.end <= now:  # It passed without a start of the job.
                 del self.reserved[id_]
                 self._wait_again(id_)
         self._held.come_due(now, self.reserved)
         return any(corrected)
 
     def _follow_queue(self, waiting: Mapping[str, Waiting], changed: Iterable[str]) -> dict[str, Waiting]:
-        """Take note of who left the queue; return who came."""
+        """Process departures from the queue. Return the arrivals."""
         came = {}
         for id_ in changed:
             before, entry = self._seen.get(id_), waiting.get(id_)
@@ -222,28 +219,26 @@ class BatchReservations(RoundReservations):
         return came
 
     def _wait_again(self, id_: str) -> None:
-        """Put a job that lost its reservation to those without one, if it waits and did not come just now."""
+        """Add a job that lost its reservation to those without one, unless it has just arrived."""
         entry = self._seen.get(id_)
         if entry is not None and entry not in self._came:
             self._unreserved.add(entry)
 
     def _rebuild(self, state: State) -> None:
-        """Make the reservations anew, in the order in which they stood, none earlier than it was."""
+        """Make the reservations anew in their order, none earlier than before."""
         super()._rebuild(state)
         self._hold_anew()
 
     def _hold_anew(self) -> None:
-        """Take note of all that is reserved and runs, and of nothing else."""
+        """Record all present reservations and running jobs anew."""
         self._held = Held()
         for id_, booking in self.reserved.items():
             self._held.reserve(id_, booking)
         for id_, booking in self.running.items():
             self._held.end(id_, booking)
 
-    # Reservations.
-
     def reserve(self, waiting: Waiting, now: int, before: int | None = None) -> bool:
-        """Reserve the first start in [now, before) at which a job fits; return whether there is one."""
+        """Reserve the first start in [now, before) where a job fits. Return whether there is one."""
         if not super().reserve(waiting, now, before):
             return False
         self._unreserved.discard(waiting.id)
@@ -251,36 +246,36 @@ class BatchReservations(RoundReservations):
         return True
 
     def compress(self, how: Compress, now: int) -> None:
-        """Keep every reservation, and in mind what was freed."""
+        """Keep every reservation. Freed intervals stay recorded."""
 
     def _is_over(self) -> bool:
-        """Return whether nothing is reserved and nothing runs."""
+        """Return whether there is no reservation and no running job."""
         return not self.reserved and not self.running
 
     def _begin(self, state: State) -> None:
-        """Begin a round; its gaps are for the next batch."""
+        """Begin a round. Its gaps are for the next batch."""
         self._settle()
         super()._begin(state)
         self.freed.append((state.now, self._round_end))
 
     def _candidates(self, state: State) -> Sequence[Waiting]:
-        """Return the waiting jobs without a reservation that did not come just now, largest area first."""
+        """Return waiting jobs without a reservation, except new arrivals, largest area first."""
         if state.queue.kept:
             return self._unreserved.largest(self._batch)
         taken = {*self.reserved, *(entry.id for entry in self._came)}
         return self._largest([entry for entry in state.queue if entry.id not in taken])  # Ties as in the queue.
 
     def _settle(self) -> None:
-        """Let those that came wait as the others do."""
+        """Add new arrivals to the waiting jobs."""
         for entry in self._came:
             if entry.id not in self.reserved:
                 self._unreserved.add(entry)
         self._came = []
 
     def _fill(self, state: State) -> None:
-        """Reserve for jobs that have no reservation what they fit, at any time of the round, as a whole.
+        """Reserve for jobs without a reservation that fit completely at any time of the round.
 
-        Where something was freed, for the next batch of those that wait already; then for each that has come.
+        If some amount was freed, the next batch of waiting jobs comes first, then each new arrival.
         """
         self._round_end = self._held.last_end(self.reserved, self.running)
         if self.freed:
@@ -294,15 +289,13 @@ class BatchReservations(RoundReservations):
             if waiting.id not in self.reserved:
                 self.reserve(waiting, now, self._round_end - waiting.predicted + 1)
 
-    # Starts.
-
     def due(self, now: int) -> list[Booking]:
-        """Return the reservations whose time has come."""
+        """Return the due reservations."""
         self._held.come_due(now, self.reserved)
         return [booking for _, (_, booking) in sorted(self._held.due.items()) if not booking.away]
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
-        """Return who starts and where, whether somebody is late, and the start of the next reservation."""
+        """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
         due, space = self.due(state.now), None
         if due or self._space is not None:
             space = space_of(state, self.rule)
@@ -313,7 +306,7 @@ class BatchReservations(RoundReservations):
         return iter(started), len(started) < len(due), self._held.following(self.reserved)
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
+        """Return for how many seconds the slots of a job without a reservation are free from now, and where."""
         return None if waiting.id in self.reserved else super().gap(waiting)
 
     def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
@@ -340,13 +333,13 @@ class BatchReservations(RoundReservations):
         return placement is not None
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most."""
+        """Record that a job starts in a gap, for at most `seconds`."""
         super().occupy(waiting, placement, seconds)
         if self._space is not None:
             self._space.put(placement, waiting.demand)
         self._begin_run(waiting.id)
 
     def _begin_run(self, id_: str) -> None:
-        """Take note of a job that begins to run."""
+        """Record a job that begins to run."""
         self._started.append(id_)
         self._held.end(id_, self.running[id_])

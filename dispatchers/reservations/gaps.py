@@ -1,4 +1,4 @@
-"""Gaps that no reservation needs, and what a stochastic job is worth in one."""
+"""Gaps between reservations, and the expected use of a stochastic job in a gap."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ..protocol import Placement, Start, State, Waiting
 from ..space import space_of
 from .value_laws import with_cdf
 
-#: Points at which the distribution of a run time is evaluated.
+#: Number of points for a run-time distribution.
 _POINTS = 512
 _KEPT = 512
-#: What many jobs of few laws are worth in the gaps of a decision or two.
+#: Cached results for many jobs of few laws, in the gaps of one or two decisions.
 _KEPT_SHARES = 4096
 
 
 @runtime_checkable
 class Gaps(Protocol):
-    """What is free from now on beside all that is reserved, right after a dispatch."""
+    """Free amounts from now on beside all reservations, after a dispatch."""
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds a job's slots are free, and where; ``None`` if they are not.
+        """Return for how many seconds a job's slots are free, and where. ``None`` if they are not.
 
-        Instead of the seconds, ``None`` if they are free for ever.
+        The seconds are ``None`` if they stay free.
         """
         ...
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most."""
+        """Record that a job starts in a gap, for at most `seconds`."""
         ...
 
 
@@ -45,11 +45,11 @@ class ShadowGaps:
     Parameters
     ----------
     state
-        The system before the dispatch.
+        State before the dispatch.
     starts
-        What the dispatch starts.
+        Starts of the dispatch.
     head
-        The first job that still waits.
+        First job that still waits.
     """
 
     def __init__(self, state: State, starts: Sequence[Start], head: Waiting) -> None:
@@ -61,7 +61,7 @@ class ShadowGaps:
         self._seconds = min([until, *(closure.begin for closure in closures_ahead(state))]) - state.now
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds a job's slots are free, and where; ``None`` if they are not."""
+        """Return for how many seconds a job's slots are free, and where. ``None`` if they are not."""
         placement = self._space.place(waiting.nodes, waiting.demand)
         if placement is None or self._seconds < 1:
             return None
@@ -69,13 +69,13 @@ class ShadowGaps:
         return self._seconds, placement
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
-        """Take note that a job is started in a gap, for `seconds` at most."""
+        """Record that a job starts in a gap, for at most `seconds`."""
         self._space.put(placement, waiting.demand)
 
 
 @lru_cache(_KEPT)
 def _tables(law: Any, bound: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return run times, the probability that one is not above each, and the mean of what is not above it."""
+    """Return run times, the probability of at most each, and the mean up to each."""
     law = with_cdf(law)
     low, high = law.support()
     points = np.linspace(max(low, 0.0), min(high, bound), _POINTS + 1)
@@ -87,21 +87,21 @@ def _tables(law: Any, bound: int) -> tuple[NDArray[np.float64], NDArray[np.float
 
 @lru_cache(_KEPT_SHARES)
 def expected_utilization(law: Any, bound: int, above: int, seconds: int) -> float:
-    """Return the expected useful share of a gap that a job is tried in (Gainaru et al., ICPP 2019, section 4.3).
+    """Return the expected useful share of a gap for a job (Gainaru et al., ICPP 2019, section 4.3).
 
-    The integral of t f'(t) from what the job is known to run to the length of the gap, over that length, where f' is
-    the density given that the job runs for more than `above`.
+    It is the integral of t f'(t) from the known lower bound to the gap's length, over that length. f' is the density
+    given that the job runs for more than `above`.
 
     Parameters
     ----------
     law
-        The distribution of the run time.
+        Distribution of the run time.
     bound
-        The longest run time that is considered, seconds.
+        Longest run time to consider, seconds.
     above
-        The longest run that was not enough, seconds.
+        Longest run that was too short, seconds.
     seconds
-        The length of the gap.
+        Length of the gap.
     """
     points, below, use = _tables(law, bound)
     left = 1.0 - (float(np.interp(above, points, below)) if above >= points[0] else 0.0)

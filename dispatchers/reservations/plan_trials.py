@@ -1,4 +1,4 @@
-"""EASY with several plans beside one another, on the jobs that came: what their waits would have been."""
+"""Replays of EASY with several plans on the same jobs, to compare waits."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ...models.lookahead import ShadowJobs, lengthen, open_shadow, replay
 from ...workloads import Machine
 from ..protocol import State, Waiting
 
-#: Jobs that are compared, the last that have started in every replay; and so many before anything is concluded.
+#: Number of compared jobs, the last that started in every replay. And the least for a result.
 WINDOW, LEAST = 1000, 100
-#: After so many more jobs the replays go on.
+#: Number of new jobs between updates of the replays.
 STEP = 25
 
 
 class PlanTrials:
-    """A replay of EASY for each way of planning, as far as run times are known.
+    """One replay of EASY per plan, as far as run times are known.
 
     Parameters
     ----------
     machine
-        What the jobs run on, as a pool.
+        Machine of the jobs, as a pool.
     now
-        When it begins, seconds.
+        Begin, seconds.
     plans
-        How many ways of planning there are.
+        Number of plans.
     """
 
     def __init__(self, machine: Machine, now: int, plans: int) -> None:
@@ -38,26 +38,27 @@ class PlanTrials:
         self._compared = 0
 
     def see(self, state: State) -> list[Waiting]:
-        """Take note of who ended; return the jobs that are new.
+        """Record ended jobs. Return the new jobs.
 
-        A job that ended while nobody waited is taken to have ended now, or at its request if that was before.
+        The dispatcher is not called when the queue is empty. A job that ended then is taken to have ended now, or at
+        its walltime if earlier.
         """
         running = {run.id for run in state.running}
         for id_ in [id_ for id_ in self._running if id_ not in running]:
             row, (start, most) = self._rows[id_], self._running.pop(id_)
             for each in self._replays:
                 each.run[row], each.known[row] = max(1, min(state.now - start, most)), 1
-        # New ones may stand anywhere: rules of the machine hide jobs for a time.
+        # New jobs may be anywhere in the queue, because machine rules hide jobs for a time.
         return [entry for entry in state.queue if entry.id not in self._rows]
 
     def start(self, ids: Iterable[str], state: State) -> None:
-        """Take note of who starts."""
+        """Record starting jobs."""
         waiting = {entry.id: entry.job.walltime for entry in state.queue}
         for id_ in ids:
             self._running[id_] = state.now, waiting[id_]
 
     def add(self, entry: Waiting, now: int, plans: Sequence[int]) -> None:
-        """Add a job that has come, with the run time that each way of planning has of it, seconds."""
+        """Add a new job, with its run time by each plan, seconds."""
         row = self._rows[entry.id] = len(self._rows)
         if row == len(self._replays[0].running):
             self._replays = [lengthen(each, max(1024, 2 * row)) for each in self._replays]
@@ -67,13 +68,13 @@ class PlanTrials:
             each.run[row] = 1
 
     def starts(self) -> IntArray:
-        """Return when each job started in each replay, -1 where it has not, shape (plans, jobs)."""
+        """Return the start of each job in each replay, -1 for none. Shape (plans, jobs)."""
         return np.maximum([each.queue.start[: len(self._rows)] for each in self._replays], -1)
 
     def best(self, now: int) -> int | None:
-        """Return which way of planning has the least mean wait of the last jobs, the first of those that are as good.
+        """Return the plan with the least mean wait of the last jobs, the first of ties.
 
-        ``None`` if it was not looked at again, or there are too few jobs.
+        ``None`` if the replays were not updated, or there are too few jobs.
         """
         arrived = len(self._rows)
         if arrived < self._compared + STEP:

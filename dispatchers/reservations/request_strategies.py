@@ -1,4 +1,4 @@
-"""What to request for a job of unknown run time, and what next when that was not enough."""
+"""Strategies that choose walltimes for jobs of unknown run time, and the next one after a timeout."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ...workloads import Machine
 from ..protocol import State
 from .value_laws import with_cdf
 
-#: Sequences that are kept: one for each law, and bound of it, that jobs share.
+#: Number of cached sequences, one per law and bound.
 _KEPT = 512
-#: Least probability that a job keeps to its upper bound, for shorter requests to be thought of.
+#: Least probability of a run within the bound, for shorter requests to be considered.
 _LEAST = 1e-9
 #: User and name of a job.
 Application = tuple[str, str]
@@ -35,44 +35,44 @@ NOBODY: Application = "", ""
 
 
 class Strategy(Protocol):
-    """A sequence of requests for a job whose run time has a distribution; any scheduler can work with it."""
+    """Chooses a sequence of requests for a job with a run-time distribution, for any scheduler."""
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
-        """Forget everything, before a simulation."""
+        """Drop all data before a simulation."""
         ...
 
     def observe(self, state: State) -> None:
-        """See the system before the jobs of an instant are asked for."""
+        """Process the state of an instant, before requests for its jobs."""
         ...
 
     def requests(self, law: Any, walltime: int, application: Application) -> Sequence[int]:
-        """Return what to request, one after the other, seconds, increasing; none above `walltime`.
+        """Return the requests in sequence, seconds, increasing, at most `walltime`.
 
         Parameters
         ----------
         law
-            The distribution of the run time, seconds: a frozen scipy distribution, or what has its ``cdf`` and
+            Distribution of the run time, seconds: a frozen scipy distribution, or an object with ``cdf`` and
             ``support``, or ``values``.
         walltime
-            What the user requests, the upper bound.
+            The user's walltime, the upper bound.
         application
-            Whose run it is: jobs of one application have one past.
+            User and name. Jobs of one application share a past.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A request, from where the job goes on, and whether it ends with a checkpoint.
+    """A request, with the work before it, and whether it ends with a checkpoint.
 
     Attributes
     ----------
     reached
         Run time up to which it succeeds, seconds.
     kept
-        What the job has done before and holds in a checkpoint, seconds.
+        Earlier work saved in a checkpoint, seconds.
     write
-        How long the checkpoint at its end takes, seconds; 0 for none.
+        Duration of the checkpoint at its end, seconds. 0 for none.
     """
 
     reached: int
@@ -81,27 +81,27 @@ class Reservation:
 
     @property
     def length(self) -> int:
-        """Seconds of work and of the checkpoint, without a restart."""
+        """Seconds of work and checkpoint, without a restart."""
         return self.reached - self.kept + self.write
 
 
 @runtime_checkable
 class CheckpointingStrategy(Strategy, Protocol):
-    """A strategy that also says where checkpoints are written."""
+    """A strategy that also chooses checkpoints."""
 
     def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
-        """Return what to request, one after the other.
+        """Return the requests in sequence.
 
         Parameters
         ----------
         law, walltime
             As for :meth:`Strategy.requests`.
         restart
-            Seconds that the job needs when it goes on from a checkpoint.
+            Seconds that the job needs to restart from a checkpoint.
         above
-            The run time is longer than this, seconds.
+            Lower bound of the run time, seconds.
         kept
-            What the job has done already and holds in a checkpoint, seconds; at most `above`.
+            Work already saved in a checkpoint, seconds, at most `above`.
         """
         ...
 
@@ -109,32 +109,31 @@ class CheckpointingStrategy(Strategy, Protocol):
 class UpperBound:
     """Request the upper bound of the run time, as most users do ("classical HPC"; Gainaru et al., ICPP 2019).
 
-    A law that was learned, and is not the job's own, tells nothing of its bound: there it is the user's request.
+    A learned law that is not the job's own has no known bound. Then it is the user's walltime.
     """
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
-        """Do nothing: there is nothing to forget."""
+        """Do nothing: there is no data."""
 
     def observe(self, state: State) -> None:
         """Do nothing."""
 
     def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
-        """Return the upper bound of the law, or the user's request if that is less."""
+        """Return the upper bound of the law, at most the user's walltime."""
         return (_bound(law, walltime),)
 
 
 class LastRuns(UpperBound):
     """Request the longest of the last run times, and more after each failure ("Neuroscience"; ICPP 2019, section 5.1).
 
-    Of a law that was learned, the last run times are known. Where only the law is given, they are drawn from it, once
-    for each application.
+    A learned law contains the last run times. For a given law they are sampled at random, once per application.
 
     Parameters
     ----------
     history
-        How many of the last run times, at least 1; 10 are about best in the paper (figure 4).
+        Number of last run times, at least 1. About 10 is best in the paper (figure 4).
     growth
-        By how much a request grows after a failure, above 1; the paper gives no number.
+        Growth of a request after a failure, above 1. The paper gives no number.
     """
 
     def __init__(self, history: int = 10, growth: float = 1.5) -> None:
@@ -146,12 +145,12 @@ class LastRuns(UpperBound):
         self._drawn: dict[tuple[Any, Application], Sequence[float]] = {}
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
-        """Begin another past."""
+        """Start a new past."""
         self._rng = rng
         self._drawn = {}
 
     def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
-        """Return the longest of the last run times, times the growth, again and again up to the upper bound."""
+        """Return the longest of the last run times, then multiples by the growth, up to the upper bound."""
         last = _bound(law, walltime)
         request = max(1, math.ceil(max(self._past(law, application))))
         found = []
@@ -171,7 +170,7 @@ class LastRuns(UpperBound):
 
 
 def _quantiles(law: Any, shares: FloatArray) -> list[float]:
-    """Return quantiles of a law, which need not have more than ``cdf`` and ``support``, or ``values``, seconds."""
+    """Return quantiles of a law with ``cdf`` and ``support``, or ``values``, seconds."""
     if hasattr(law, "ppf"):
         found: list[float] = law.ppf(shares).tolist()
         return found
@@ -185,11 +184,11 @@ class TimeOptimal(UpperBound):
     Parameters
     ----------
     n
-        How many values the law is discretized to, at least 1. A law that was learned from fewer run times keeps them.
+        Number of values of the discretized law, at least 1. A law learned from fewer run times keeps them.
     rate
-        The backfill rate, in [0, 1): work of small jobs that arrives, over what the machine can do.
+        Backfill rate, in [0, 1): work of arriving small jobs, over the machine's capacity.
     gamma
-        What a request costs beside its length, seconds, such as the wait for its start; at rate 0 only. Aupy et al.,
+        Cost of a request beside its length, seconds, such as the wait for its start. Only at rate 0. Aupy et al.,
         "Reservation strategies for stochastic jobs", IPDPS 2019.
     """
 
@@ -216,9 +215,9 @@ class Checkpointed(TimeOptimal):
     Parameters
     ----------
     n, gamma
-        As of :class:`TimeOptimal`.
+        As in :class:`TimeOptimal`.
     checkpoint
-        How long writing one takes, seconds, at least 1.
+        Duration of a checkpoint, seconds, at least 1.
     """
 
     def __init__(self, n: int, gamma: float, checkpoint: int) -> None:
@@ -232,20 +231,19 @@ class Checkpointed(TimeOptimal):
 
 
 class Adaptive(TimeOptimal):
-    """Request the sequence for the work rate of the small jobs as it is seen to be.
+    """Request the sequence for the observed work rate of the small jobs.
 
-    Small jobs are those whose run time has no distribution; their work is what was predicted of them. The paper takes
-    the rate as given.
+    Small jobs have no run-time distribution. Their work is the predicted one. The paper assumes a given rate.
 
     Parameters
     ----------
     n
-        How many values the law is discretized to, at least 1.
+        Number of values of the discretized law, at least 1.
     """
 
-    #: The rate is rounded to a multiple of this, so that sequences can be kept.
+    #: Rounding of the rate, so that sequences can be cached.
     STEP = 0.05
-    #: The largest rate that is believed.
+    #: Largest assumed rate.
     MOST = 0.95
 
     def __init__(self, n: int) -> None:
@@ -256,11 +254,11 @@ class Adaptive(TimeOptimal):
         self._last = 0
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
-        """Forget the small jobs."""
+        """Drop the small jobs."""
         self.rate, self._begin, self._work, self._counted, self._last = 0.0, None, 0, set(), 0
 
     def observe(self, state: State) -> None:
-        """Count the work of the small jobs that have arrived."""
+        """Count the work of new small jobs."""
         primary = state.machine.primary
         if self._begin is None:
             self._begin = state.now
@@ -301,7 +299,7 @@ def _checkpointed(
         return (Reservation(max(last, above + 1), kept),)
     values = _discrete(law, low, end, n)
     left = values.condition(above) if above else values
-    # Beyond the bound neither more of the one nor of the other makes a difference: checkpoints do not pay.
+    # Beyond the bound, larger costs make no difference: checkpoints do not pay.
     write, restart = (min(seconds, left.end) for seconds in costs)
     found = optimal_checkpointed_sequence(left, Checkpointing(write, restart), cost=Cost(gamma=gamma), kept=kept)
     steps = {}
@@ -314,10 +312,10 @@ def _checkpointed(
 
 
 def _discrete(law: Any, low: float, high: float, n: int) -> ESDD:
-    """Return a law up to `high` on at most `n` values, those that it has if they are so few.
+    """Return a law up to `high` on at most `n` values. If it has fewer, its own.
 
-    Of run times that were seen, such as are longer need the last request: their mass lies at `high`. A law that is
-    given is cut there, as in the paper.
+    Observed run times above `high` need the last request, so their mass lies at `high`. A given law is cut there, as in
+    the paper.
     """
     values = getattr(law, "values", None)
     if values is not None:
@@ -331,7 +329,7 @@ def _discrete(law: Any, low: float, high: float, n: int) -> ESDD:
 
 @dataclass(frozen=True, slots=True)
 class _Capped:
-    """A law, all mass of which that is above `high` lies there."""
+    """A law with all mass above `high` at `high`."""
 
     law: Any
     high: float
@@ -341,6 +339,6 @@ class _Capped:
 
 
 def _bound(law: Any, walltime: int) -> int:
-    """Return the upper bound of a law in whole seconds, or the user's request if that is less."""
+    """Return the upper bound of a law in whole seconds, at most the user's walltime."""
     high = float(with_cdf(law).support()[1])
     return walltime if high >= walltime else max(1, math.ceil(high))

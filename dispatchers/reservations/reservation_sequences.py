@@ -1,4 +1,4 @@
-"""Dispatchers that choose the requests of stochastic jobs themselves, on top of any other dispatcher."""
+"""Dispatchers that choose the walltimes of stochastic jobs, on top of any other dispatcher."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
 from .request_strategies import CheckpointingStrategy, Reservation, Strategy, UpperBound
 
-#: Whether stochastic jobs are tried in gaps that their requests do not fit.
+#: Whether stochastic jobs are tried in gaps shorter than their walltimes.
 Backfill = Literal["plain", "speculative"]
 _by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
 class SequenceOptions:
-    """The options of :class:`ReservationSequences`.
+    """Options of :class:`ReservationSequences`.
 
     Attributes
     ----------
     over
-        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma: ``"easy"`` for a
-        trace; ``"rounds"`` for a set of jobs, as in the paper.
+        Inner dispatcher, or ``NAME:key=value/key=value``, with ``/`` instead of the comma. ``"easy"`` for a trace,
+        ``"rounds"`` for a set of jobs, as in the paper.
     backfill
-        ``"plain"``: what `over` does by itself. ``"speculative"`` tries jobs in gaps that their requests do not fit.
+        ``"plain"``: only the backfilling of `over`. ``"speculative"`` also tries jobs in gaps shorter than their
+        walltimes.
     """
 
     over: str | Dispatcher = "easy"
@@ -47,16 +48,16 @@ class SequenceOptions:
 
 @dataclass(slots=True)
 class _Asked:
-    """A waiting job with the request that was chosen for it.
+    """A waiting job with its chosen request.
 
     Attributes
     ----------
     entry
         The job as the system shows it.
     shown
-        The job as the dispatcher underneath is shown it: its prediction is the request.
+        The job for the inner dispatcher. Its prediction is the request.
     request
-        What it is, without a restart; ``None`` for a job without a distribution, which is shown as it is.
+        The request without a restart. ``None`` for a job without a distribution, which is shown unchanged.
     """
 
     entry: Waiting
@@ -66,18 +67,18 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a job that is not finished.
+    """Data of an unfinished job.
 
     Attributes
     ----------
     law, walltime
-        What its requests were made of.
+        Input of its requests.
     requests
-        What to request, one after the other.
+        Requests in sequence.
     above
-        The longest run that was not enough, seconds.
+        Longest run that was too short, seconds.
     kept
-        What it has done and holds in a checkpoint, seconds.
+        Work saved in a checkpoint, seconds.
     """
 
     law: Any
@@ -94,11 +95,11 @@ class _Trial:
     Attributes
     ----------
     request
-        What it is, without a restart.
+        The request without a restart.
     end
-        Until when.
+        Its end.
     speculative
-        Whether it is in a gap that is shorter than the request.
+        Whether it is in a gap shorter than the request.
     """
 
     request: Reservation
@@ -107,30 +108,25 @@ class _Trial:
 
 
 class ReservationSequences(Configured[SequenceOptions]):
-    """Replaces what users request for stochastic jobs, and requests more when that was not enough.
+    """Replaces the walltimes of stochastic jobs, and requests more after a timeout.
 
-    The runtime framework of Gainaru et al. (ICPP 2019, figure 1 and section 4.3): a job whose run time has a
-    distribution, known (`Job.law`) or learned (a predictor that gives distributions), is submitted to the dispatcher
-    `over` with the first request of a sequence; killed at it, it returns to the end of the queue at once with the next
-    one above all that it has run. The last request is the user's own, and what happens to a job that reaches that is up
-    to the simulation. Jobs without a distribution pass as they are.
+    The runtime framework of Gainaru et al. (ICPP 2019, figure 1 and section 4.3). It handles jobs with a run-time
+    distribution, known (`Job.law`) or learned (from a predictor). Such a job goes to the dispatcher `over` with the
+    first request of a sequence. If it is killed there, it returns to the end of the queue with the next longer request.
+    The last request is the user's walltime. A job that reaches it is left to the simulation. Jobs without a
+    distribution are unchanged.
 
-    With speculative backfilling, what is free after a dispatch is filled with the job of the largest expected use of
-    the gap, though its request does not fit. Killed there, it goes to the head of the queue with its old request. The
-    gap ends where the dispatcher underneath has reservations to keep, if it tells (``conservative``, ``rounds``); else
-    where the first job of the queue can start.
+    Speculative backfilling fills free amounts after a dispatch. The job with the largest expected use of the gap
+    starts, although its request does not fit. If killed, it goes to the head of the queue with the same request. A gap
+    ends at the reservations of the inner dispatcher, if it reports them (``conservative``, ``rounds``). Otherwise it
+    ends when the first job of the queue can start.
 
-    Its options are those of :class:`SequenceOptions`.
+    The options are those of :class:`SequenceOptions`. As an attribute, `over` is the inner dispatcher itself.
 
     Parameters
     ----------
     strategy
-        What is requested.
-
-    Attributes
-    ----------
-    over
-        The dispatcher underneath.
+        Strategy of the requests.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -142,7 +138,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         super().__init__(options, **given)
         self.strategy = strategy
         self.over = create_inner(self.options.over)
-        # Seen once: to look whether a thing has the methods of a protocol takes longer than most decisions.
+        # Checked once, because protocol checks take longer than most decisions.
         self._checkpointing = strategy if isinstance(strategy, CheckpointingStrategy) else None
         self._gaps = self.over if isinstance(self.over, Gaps) else None
         if self._checkpointing is not None and self.options.backfill == "speculative":
@@ -151,7 +147,7 @@ class ReservationSequences(Configured[SequenceOptions]):
             self.report = self.over.report
 
     def forget(self) -> None:
-        """Forget all jobs."""
+        """Drop all jobs."""
         self._asked: dict[str, _Asked] = {}
         self._machine: Machine | None = None
         self._waits: ChangesSeen[Waiting] = ChangesSeen()
@@ -161,14 +157,14 @@ class ReservationSequences(Configured[SequenceOptions]):
         self._first: list[str] = []
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Forget all jobs; reset the strategy and the dispatcher underneath."""
+        """Drop all jobs, and reset the strategy and the inner dispatcher."""
         super().reset(machine, rng)
         draws, others = (np.random.default_rng(0) if rng is None else rng).spawn(2)
         self.strategy.reset(machine, draws)
         reset_part(self.over, machine, others)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Ask the dispatcher underneath, with other requests; then fill the gaps."""
+        """Run the inner dispatcher with other requests, then fill the gaps."""
         self.strategy.observe(state)
         running, _ = self._runs.look(state.running)
         waiting, changed = self._waits.look(state.queue)
@@ -182,15 +178,13 @@ class ReservationSequences(Configured[SequenceOptions]):
             actions += self._speculate(shown, actions)
         return actions
 
-    # Requests.
-
     def _learn(self, waiting: Mapping[str, Waiting], running: Mapping[str, Running]) -> None:
-        """See which jobs came back: they run for longer than they were given."""
+        """Find jobs that returned: they run longer than their requests."""
         over = {id_: self._trials.pop(id_) for id_ in [id_ for id_ in self._trials if id_ not in running]}
         back = [waiting[id_] for id_ in over if id_ in waiting]
         for entry in sorted(back, key=by_place):
             trial = over.pop(entry.id)
-            if entry.since < trial.end:  # Somebody else may have stopped it before its time.
+            if entry.since < trial.end:  # It may have been stopped early for another reason.
                 continue
             known = self._known[entry.id]
             known.above = max(trial.request.reached, known.above)
@@ -203,7 +197,7 @@ class ReservationSequences(Configured[SequenceOptions]):
             del self._known[id_]
 
     def _follow(self, waiting: Mapping[str, Waiting], changed: Iterable[str], machine: Machine) -> None:
-        """Keep the queue as the dispatcher underneath is shown it: drop who left, and ask for who came."""
+        """Update the queue of the inner dispatcher: drop jobs that left, and choose requests for new ones."""
         if self._machine is not machine:
             self._machine, self._queue, self._asked = machine, WaitingQueue(len(machine.resources)), {}
         came = []
@@ -220,13 +214,13 @@ class ReservationSequences(Configured[SequenceOptions]):
         self._first = [id_ for id_ in self._first if id_ in self._asked]
 
     def _in_order(self, queue: Iterable[Waiting]) -> Sequence[Waiting]:
-        """Return the queue in the order that it has, with those at its head that go there after a failed trial."""
+        """Return the queue in order, with jobs after a failed trial at its head."""
         ahead = set(self._first)
         others = [self._asked[entry.id].shown for entry in queue if entry.id not in ahead]
         return [self._asked[id_].shown for id_ in self._first] + others
 
     def _ask(self, entry: Waiting) -> _Asked:
-        """Return the request of a waiting job; it stays the same while the job waits."""
+        """Return the request of a waiting job, constant during its wait."""
         if entry.law is None:
             return _Asked(entry, entry, None)
         law, walltime = entry.law, entry.job.walltime
@@ -240,7 +234,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         return _Asked(entry, entry.shown_as(predicted=seconds), request)
 
     def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
-        """Return what to request for a job, whose run time is known to be above something."""
+        """Return the requests of a job with a known lower bound of its run time."""
         law, walltime = entry.law, entry.job.walltime
         if type(self.strategy) is UpperBound and law is not entry.job.law:
             return [Reservation(walltime)]
@@ -250,7 +244,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         return [Reservation(seconds) for seconds in self.strategy.requests(law, walltime, application)]
 
     def _reserved(self, running: RunningJobs[Running], by_id: Mapping[str, Running], now: int) -> Sequence[Running]:
-        """Return what runs with its reservations: a job under a request holds its nodes until that is over."""
+        """Return running jobs with the ends of their requests, during which they occupy their nodes."""
         ends = {id_: trial.end for id_, trial in self._trials.items() if trial.end > now}
         if all(by_id[id_].predicted_end == end or by_id[id_].stopping for id_, end in ends.items()):
             return running
@@ -262,7 +256,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         return shown
 
     def _carry_out(self, action: Action, now: int) -> Action:
-        """Add the request to an action of the dispatcher underneath, as the limit of the run."""
+        """Add the request to an action of the inner dispatcher, as the limit of the run."""
         if isinstance(action, Stop | Reject):
             self._trials.pop(id_of(action.job), None)
             return action
@@ -279,10 +273,8 @@ class ReservationSequences(Configured[SequenceOptions]):
             return replace(action, job=asked.entry)
         return replace(action, job=asked.entry, limit=request.length, write=request.write)
 
-    # Speculative backfilling.
-
     def _speculate(self, state: State, actions: Sequence[Action]) -> list[Start]:
-        """Start, one after the other, the jobs that promise the most use of the gaps."""
+        """Start the jobs with the largest expected use of the gaps, one after another."""
         left = {entry.id for entry in state.queue}
         left -= {id_of(action.job) for action in actions if isinstance(action, Start | Reject)}
         waiting = [entry for entry in state.queue if entry.id in left]
@@ -303,7 +295,7 @@ class ReservationSequences(Configured[SequenceOptions]):
                 break
             entry, placement, seconds = best
             candidates.remove(entry)
-            if not space.put(placement, entry.demand):  # Held by a job that has outrun its prediction.
+            if not space.put(placement, entry.demand):  # Occupied by a job that overruns its prediction.
                 continue
             gaps.occupy(entry, placement, seconds)
             self._trials[entry.id] = _Trial(Reservation(seconds), state.now + seconds, speculative=True)
@@ -313,7 +305,7 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _most_useful(
         self, gaps: Gaps, candidates: Sequence[Waiting], primary: int
     ) -> tuple[Waiting, Placement, int] | None:
-        """Return the job of the largest expected use of its gap, where and how long that is; ``None`` if none is."""
+        """Return the job with the largest expected use of its gap, its nodes and seconds. ``None`` if none has any."""
         best, most = None, 0.0
         for entry in candidates:
             gap = gaps.gap(entry)
@@ -327,10 +319,10 @@ class ReservationSequences(Configured[SequenceOptions]):
 
 
 def _may_fit(entry: Waiting, free: Sequence[int]) -> bool:
-    """Return whether a job asks for no more than is free on all nodes together."""
+    """Return whether a job needs at most the free amounts of all nodes together."""
     return all(entry.nodes * amount <= left for amount, left in zip(entry.demand, free, strict=True))
 
 
 def _restart(entry: Waiting) -> int:
-    """Return the seconds that a job needs when it goes on from a checkpoint."""
+    """Return the seconds that a job needs to restart from a checkpoint."""
     return entry.job.checkpoint.restart if entry.job.checkpoint is not None else 0

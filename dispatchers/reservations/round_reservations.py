@@ -1,4 +1,4 @@
-"""The reservations of a round, of which those that fit into a gap move there."""
+"""Reservations of a round. Those that fit into a gap may move there."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..backfilling.conservative import ConservativeOptions
 from ..backfilling.reservations import Compress, Reservations
 from ..protocol import Placement, State, Waiting
 
-#: What is put into the gaps of a round: jobs of the round too, or only such as have no reservation.
+#: Which jobs may use the gaps of a round: also its own, or only those without a reservation.
 Move = Literal["fill", "never"]
 
 
 @dataclass(frozen=True)
 class RoundsOptions(ConservativeOptions):
-    """The options of :class:`Rounds`.
+    """Options of :class:`Rounds`.
 
     Attributes
     ----------
     batch
-        How many jobs a round has at most; ``None`` for all that wait when it begins.
+        Most jobs of a round. ``None`` for all that wait when it begins.
     move
-        ``"never"``: what has a reservation keeps it, and gaps are for jobs that have none. ``"fill"``: jobs of the
-        round may move into a gap that they fit as a whole, before those that came later.
+        ``"never"``: reservations are fixed, and gaps are for jobs without one. ``"fill"``: jobs of the round may move
+        into a gap in which they fit completely, before later arrivals.
     """
 
     compress: Compress = field(default="never", init=False)
@@ -40,12 +40,12 @@ class RoundsOptions(ConservativeOptions):
 
 
 class RoundReservations(Reservations):
-    """Reservations for the jobs of a round, of which those that fit into a gap move there.
+    """Reservations of a round. Those that fit into a gap move there.
 
     Parameters
     ----------
     state
-        As of :class:`.Reservations`.
+        As for :class:`.Reservations`.
     options
         Those of :class:`Rounds`.
     """
@@ -58,16 +58,16 @@ class RoundReservations(Reservations):
         self._round_end = 0
 
     def memory(self) -> dict[str, Any]:
-        """Return what runs, what is reserved, and of which round."""
+        """Return running jobs, reservations, and the round."""
         return super().memory() | {"round": sorted(self._round), "round_end": self._round_end}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
-        """Go on with the round of then."""
+        """Restore the bookings and the round."""
         super().recall(state, memory)
         self._round, self._round_end = set(memory["round"]), memory["round_end"]
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
-        """Return for how many seconds from now a job's slots are free within the round, and where."""
+        """Return for how many seconds a job's slots are free from now within the round, and where."""
         found = super().gap(waiting)
         left = self._round_end - self.profile.now
         if found is None or left <= 0:
@@ -75,19 +75,19 @@ class RoundReservations(Reservations):
         return left if found[0] is None else min(left, found[0]), found[1]
 
     def _drop_passed(self, passed: Sequence[str], queue: Sequence[str], now: int) -> None:
-        """Drop reservations that passed without the start of their jobs; the others of the round stand."""
+        """Drop reservations that passed without a start. Others of the round stay."""
         for id_ in passed:
             del self.reserved[id_]
 
     def reserve_new(self, state: State) -> None:
-        """Fill the gaps, or reserve for a batch, largest area first, if the round is over."""
+        """Fill the gaps. If the round is over, reserve for a new batch, largest area first."""
         if self._is_over():
             self._begin(state)
         if self.reserved or self.running:
             self._fill(state)
 
     def _is_over(self) -> bool:
-        """Return whether nothing of the round is left."""
+        """Return whether no job of the round is left."""
         self._round &= self.reserved.keys() | self.running.keys()
         return not self._round
 
@@ -99,14 +99,14 @@ class RoundReservations(Reservations):
         self._round_end = max((booking.end for booking in self.reserved.values()), default=0)
 
     def _candidates(self, state: State) -> Sequence[Waiting]:
-        """Return the waiting jobs without a reservation, largest area first."""
+        """Return waiting jobs without a reservation, largest area first."""
         return self._largest([entry for entry in state.queue if entry.id not in self.reserved])
 
     def _largest(self, waiting: list[Waiting]) -> Sequence[Waiting]:
-        """Return the next batch of some jobs, largest area first.
+        """Return the next batch of jobs, largest area first.
 
-        Of more than a batch, the largest of those that entered the queue at the first instants, as many as a batch has
-        jobs: where all jobs were submitted together, the largest of all.
+        If there are more jobs than a batch, only the first arrival times count, as many as a batch has jobs. If all
+        jobs were submitted together, these are the largest of all.
         """
         if self._batch is not None and len(waiting) > self._batch:
             instants = sorted({entry.since for entry in waiting})
@@ -119,7 +119,7 @@ class RoundReservations(Reservations):
         return entry.nodes * entry.demand[self._primary] * entry.predicted
 
     def _fill(self, state: State) -> None:
-        """Start what fits into the gaps: first of the round, in the order of its reservations, then what came later."""
+        """Start jobs that fit into gaps: first those of the round in order, then later arrivals."""
         now = state.now
         room = self.profile.peak(now, now + 1)
         for booking in sorted(self.reserved.values(), key=lambda booking: booking.start) if any(room) else ():

@@ -1,4 +1,4 @@
-"""Round-based greedy scheduling: the widest and longest jobs first, and reservations that stand."""
+"""Round-based greedy scheduling: largest jobs first, with fixed reservations."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from .round_reservations import RoundReservations, RoundsOptions
 
 
 class Rounds(Conservative):
-    """Rounds: a batch of jobs gets reservations, largest area first; those that come later wait for the next round.
+    """Reserves for the queue in rounds, largest area first. Later jobs wait for the next round.
 
-    The greedy heuristic of Gainaru et al. (ICPP 2019, section 4.3) for sets of jobs. A round takes the jobs in the
-    queue in non-increasing order of processors times predicted run time, each at the earliest time at which it fits,
-    and the next round begins when the last of them has ended.
+    The greedy heuristic of Gainaru et al. (ICPP 2019, section 4.3) for sets of jobs. A round takes the queue in falling
+    order of processors times predicted run time. Each job gets its earliest fit. The next round begins when the last of
+    them has ended.
 
-    With ``batch=100,move=never`` it is the scheduler of the authors' public simulator: reservations stand, whatever is
-    freed. What is left between them, and what jobs leave that end early, is for jobs without a reservation, which get
-    one if they fit as a whole before the last reservation ends: jobs beyond the batch, such as came later, and such as
-    failed. With ``move=fill``, jobs of the round move into gaps too.
+    With ``batch=100,move=never`` it is the scheduler of the authors' public simulator. Reservations are fixed, even if
+    amounts become free. Gaps between them, and after early ends, are for jobs without a reservation. Such a job gets
+    one if it fits completely before the last reservation ends. These are jobs beyond the batch, later arrivals, and
+    failed jobs. With ``move=fill``, jobs of the round may also move into gaps.
 
-    Nothing is moved up otherwise, which is why over-estimation costs utilization here: what the paper takes a batch
-    scheduler to do. Its options are those of :class:`RoundsOptions`.
+    Nothing else moves up. So over-estimation costs utilization here, as the paper assumes of a batch scheduler. The
+    options are those of :class:`RoundsOptions`.
     """
 
     Options = RoundsOptions
     options: RoundsOptions
 
     def open(self, state: State) -> RoundReservations:
-        """Return the reservations to begin with."""
+        """Return the initial reservations."""
         kind = BatchReservations if self.options.move == "never" else RoundReservations
         return kind(state, self.options)

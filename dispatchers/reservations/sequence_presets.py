@@ -1,4 +1,4 @@
-"""The reservation sequences that can be had by name: a strategy each (Gainaru et al., ICPP 2019)."""
+"""Registered reservation sequences, one per strategy (Gainaru et al., ICPP 2019)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .reservation_sequences import ReservationSequences
 
 @dataclass(frozen=True)
 class SequencePreset:
-    """Reservation sequences of one strategy; called like a class, with its options and those of the strategy.
+    """Reservation sequences of one strategy. Called like a class, with its options and the strategy's.
 
     Attributes
     ----------
     strategy
-        A class or function that builds the strategy from its own options.
+        Class or function that creates the strategy from its options.
     summary
-        One line on what it is.
+        One line of description.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -30,14 +30,14 @@ class SequencePreset:
     summary: str
 
     def __call__(self, **given: Any) -> ReservationSequences:
-        """Build it; ``TypeError`` for a name that is no option, ``ValueError`` for a value that is refused."""
+        """Create it. ``TypeError`` for an unknown name, ``ValueError`` for a rejected value."""
         check_known(ReservationSequences.__name__, self.declared_options(), given)
         own = {option.name: given.pop(option.name) for option in options_of(self.strategy) if option.name in given}
         return ReservationSequences(self.strategy(**own), **given)
 
     @property
     def documented(self) -> tuple[Callable[..., Any], ...]:
-        """What the docstrings of its options belong to."""
+        """Classes with docstrings of the options."""
         return ReservationSequences, ReservationSequences.Options, self.strategy, TimeOptimal, Checkpointed
 
     def declared_options(self) -> list[Option]:
@@ -50,7 +50,7 @@ def _time_optimal(n: int = 200, gamma: float = 0.0, checkpoint: int | None = Non
 
 
 def _at_rate(n: int = 200, rate: float | None = None) -> TimeOptimal:
-    """Return the strategy for the work rate of the small jobs that is given, or else for what is seen of it."""
+    """Return the strategy for the given work rate of small jobs, or else for the observed rate."""
     return Adaptive(n) if rate is None else TimeOptimal(n, rate)
 
 

@@ -1,4 +1,4 @@
-"""Plans for stochastic jobs that kill nobody: a quantile to schedule by, while the request stays the user's."""
+"""Plans for stochastic jobs without kills: a quantile for scheduling, while the walltime stays the user's."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ..registered import create_inner, reported, reset_part
 from .plan_trials import PlanTrials
 from .request_strategies import TimeOptimal
 
-#: Plans that are tried beside one another: quantiles, 1 for the request, and 0 for the sequence of TOptimal.
+#: Compared plans: quantiles, 1 for the walltime, and 0 for the sequence of TOptimal.
 PLANS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
-#: So many laws are kept ready.
+#: Number of cached laws.
 _KEPT = 256
 _by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
 class SoftOptions:
-    """The options of :class:`SoftTOptimal`.
+    """Options of :class:`SoftTOptimal`.
 
     Attributes
     ----------
     over
-        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma.
+        Inner dispatcher, or ``NAME:key=value/key=value``, with ``/`` instead of the comma.
     quantile
-        The quantile of the run time to plan with: 1 for the request, 0 for the sequence of least expected time.
-        ``None`` learns which of 1, 0.9, 0.75, 0.5, 0.25 and 0 costs the least wait.
+        Quantile of the run time to plan with. 1 for the walltime, 0 for the sequence of least expected time. ``None``
+        learns which of 1, 0.9, 0.75, 0.5, 0.25 and 0 gives the shortest wait.
     """
 
     over: str | Dispatcher = "easy"
@@ -50,21 +50,15 @@ class SoftOptions:
 
 
 class SoftTOptimal(Configured[SoftOptions]):
-    """Stochastic jobs are planned with a quantile of their run time, learned from waits; no request changes.
+    """Plans stochastic jobs with a quantile of their run time, learned from waits. Walltimes stay.
 
-    The dispatcher `over` is shown a quantile of the law, known or learned, as the prediction of a job, and where that
-    has passed, the same quantile of what is left of the law. Nobody is killed for it. Which quantile is learned online:
-    EASY is replayed with each of them on the jobs that came, as far as their run times are known, and the one whose
-    replay has the least mean wait of the last jobs is taken.
+    The prediction shown to `over` is a quantile of the job's law, known or learned. After that has passed, it is the
+    same quantile of the remaining law. No job is killed for it. The quantile is learned online. EASY is replayed with
+    each quantile on all jobs so far, as far as run times are known. The quantile with the least mean wait of the last
+    jobs is used.
 
-    Its options are those of :class:`SoftOptions`.
-
-    Attributes
-    ----------
-    over
-        The dispatcher underneath.
-    quantile
-        What is planned with now.
+    The options are those of :class:`SoftOptions`. As attributes, `over` is the inner dispatcher itself, and `quantile`
+    the current quantile.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +70,7 @@ class SoftTOptimal(Configured[SoftOptions]):
         self.over = create_inner(self.options.over)
 
     def forget(self) -> None:
-        """Forget all jobs."""
+        """Drop all jobs."""
         fixed = self.options.quantile
         self.quantile = PLANS[0] if fixed is None else fixed
         self._shown: dict[str, tuple[Waiting, float, Waiting]] = {}
@@ -85,15 +79,15 @@ class SoftTOptimal(Configured[SoftOptions]):
         self._trials: PlanTrials | None = None
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Forget all jobs; reset the dispatcher underneath."""
+        """Drop all jobs, and reset the inner dispatcher."""
         super().reset(machine, rng)
         reset_part(self.over, machine, rng)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Ask the dispatcher underneath, with other predictions."""
+        """Run the inner dispatcher with other predictions."""
         if self.options.quantile is None:
             self._learn(state)
-        queue = [] if closures_ahead(state, 1) else state.queue  # By walltimes where these may reach closed nodes.
+        queue = [] if closures_ahead(state, 1) else state.queue  # With walltimes, if these may reach closed nodes.
         shown = {entry.id: self._plan(entry) for entry in queue if entry.law is not None and not entry.attempt}
         self._shown = shown
         queue = [shown[entry.id][2] if entry.id in shown else entry for entry in state.queue]
@@ -106,11 +100,11 @@ class SoftTOptimal(Configured[SoftOptions]):
         return actions
 
     def report(self) -> dict[str, Any]:
-        """Return the quantile that is planned with, and what the dispatcher underneath reports."""
+        """Return the current quantile, and the report of the inner dispatcher."""
         return {**reported(self.over), "quantile": self.quantile}
 
     def _plan(self, entry: Waiting) -> tuple[Waiting, float, Waiting]:
-        """Return a waiting job, what it is planned with, and the job with that as its prediction."""
+        """Return a waiting job, its quantile, and the job with that prediction."""
         known = self._shown.get(entry.id)
         if known is not None and known[0] is entry and known[1] == self.quantile:
             return known
@@ -118,7 +112,7 @@ class SoftTOptimal(Configured[SoftOptions]):
         return entry, self.quantile, entry.shown_as(predicted=seconds)
 
     def _running(self, state: State) -> Sequence[Running]:
-        """Return what runs, with its ends as they are planned."""
+        """Return the running jobs with planned ends."""
         before, self._runs = self._runs, {}
         shown = []
         for run in state.running:
@@ -152,19 +146,19 @@ class SoftTOptimal(Configured[SoftOptions]):
 
 
 def planned(law: Any, quantile: float, walltime: int, above: int = 0) -> int:
-    """Return a quantile of a run time that is known to be above something, whole seconds, at most the request.
+    """Return a quantile of a run time above `above`, whole seconds, at most the walltime.
 
     Parameters
     ----------
     law
-        Of the run time: of a predictor, or a frozen scipy distribution.
+        Run-time law: of a predictor, or a frozen scipy distribution.
     quantile
-        In [0, 1]: 1 for the request, 0 for the next one of the sequence of least expected time.
+        In [0, 1]: 1 for the walltime, 0 for the next value of the sequence of least expected time.
     walltime
-        The request, seconds.
+        Seconds.
     above
-        What it is known to be longer than, seconds; beyond all of the law the request is returned, and beyond the
-        request the next second.
+        Known lower bound, seconds. Beyond the law the result is the walltime. Beyond the walltime it is the next
+        second.
     """
     if quantile >= 1 or above >= walltime:
         return max(walltime, above + 1)

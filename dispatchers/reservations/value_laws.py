@@ -1,4 +1,4 @@
-"""Laws of run times that are given by their values alone, as laws with a distribution function."""
+"""Run-time laws given by values only, with a distribution function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ...base import FloatArray
 from ...models.onthefly import law_on_values
 
-#: Laws that are kept: many jobs share one.
+#: Number of cached laws. Many jobs share one.
 _KEPT = 512
 
 
@@ -20,17 +20,17 @@ class ValueLaw:
     Parameters
     ----------
     law
-        What has ``values``, seconds, and, unless they are equally likely, ``probabilities``.
+        An object with ``values``, seconds, and, unless they are equally likely, ``probabilities``.
 
     Attributes
     ----------
     values, probabilities
-        Its own; ``None`` for no probabilities.
+        Those of the law. ``None`` without probabilities.
 
     Raises
     ------
     InputError
-        If the values are no finite numbers from 0 on, or not as many as their probabilities.
+        If the values are not finite numbers >= 0, or not as many as their probabilities.
     """
 
     __slots__ = ("_below", "probabilities", "values")
@@ -41,11 +41,11 @@ class ValueLaw:
         self.probabilities = getattr(law, "probabilities", None)
 
     def cdf(self, x: Any) -> FloatArray:
-        """Return the probability that a run time is not above `x`, element by element."""
+        """Return the probability of a run time of at most `x`, element by element."""
         return self._below(np.asarray(x, dtype=np.float64))
 
     def support(self) -> tuple[float, float]:
-        """Return the least and the largest run time."""
+        """Return the shortest and the longest run time."""
         return float(self.values.min()), float(self.values.max())
 
 

@@ -1,4 +1,4 @@
-"""What a site asks of schedules: constraints on jobs, and what parts that see a whole plan are given of it."""
+"""Rules of a site: constraints on jobs, and the view of whole plans for constraints and objectives."""
 
 import lazy_loader
 

@@ -12,40 +12,40 @@ from .site_constraints import SiteConstraint
 
 
 class JobPattern:
-    """Which jobs a constraint is about: those whose name, queue and user match patterns with ``*`` and ``?``."""
+    """Jobs whose name, queue and user match patterns with ``*`` and ``?``."""
 
     def __init__(self, job: str = "*", queue: str = "*", user: str = "*") -> None:
         self.job, self.queue, self.user = job, queue, user
 
     def matches(self, job: JobView) -> bool:
-        """Return whether a job is one of them."""
+        """Return whether a job matches."""
         named = ((job.name, self.job), (job.queue, self.queue), (job.user, self.user))
         return all(fnmatchcase(value, pattern) for value, pattern in named)
 
 
 class Deadline(SiteConstraint):
-    """Jobs must have ended by a time: so many seconds after their submission, or the same for all.
+    """Requires that jobs end by a time: some seconds after their submission, or one time for all.
 
-    Hard: such a job is not started if it would end later, should it run for all the time that it requested; once that
-    is so it is rejected. With ``overrun=kill`` no job ends late. Plans put no such job after its latest start; where
-    no plan does, each is left to come as it may.
+    Hard: a job does not start if it could end later, by its walltime. Once this is so, it is rejected. With
+    ``overrun=kill`` no job ends late. Plans start no such job after its latest start. If no plan can meet all
+    deadlines, this condition is dropped.
 
-    Soft: a second's delay of such a job costs ``1 + weight * exp(-max(0, slack) / (k * walltime))`` times as much,
-    where slack is the time until its latest start: the urgency of the apparent tardiness cost rule (Vepsalainen and
-    Morton, Management Science 33, 1987). Nothing is rejected.
+    Soft: a second of delay costs ``1 + weight * exp(-max(0, slack) / (k * walltime))`` times as much. Slack is the time
+    until the job's latest start. It is the urgency of the apparent tardiness cost rule (Vepsalainen and Morton,
+    Management Science 33, 1987). Nothing is rejected.
 
     Parameters
     ----------
     within
         Seconds after submission, above 0.
     at
-        Seconds on the clock of the simulation; the earlier of both if both are given.
+        Seconds on the simulation's clock. If both are given, the earlier counts.
     kind
         ``"hard"`` or ``"soft"``.
     job, queue, user
-        Only for jobs whose name, queue and user match these patterns.
+        Applies only to jobs whose name, queue and user match these patterns.
     weight, k
-        Of the soft kind, above 0.
+        Parameters of the soft kind, above 0.
     """
 
     name = "deadline"
@@ -72,11 +72,11 @@ class Deadline(SiteConstraint):
         return min(time for time in times if time is not None)
 
     def latest_end(self, job: JobView) -> int | None:
-        """Return that, of the hard kind."""
+        """Return when a job must have ended, for the hard kind."""
         return self.due(job) if self.kind == "hard" else None
 
     def factor(self, job: JobView, now: int) -> float:
-        """Return the urgency, of the soft kind."""
+        """Return the urgency, for the soft kind."""
         due = self.due(job) if self.kind == "soft" else None
         if due is None:
             return 1.0

@@ -1,4 +1,4 @@
-"""How long jobs of a queue are expected to wait."""
+"""Expected waits of queues."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _EXPECTED = "'measured', seconds > 0, queue:seconds;queue:seconds, or the path o
 
 
 class ExpectedWaits:
-    """Seconds that a job of a queue is expected to wait: ewt of Galleguillos et al. (CP 2019).
+    """Expected wait of a job by queue, seconds: ewt of Galleguillos et al. (CP 2019).
 
     Parameters
     ----------
     given
-        ``"measured"``: the mean wait of the jobs of the queue started so far, an hour counted as the first of them. A
-        number: the same for every queue. ``"long:7200;short:600"`` or a mapping: a number for each. The path of a
-        trace: the mean recorded wait of each of its queues.
+        ``"measured"``: mean wait of the queue's started jobs so far, with an hour as the first value. A number: the
+        same for every queue. ``"long:7200;short:600"`` or a mapping: a number per queue. The path of a trace: mean
+        recorded wait of each queue.
 
     Raises
     ------
@@ -53,11 +53,11 @@ class ExpectedWaits:
             self._all = _number(given, given)
 
     def reset(self) -> None:
-        """Forget what was measured."""
+        """Drop all measurements."""
         self._sums.clear()
 
     def started(self, queue: str, wait: int) -> None:
-        """Learn how long a job that starts now has waited."""
+        """Record the wait of a starting job."""
         if self.measured:
             total, count = self._sums.get(queue, (_FIRST, 1))
             self._sums[queue] = (total + wait, count + 1)
@@ -82,7 +82,7 @@ class ExpectedWaits:
         return wait
 
     def longest(self) -> float:
-        """Return the longest expected wait of all queues known."""
+        """Return the longest expected wait of all known queues."""
         if self._all is not None:
             return self._all
         if self.measured:

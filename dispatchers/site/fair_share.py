@@ -1,4 +1,4 @@
-"""Fair share: a user who has used much waits at a lower rate."""
+"""Fair share: jobs of heavy users have a lower cost of waiting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...workloads import Machine
 from ..cp.site_objectives import Goal, Objective
 from ..protocol import State, Waiting
 
-#: The lowest share of the rate that is left to a user.
+#: Smallest factor of a user.
 _LEAST = 2.0**-20
 
 
@@ -27,8 +27,8 @@ class _Charge(NamedTuple):
 class FairShare(Goal):
     """The sum of f(user) times the wait, or the slowdown, of each job, with f = 2^(-U / S).
 
-    U is the part that the user has of the decayed usage of all, S = 1 / users known: the fair-share factor of Slurm's
-    multifactor plugin with equal shares. Usage is unit-seconds of the machine's primary resource, and halves every
+    U is the user's share of the decayed usage of all. S = 1 / known users. This is the fair-share factor of Slurm's
+    multifactor plugin with equal shares. Usage is in unit-seconds of the machine's primary resource, and halves every
     `half_life` (decay as of Kay and Lauder, Communications of the ACM 31, 1988).
 
     Parameters
@@ -36,7 +36,7 @@ class FairShare(Goal):
     half_life
         Seconds, above 0.
     of
-        ``"wait"`` or ``"slowdown"``: what is multiplied.
+        What is multiplied: ``"wait"`` or ``"slowdown"``.
     """
 
     name = "fair-share"
@@ -48,16 +48,16 @@ class FairShare(Goal):
         self.reset(None)
 
     def reset(self, machine: Machine | None) -> None:
-        """Forget what was used."""
+        """Drop all usage."""
         self.usage: dict[str, float] = {}
         self._charged: dict[int, _Charge] = {}
         self._last: int | None = None
         self._primary = 0 if machine is None else machine.primary
 
     def observe(self, state: State) -> None:
-        """Let usage decay, and add what was used since the last decision.
+        """Decay usage, and add the usage since the last decision.
 
-        When a job left in between is not known: it is charged until its predicted end at most.
+        The end of a job in between is unknown. It is charged until its predicted end at most.
         """
         passed = 0 if self._last is None else state.now - self._last
         for user in self.usage:
@@ -95,25 +95,25 @@ class FairShare(Goal):
         return Objective(rates, None, float(rates @ waits))
 
     def _decayed(self, seconds: int) -> float:
-        """Return what is left now of a unit used for the last `seconds`."""
+        """Return what remains of one unit used during the last `seconds`."""
         rate = np.log(2.0) / self.half_life
         return float(-np.expm1(-rate * seconds) / rate)
 
 
 class FairShareOrder:
-    """Jobs of the users that have used least first, by the factor of :class:`FairShare`; ties by submission.
+    """Jobs of the users with the least usage first, by the factor of :class:`FairShare`. Ties by submission.
 
     Parameters
     ----------
     half_life
-        Of what was used, seconds, above 0.
+        Half-life of usage, seconds, above 0.
     """
 
     def __init__(self, half_life: float = 7 * 86400) -> None:
         self._share = FairShare(half_life)
 
     def reset(self, machine: Machine | None) -> None:
-        """Forget what was used."""
+        """Drop all usage."""
         self._share.reset(machine)
 
     def ranks(self, state: State) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The rules of a machine as constraints: what dispatchers that plan, and what starts jobs, go by."""
+"""Rules of a machine as constraints, for planning dispatchers and for starting jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .site_constraints import SiteConstraint
 
 
 class RunningLimit(SiteConstraint):
-    """A limit on running jobs, or on what they hold."""
+    """A limit on running jobs, or on their amounts."""
 
     name = "limit"
 
@@ -20,7 +20,7 @@ class RunningLimit(SiteConstraint):
         self.limit = limit
 
     def uses(self, job: JobView) -> Mapping[str, int]:
-        """Return a job, or its units of the resource, under whose it is."""
+        """Return one job, or its units of the resource, under the owner of the limit."""
         limit = self.limit
         if not limit.matches(job):
             return {}
@@ -29,12 +29,12 @@ class RunningLimit(SiteConstraint):
         return {f"{limit.of} of {whose}": amount}
 
     def most(self, what: str) -> int:
-        """Return the limit, the same for all."""
+        """Return the limit, equal for all owners."""
         return self.limit.most
 
 
 class LicencesLeft(SiteConstraint):
-    """The licences that jobs name."""
+    """Licences that jobs require."""
 
     name = "licences"
 
@@ -46,12 +46,12 @@ class LicencesLeft(SiteConstraint):
         return job.licences
 
     def most(self, what: str) -> int:
-        """Return how many there are."""
+        """Return the number of a licence."""
         return self.count.get(what, 0)
 
 
 class PowerCap(SiteConstraint):
-    """The cap on what running jobs and the idle machine draw together, counted in whole milliwatts."""
+    """Cap on the power of running jobs and the idle machine, in whole milliwatts."""
 
     name = "power"
 
@@ -63,13 +63,13 @@ class PowerCap(SiteConstraint):
         return {"mW": math.ceil(round(1000 * self.power.of(job.nodes, job.per_node), 6))}
 
     def most(self, what: str) -> int:
-        """Return what the cap leaves above the idle machine, in milliwatts."""
+        """Return the milliwatts that the cap leaves above the idle machine."""
         assert self.power.cap is not None
         return math.floor(1000 * (self.power.cap - self.power.idle))
 
 
 class ClosedNodes(SiteConstraint):
-    """A reservation, a maintenance or an outage, for jobs that do not run in it."""
+    """A reservation, a maintenance or an outage, for jobs outside of it."""
 
     def __init__(self, rule: Reservation | Outage) -> None:
         self.rule = rule
@@ -78,16 +78,16 @@ class ClosedNodes(SiteConstraint):
         self._nodes = 0
 
     def reset(self, machine: Machine) -> None:
-        """Take the number of the nodes."""
+        """Store the number of nodes."""
         self._nodes = machine.nodes
 
     def closed(self, begin: int, end: int) -> Iterable[Closure]:
-        """Return what is closed at some time in [begin, end), as far as that is known at the begin."""
+        """Return the closures in [begin, end), as known at the begin."""
         return self.rule.closures(self._nodes, begin, end)
 
 
 def machine_constraints(machine: Machine) -> tuple[SiteConstraint, ...]:
-    """Return the rules of a machine as constraints on jobs that are in no reservation."""
+    """Return the machine's rules as constraints on jobs outside of reservations."""
     rules = machine.rules
     found: list[SiteConstraint] = [RunningLimit(limit) for limit in rules.limits]
     if rules.licences:

@@ -1,4 +1,4 @@
-"""Constraints and objectives of a site that see a whole plan: job ids, nodes, running jobs, and CP-SAT's model."""
+"""View of whole plans for site constraints and objectives: job ids, nodes, running jobs, and CP-SAT's model."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .site_constraints import SiteConstraint
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """A waiting job in a plan, or a running one.
+    """A waiting job in a plan, or a running job.
 
     Attributes
     ----------
     job
-        The job, with the fields of :class:`~hpcdispatch.workloads.Job` but for the run time.
+        The job, with the fields of :class:`~hpcdispatch.workloads.Job` except the run time.
     duration
-        Seconds that it is planned to run.
+        Planned seconds.
     start
-        Seconds from now, below 0 for a running job; ``None`` for a job that is not planned to start.
+        Seconds from now, negative for a running job. ``None`` for a job without a planned start.
     nodes
-        The node of each slot; empty where the nodes are not decided.
+        Node of each slot. Empty if the nodes are not decided.
     """
 
     job: JobView
@@ -39,7 +39,7 @@ class PlannedJob:
 
     @property
     def end(self) -> int | None:
-        """Seconds from now; ``None`` for a job that is not planned to start."""
+        """Seconds from now. ``None`` for a job without a planned start."""
         return None if self.start is None else self.start + self.duration
 
 
@@ -50,13 +50,13 @@ class ModelJob:
     Attributes
     ----------
     job, duration
-        As of :class:`PlannedJob`.
+        As in :class:`PlannedJob`.
     start
-        A variable: seconds from now.
+        Variable: seconds from now.
     interval
         From the start for the duration.
     on
-        A literal for each node that the job may have slots on; empty where the nodes are not in the model.
+        Literal per node that the job may use. Empty if the model has no nodes.
     """
 
     job: JobView
@@ -73,18 +73,18 @@ class ModelJob:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a plan is made beside.
+    """State around a plan.
 
     Attributes
     ----------
     now
-        Seconds on the clock of the simulation.
+        Seconds on the simulation's clock.
     machine
-        Its nodes and resources.
+        Nodes and resources.
     waiting
         All waiting jobs by id, planned or not.
     running
-        The running jobs by id; they end after now.
+        Running jobs by id. They end after now.
     """
 
     now: int
@@ -94,19 +94,19 @@ class Surroundings:
 
     @cached_property
     def node_class(self) -> IntArray:
-        """A number for each node, the same for nodes of equal capacity, shape (nodes,)."""
+        """A number per node, equal for nodes of equal capacity. Shape (nodes,)."""
         classes: IntArray = np.unique(self.machine.capacity, axis=0, return_inverse=True)[1].ravel()
         return classes
 
 
 @dataclass(frozen=True)
 class PlannedJobs(Surroundings):
-    """A schedule, as :meth:`PlanConstraint.holds` and :meth:`.PlanGoal.cost` see it.
+    """A schedule, as input of :meth:`PlanConstraint.holds` and :meth:`.PlanGoal.cost`.
 
     Attributes
     ----------
     jobs
-        The jobs of the plan by id.
+        Planned jobs by id.
     """
 
     jobs: Mapping[str, PlannedJob]
@@ -114,16 +114,16 @@ class PlannedJobs(Surroundings):
 
 @dataclass(frozen=True)
 class PlanModel(Surroundings):
-    """The model of a plan, as :meth:`PlanConstraint.add_to` and :meth:`.PlanGoal.expression` see it.
+    """The model of a plan, as input of :meth:`PlanConstraint.add_to` and :meth:`.PlanGoal.expression`.
 
     Attributes
     ----------
     jobs
-        The jobs of the plan by id.
+        Planned jobs by id.
     model
-        CP-SAT's model, to which anything may be added.
+        CP-SAT's model. Any constraint may be added.
     horizon
-        No job ends later, seconds from now.
+        Latest end of any job, seconds from now.
     """
 
     jobs: Mapping[str, ModelJob]
@@ -132,31 +132,31 @@ class PlanModel(Surroundings):
 
 
 class PlanConstraint(SiteConstraint):
-    """A constraint on a whole plan: both methods say the same, one to CP-SAT and one of a schedule."""
+    """A constraint on a whole plan. `add_to` and `holds` must express the same condition."""
 
     def add_to(self, plan: PlanModel) -> None:
         """Add it to CP-SAT's model."""
         raise NotImplementedError
 
     def holds(self, plan: PlannedJobs) -> bool:
-        """Return whether a schedule meets it; of jobs without a start, and of their nodes, nothing is known."""
+        """Return whether a schedule meets it. Jobs may have unknown starts and nodes."""
         raise NotImplementedError
 
     def next_change(self, now: int) -> int | None:
-        """Return when after `now` it may admit more, though no job has ended; ``None`` if never."""
+        """Return when after `now` it may admit more jobs without any end. ``None`` if never."""
         return None
 
 
 @dataclass(frozen=True)
 class PlanView:
-    """What translates the rows of a problem to jobs.
+    """Maps the rows of a problem to jobs.
 
     Attributes
     ----------
     beside
-        What the plan is made beside.
+        State around the plan.
     waiting
-        The job of each row.
+        Job of each row.
     problem
         The problem.
     """
@@ -193,7 +193,7 @@ class PlanView:
 
 
 def planned_jobs(beside: Surroundings, jobs: Sequence[PlannedJob]) -> PlannedJobs:
-    """Return jobs of a plan beside what is there."""
+    """Return planned jobs with the state around the plan."""
     return PlannedJobs(*_fields(beside), {planned.job.id: planned for planned in jobs})
 
 
@@ -204,7 +204,7 @@ def _fields(
 
 
 def surroundings(state: State) -> Surroundings:
-    """Return what a plan of a state is made beside."""
+    """Return the state around a plan."""
     running = {}
     for run in state.running:
         left, began = max(run.predicted_end - state.now, 1), run.start - state.now
@@ -213,7 +213,7 @@ def surroundings(state: State) -> Surroundings:
 
 
 def checked_holds(part: PlanConstraint, plan: PlannedJobs) -> bool:
-    """Return whether a schedule meets a constraint; raise ``ValueError`` if it says something else."""
+    """Return whether a schedule meets a constraint. Raises ``ValueError`` for any other answer."""
     holds = part.holds(plan)
     if not isinstance(holds, bool | np.bool_):
         raise ValueError(f"holds must return True or False, got {holds!r}")
@@ -221,6 +221,6 @@ def checked_holds(part: PlanConstraint, plan: PlannedJobs) -> bool:
 
 
 def checked_next_change(part: PlanConstraint, now: int) -> int | None:
-    """Return when a constraint may admit more; raise ``ValueError`` if that is no second after now."""
+    """Return when a constraint may admit more jobs. Raises ``ValueError`` unless that is a second after now."""
     change = part.next_change(now)
     return None if change is None else check_whole("next_change", change, now + 1)

@@ -1,4 +1,4 @@
-"""The constraints of a dispatcher: what they say of jobs, and what they leave of one state."""
+"""Constraints of a dispatcher: their answers about jobs, and what they leave of a state."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ from .plan_parts import (
 from .site_constraints import Closed, SiteConstraint, label
 
 T = TypeVar("T")
-#: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
+#: How far ahead a start is searched, seconds, and after how many closures the search ends.
 _AHEAD, _TRIES = 366 * 86400, 400
-#: How many of its next starts an empty machine waits for in vain, or for how many changes that a constraint on plans
-#: announces, before the jobs of the plan are rejected.
+#: How many planned starts, and how many announced changes of plan constraints, an idle machine awaits in vain. Then the
+#: jobs of the plan are rejected.
 _STARTS, _CHANGES = 100, 1500
 #: Earlier than any time.
 _UNKNOWN = -1
-#: What running jobs take together: the number of a constraint, and its name for what.
+#: A shared amount of running jobs: the number of a constraint, and its name for the amount.
 Quota = tuple[int, str]
 
 
 class PlugInError(Exception):
-    """A constraint or an objective failed, after it had worked; the message names it."""
+    """A constraint or an objective failed after it had worked. The message names it."""
 
 
 class PlugInCalls:
-    """Calls of parts that a third party may have written.
+    """Calls of plug-in parts.
 
-    What fails the first time it is asked is an error of the input; what fails later is left to the caller, so that a
-    long simulation does not end.
+    A failure at the first call is an input error. A later failure is left to the caller, so that a long simulation
+    continues.
 
     Attributes
     ----------
     kind
-        What messages call the parts.
+        Name of the kind of part, for messages.
     now
-        Seconds on the clock of the simulation; ``None`` before it begins.
+        Seconds on the simulation's clock. ``None`` before it begins.
     """
 
     def __init__(self, kind: str) -> None:
@@ -87,16 +87,16 @@ class PlugInCalls:
         return found
 
     def time(self) -> str:
-        """Return the time as messages name it."""
+        """Return the time for messages."""
         return "" if self.now is None else f"at {self.now} s"
 
 
 def _jobs(arguments: tuple[Any, ...]) -> str:
-    """Return the job, or the jobs, that a call is about, as messages name them."""
+    """Return the jobs in the arguments of a call, for messages."""
     for given in arguments:
         if isinstance(given, JobView):
             return f"for job {given.id}"
-        jobs = getattr(given, "jobs", given)  # Those of a plan, or waiting ones.
+        jobs = getattr(given, "jobs", given)  # Jobs of a plan, or waiting jobs.
         if isinstance(jobs, Mapping | Sequence) and len(jobs) and not isinstance(jobs, str):
             first = next(iter(jobs))
             name = first.job.id if isinstance(first, Waiting) else first
@@ -105,12 +105,12 @@ def _jobs(arguments: tuple[Any, ...]) -> str:
 
 
 def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[int, int]]:
-    """Return what a job takes and how much there is, by name, without what it takes nothing of.
+    """Return amount and limit by name of what a job uses, without zero amounts.
 
     Raises
     ------
     ValueError
-        If an amount is no whole number, or below 0.
+        If an amount is not a whole number of at least 0.
     """
     uses = {what: check_whole(f"uses: {what}", amount, 0) for what, amount in constraint.uses(job).items()}
     return {
@@ -121,7 +121,7 @@ def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[in
 
 
 def overrides(part: SiteConstraint, method: str) -> bool:
-    """Return whether a constraint says something of its own in a method."""
+    """Return whether a constraint overrides a method."""
     return getattr(type(part), method) is not getattr(SiteConstraint, method)
 
 
@@ -132,19 +132,19 @@ def checked_latest_end(part: SiteConstraint, job: JobView) -> int | None:
 
 
 def checked_earliest(part: SiteConstraint, job: JobView, now: int) -> int:
-    """Return when a job may start."""
+    """Return the earliest start of a job."""
     return check_whole("earliest", part.earliest(job, now), now)
 
 
 def checked_factor(part: SiteConstraint, job: JobView, now: int) -> float:
-    """Return by what the cost of a job's delay is multiplied."""
+    """Return the factor on the cost of a job's delay."""
     factor = part.factor(job, now)
     check_number("factor", factor, above=0)
     return factor
 
 
 def checked_closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> list[Closed]:
-    """Return what a constraint closes in [begin, end)."""
+    """Return a constraint's closures in [begin, end)."""
     found = [_window(closed, nodes) for closed in part.closed(begin, end)]
     return [closed for closed in found if closed.begin < end and begin < closed.end]
 
@@ -163,20 +163,20 @@ def _window(given: Any, nodes: int) -> Closed:
 
 
 class Said(NamedTuple):
-    """What the constraints say of a job.
+    """Answers of the constraints about a job.
 
     Attributes
     ----------
     uses
-        What it takes while it runs.
+        Quotas that it uses while it runs.
     latest_end
         When it must have ended, or ``None``.
     never
-        Why it can never start; empty if it can.
+        Why it can never start. Empty if it can.
     first
-        When it could start on the empty machine, as far as was looked.
+        Its first start on the empty machine, as far as searched.
     failure
-        Which constraint failed to say; empty if none did.
+        The constraint that failed to answer. Empty if none did.
     """
 
     uses: tuple[tuple[Quota, int], ...] = ()
@@ -187,19 +187,19 @@ class Said(NamedTuple):
 
 
 def bound_of(entry: Waiting) -> int:
-    """Return for how long a job may run: its requested time, or its prediction if that is longer."""
+    """Return how long a job may run: its walltime, or its prediction if longer."""
     return max(entry.job.walltime, entry.predicted)
 
 
 class SiteRules:
-    """The constraints of a dispatcher, through a simulation.
+    """Constraints of a dispatcher during a simulation.
 
     Attributes
     ----------
     constraints
         The constraints.
     most
-        How much there is of what jobs have been seen to take.
+        Limits of all quotas used so far.
     """
 
     def __init__(self, constraints: Sequence[SiteConstraint]) -> None:
@@ -228,7 +228,7 @@ class SiteRules:
             PlugInCalls("constraint").call(part, part.reset, machine)
 
     def of(self, entry: Waiting, now: int) -> Said:
-        """Return what is said of a waiting job, with whether it can ever start from `now` on."""
+        """Return the answers about a waiting job, including whether it can ever start from `now` on."""
         key = entry.order, entry.job.walltime
         said = self._said.get(key)
         if said is not None and (said.never or said.first >= now or not (self.closing or self.timed)):
@@ -246,7 +246,7 @@ class SiteRules:
         return said
 
     def of_running(self, run: Running | Waiting) -> Said:
-        """Return what is said of a running job, or of one for which closed nodes do not count."""
+        """Return the answers about a running job, or any job without regard to closures."""
         key = run.order, run.job.walltime
         if key not in self._said:
             try:
@@ -271,14 +271,14 @@ class SiteRules:
         return Said(tuple(uses), min(ends, default=None), never)
 
     def in_vain(self, idle: bool, now: int, start: int | None, change: int | None) -> bool:
-        """Return whether the machine has stood idle at too many times that were announced, one after the other.
+        """Return whether the idle machine has reached too many announced times in a row.
 
         Parameters
         ----------
         idle
-            Whether nothing runs and nothing starts now.
+            Whether no job runs or starts now.
         now, start, change
-            This decision's time; when the plan starts its next job, and a constraint may admit more.
+            Time of this decision, next planned start, and next change of a constraint.
         """
         starts, changes = (
             count + (time is not None and time <= now) if idle else 0
@@ -288,25 +288,25 @@ class SiteRules:
         return starts > _STARTS or changes > _CHANGES
 
     def earliest(self, job: JobView, now: int) -> int:
-        """Return when a job may start, from `now` on."""
+        """Return the earliest start of a job, from `now` on."""
         return max((self.calls.call(part, checked_earliest, part, job, now) for part in self.timed), default=now)
 
     def closures(self, begin: int, end: int, parts: Iterable[SiteConstraint] | None = None) -> list[Closed]:
-        """Return what is closed at some time in [begin, end)."""
+        """Return the closures in [begin, end)."""
         found: list[Closed] = []
         for part in self.closing if parts is None else parts:
             found += self.calls.call(part, checked_closed, part, begin, end, self.machine.nodes)
         return found
 
     def factor(self, job: JobView, now: int) -> float:
-        """Return by what the cost of a second's delay of a job is multiplied."""
+        """Return the factor on the cost of a job's delay."""
         factor = 1.0
         for part in self.weighing:
             factor *= self.calls.call(part, checked_factor, part, job, now)
         return factor
 
     def too_late(self, entry: Waiting, now: int) -> str:
-        """Return which constraint a job that starts now would end too late for."""
+        """Return which constraint a job would break by its end if it started now."""
         bound, end = bound_of(entry), self.of(entry, now).latest_end
         found = (
             label(part)
@@ -316,12 +316,12 @@ class SiteRules:
         return f"constraint {next(found)}: must have ended by {end}, and may run for {bound} s from {now} on"
 
     def _place(self, entry: Waiting, now: int, said: Said) -> Said:
-        """Note when a job could start on the empty machine, or which constraints leave it no place ever."""
+        """Store the job's first start on the empty machine, or the constraints that never allow one."""
         first = self.first_start(entry, now, self.constraints)
         return said._replace(never=self._never(entry, now)) if first is None else said._replace(first=first)
 
     def _never(self, entry: Waiting, now: int) -> str:
-        """Return which constraint, or which of them together, leave a job no place on the empty machine."""
+        """Return the constraints that never allow a job on the empty machine."""
         for part in self.constraints:
             if self.first_start(entry, now, (part,)) is None:
                 return f"constraint {label(part)}: leaves it no place ever"
@@ -331,9 +331,9 @@ class SiteRules:
         return f"constraints {', '.join(map(label, self.constraints))} leave it no place together"
 
     def first_start(self, entry: Waiting, now: int, parts: Sequence[SiteConstraint]) -> int | None:
-        """Return when a job could start on the empty machine if only some constraints counted, or ``None``.
+        """Return a job's first start on the empty machine under some constraints, or ``None``.
 
-        Of jobs that are alike and may start and end whenever they like, the first one is asked for.
+        The result is shared by equal jobs without bounds on start and end.
         """
         job, bound, time = entry.job, bound_of(entry), now
         ends = [self.calls.call(part, checked_latest_end, part, job) for part in parts]
@@ -363,7 +363,7 @@ class SiteRules:
 
 
 def open_until(closures: Sequence[Closed], now: int, nodes: int) -> IntArray:
-    """Return how many seconds from now each node stays open, shape (nodes,); the largest integer if none closes it."""
+    """Return for how many seconds each node stays open, shape (nodes,). The largest integer if it never closes."""
     left = np.full(nodes, np.iinfo(np.int64).max)
     for closed in closures:
         if closed.amounts is not None:
@@ -375,7 +375,7 @@ def open_until(closures: Sequence[Closed], now: int, nodes: int) -> IntArray:
 
 @dataclass
 class PlannedConstraint:
-    """A constraint of a site on a plan, as the models know it; what fails admits nothing.
+    """A site's constraint on a plan, for the models. A failing one admits nothing.
 
     Attributes
     ----------
@@ -384,9 +384,9 @@ class PlannedConstraint:
     view
         The jobs.
     calls
-        What calls it.
+        Calls of the constraint.
     fail
-        Told why it failed.
+        Receives the reason of a failure.
     """
 
     part: PlanConstraint
@@ -411,27 +411,26 @@ class PlannedConstraint:
 
 
 class Restrictions:
-    """The constraints at one decision.
+    """Constraints at one decision.
 
-    Nodes that will be closed are told apart by a resource for each time at which some close: a job that may run for
-    longer asks for a unit a slot of it, of which the nodes that close by then have none left. So whatever places jobs
-    keeps them off.
+    Future closures are expressed by extra resources, one per closing time. A job that may run longer needs one unit per
+    slot. Nodes that close by then have none. So any placement rule avoids these nodes.
 
     Parameters
     ----------
     rules
         The constraints.
     state
-        Now.
+        Present state.
 
     Attributes
     ----------
     queue
-        The jobs that are neither rejected nor held back.
+        Jobs neither rejected nor held back.
     rejected
-        Jobs that can never start, and why.
+        Jobs that can never start, with reasons.
     failure
-        Which constraint failed; empty if none did.
+        The constraint that failed. Empty if none did.
     """
 
     def __init__(self, rules: SiteRules, state: State) -> None:
@@ -454,21 +453,21 @@ class Restrictions:
 
     @cached_property
     def _beside(self) -> Surroundings:
-        """The jobs by id, which constraints on whole plans are shown."""
+        """Jobs by id, for constraints on whole plans."""
         return surroundings(self.given)
 
     @cached_property
     def state(self) -> State:
-        """The state with these resources, and without the jobs that are rejected or held back."""
+        """State with the extra resources, without rejected and held-back jobs."""
         return shown_state(self.given, self.queue, self.closures)
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """Which jobs of its queue may start now, as far as constraints tell beside the nodes, shape (jobs,)."""
+        """Which jobs of its queue may start now by the constraints, apart from nodes. Shape (jobs,)."""
         return np.array([self.admits(entry) for entry in self.state.queue], dtype=np.bool_)
 
     def answer(self, starts: Sequence[Start]) -> list[Action]:
-        """Return these starts, what is rejected, and when to look again: a closure ends, or a job may start."""
+        """Return starts, rejections, and a timer for the next closure end or allowed start."""
         actions: list[Action] = [*starts, *self.rejected]
         now, left = self.given.now, len(self.given.queue) - len(actions)
         times = [closed.end for closed in self.closures if closed.end > now]
@@ -483,9 +482,9 @@ class Restrictions:
         return [*actions, Wake(min(times))] if times and left else actions
 
     def _never_admitted(self, in_vain: bool) -> list[Reject]:
-        """Return the waiting jobs that constraints on plans keep from an empty machine for good, and why.
+        """Return rejections of waiting jobs that plan constraints keep off an empty machine for good.
 
-        Those are all of the plan if the machine has waited in vain, or else those that were to start.
+        These are all jobs of the plan if the machine has waited in vain, else those that should start.
         """
         reasons = dict(self._blocked)
         if in_vain:
@@ -498,10 +497,8 @@ class Restrictions:
             }
         return [Reject(entry, reasons[entry.order]) for entry in self.given.queue if entry.order in reasons]
 
-    # Who may start.
-
     def _judge(self, entry: Waiting) -> bool:
-        """Return whether a waiting job may ever start; reject it if not, hold it back if a constraint fails."""
+        """Return whether a waiting job may ever start. Otherwise reject it, or hold it back if a constraint fails."""
         now, said = self.given.now, self.rules.of(entry, self.given.now)
         never, failure = said.never, said.failure
         if not never and said.latest_end is not None and now + bound_of(entry) > said.latest_end:
@@ -513,15 +510,15 @@ class Restrictions:
                 failure = str(error)
         if failure:
             self.failure = failure
-            never = "" if len(self.given.running) else failure  # Nothing would ever call again.
+            never = "" if len(self.given.running) else failure  # Otherwise no further decision would happen.
         if never:
             self.rejected.append(Reject(entry, never))
         return not (never or failure)
 
     def _closures(self, queue: Sequence[Waiting]) -> tuple[list[Closed], bool]:
-        """Return what a job could reach that starts by the time all that runs has ended, and whether none may start.
+        """Return the closures that a job could reach, and whether no job may start.
 
-        None may where a constraint fails to say what is closed.
+        Jobs count that start by the end of all running jobs. No job may start if a constraint fails to answer.
         """
         now = self.given.now
         if not self.rules.closing or not queue:
@@ -537,36 +534,34 @@ class Restrictions:
             return [], True
 
     def admits(self, entry: Waiting) -> bool:
-        """Return whether a job may start now beside what runs and what was taken, on nodes that are open."""
+        """Return whether a job may start now beside running and starting jobs, apart from nodes."""
         return self._earliest[entry.order] <= self.given.now and self.has_quotas(entry)
 
     def has_quotas(self, entry: Waiting) -> bool:
-        """Return whether what a job uses is there beside what runs and what was taken."""
+        """Return whether a job's quotas are available beside running and starting jobs."""
         return all(take <= self.left(what) for what, take in self.uses_of(entry))
 
     def take_quotas(self, uses: Sequence[tuple[Quota, int]]) -> bool:
-        """Take so much of quotas, if it is there; return whether it is."""
+        """Use these quotas if available. Return whether they are."""
         there = all(take <= self.left(what) for what, take in uses)
         if there:
             self._taken.update(dict(uses))
         return there
 
     def uses_of(self, entry: Waiting) -> tuple[tuple[Quota, int], ...]:
-        """Return what a job uses of the quotas."""
+        """Return the quotas of a job."""
         return self.rules.of(entry, self.given.now).uses
 
     def left(self, quota: Quota) -> int:
-        """Return how much of a quota is left."""
+        """Return the free amount of a quota."""
         return self.rules.most[quota] - self._taken[quota]
 
     def together(self, entries: Sequence[Waiting]) -> bool:
-        """Return whether jobs may all start now, as far as constraints tell beside the nodes."""
+        """Return whether jobs may all start now by the constraints, apart from nodes."""
         taken: Counter[Quota] = Counter()
         for entry in entries:
             taken.update(dict(self.uses_of(entry)))
         return all(map(self.admits, entries)) and all(take <= self.left(what) for what, take in taken.items())
-
-    # What is planned.
 
     @property
     def planned(self) -> bool:
@@ -574,13 +569,13 @@ class Restrictions:
         return bool(self.rules.planning)
 
     def _of_plan(self, waiting: Sequence[Waiting], problem: Problem) -> list[PlannedConstraint]:
-        """Return the constraints that see the whole plan of some jobs."""
+        """Return the constraints on the whole plan of some jobs."""
         view = PlanView(self._beside, waiting, problem)
         self._planned = [PlannedJob(entry.job, entry.predicted) for entry in waiting]
         return [PlannedConstraint(part, view, self.rules.calls, self._fail) for part in self.rules.planning]
 
     def follow(self, answer: Answer, waiting: Sequence[Waiting]) -> None:
-        """Note when the plan starts its next job, or that no schedule was found that meets the constraints."""
+        """Record the plan's next start, or that no schedule meets the constraints."""
         if answer.schedule is not None:
             later = answer.schedule.starts[answer.schedule.starts > 0]
             self._next = self.given.now + int(later.min()) if len(later) else None
@@ -591,7 +586,7 @@ class Restrictions:
             self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {found}"
 
     def takes(self, entry: Waiting, placement: Placement | None) -> bool:
-        """Take what a job uses that starts now at a place, if all constraints on plans admit that."""
+        """Start a job at a placement if all plan constraints admit it. Return whether they do."""
         nodes = () if placement is None else tuple(np.asarray(placement).tolist())
         start = PlannedJob(entry.job, entry.predicted, 0, nodes)
         others = [job for job in self._planned if job.job.id not in self._starting and job.job.id != entry.job.id]
@@ -613,7 +608,7 @@ class Restrictions:
         self.failure = self.failure or reason
 
     def _changes(self) -> list[int]:
-        """Return when constraints on plans may admit more, as they say."""
+        """Return when plan constraints may admit more jobs."""
         now, times = self.given.now, []
         for part in self.rules.planning:
             try:
@@ -626,9 +621,9 @@ class Restrictions:
     def narrow(
         self, problem: Problem, waiting: Sequence[Waiting], overdue: bool
     ) -> tuple[Problem, list[PlannedConstraint]]:
-        """Return the problem in which the constraints count as well, and those that see the whole plan.
+        """Return the problem under the constraints, and the constraints on the whole plan.
 
-        A job that could reach the next closure if it ran for all that it requested is planned with that.
+        A job whose walltime reaches the next closure is planned with its walltime.
 
         Parameters
         ----------
@@ -655,9 +650,9 @@ class Restrictions:
         return problem, self._of_plan(waiting, problem)
 
     def relaxed(self, problem: Problem) -> Problem:
-        """Return the problem in which jobs may start after their latest time, where no schedule was found otherwise.
+        """Return the problem without latest starts, for use if it has no schedule.
 
-        Those that are planned too late are not started then, and rejected.
+        Jobs that are planned too late do not start then, and are rejected.
         """
         if int(problem.latest.min(initial=WHENEVER)) == WHENEVER:
             return problem
@@ -665,7 +660,7 @@ class Restrictions:
         return replace(problem, latest=np.full(problem.jobs, WHENEVER))
 
     def _hold_closed(self, problem: Problem, overdue: bool) -> Problem:
-        """Hold what is closed, as far as what runs there does not hold it already."""
+        """Occupy closed amounts, as far as running jobs do not occupy them already."""
         state = self.given
         busy = held(state.running, state.now, state.machine.capacity, pooled=False, overdue=overdue)
         rows = closed_rows(self.closures, state, busy)
@@ -680,7 +675,7 @@ class Restrictions:
         )  # fmt: skip
 
     def _limited(self, problem: Problem, waiting: Sequence[Waiting]) -> Problem:
-        """Add the quotas of which the jobs and what runs could take more than there is."""
+        """Add the quotas that the jobs could exceed."""
         uses = [dict(self.uses_of(entry)) for entry in waiting]
         asked = sum(map(Counter, uses), Counter())
         scarce = [what for what, take in asked.items() if take > self.left(what)]
@@ -695,9 +690,9 @@ class Restrictions:
 
 
 def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Closed]) -> State:
-    """Return the state with another queue, and with resources that tell apart nodes that will be closed.
+    """Return the state with another queue, and with extra resources for future closures.
 
-    Of closures that take amounts, such a resource is what they leave of one at their begin.
+    For closures of amounts, such a resource is the amount they leave at their begin.
     """
     nodes, bounds = state.machine.nodes, np.array([bound_of(entry) for entry in queue], dtype=np.int64)
     opened = open_until(closures, state.now, nodes)
@@ -723,9 +718,9 @@ def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Close
 
 
 def _left_at_begins(state: State, closures: Sequence[Closed], longest: int) -> list[tuple[int, int, IntArray]]:
-    """Return for closures of amounts that begin within some time: when, of which resource, and what is left there.
+    """Return begin, resource and remaining amount of closures of amounts that begin within `longest`.
 
-    What runs beyond the begin by its walltime, and is in no reservation, counts where something is closed.
+    Running jobs outside of reservations count if their walltimes reach past the begin, where something is closed.
     """
     now, machine, found = state.now, state.machine, []
     begins = {max(closed.begin - now, 0) for closed in closures if closed.amounts is not None}
@@ -741,7 +736,7 @@ def _left_at_begins(state: State, closures: Sequence[Closed], longest: int) -> l
 
 
 class WidenedJobs(RunningJobs[Running]):
-    """Running jobs that ask for nothing of some more resources."""
+    """Running jobs that need none of some extra resources."""
 
     def __init__(self, jobs: RunningJobs[Running], more: int) -> None:
         super().__init__(list(jobs), jobs.demand.shape[1])
@@ -749,5 +744,5 @@ class WidenedJobs(RunningJobs[Running]):
 
     @property
     def demand(self) -> IntArray:
-        """What a slot asks for, shape (jobs, resources)."""
+        """Amounts per slot, shape (jobs, resources)."""
         return np.pad(super().demand, ((0, 0), (0, self._more)))

@@ -1,4 +1,4 @@
-"""The rules of a machine under any dispatcher: which jobs it is shown, and which of its starts are carried out."""
+"""Enforce the machine's rules under any dispatcher: filter the jobs it sees and the starts it returns."""
 
 from __future__ import annotations
 
@@ -18,42 +18,45 @@ from .restrictions import Quota, Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
 
 Decide = Callable[[State], Sequence[Action]]
-#: Nodes, what a slot takes there, and until when.
+#: Nodes, amounts per slot there, and end.
 _Held = tuple[Placement, tuple[int, ...], int]
 
 
 class RuleGate:
-    """Asks a dispatcher so that the rules of the machine hold, whatever it knows of them.
+    """Wraps a dispatcher so that the machine's rules hold.
 
-    Jobs that name a reservation are started in it, in order of the queue, as soon as they fit there; the dispatcher is
-    not shown them. Of the others it is shown those that may start beside what runs, each for itself, by licences,
-    limits and power; its starts take what there is of these, one after the other. The first job that is held back, in
-    the dispatcher's own order of the queue if it has one (``sorted_queue``), is waited for as by EASY. A dispatcher
-    that does not plan closed nodes itself is shown the jobs that could start on nodes that stay open for their
-    walltime. A start that breaks a rule all the same is put on other nodes, or not carried out.
+    Jobs with a reservation start in it as soon as they fit there, in queue order. The dispatcher never sees them. It
+    sees the other jobs that each may start beside running jobs, by licences, limits and power. Its starts use these one
+    after another. The first job that is held back gets a reservation as in EASY. First is by the dispatcher's own order
+    (``sorted_queue``), if it has one.
 
-    Four attributes of a dispatcher say what it does itself: ``plans_rules``, that it obeys all rules but
-    reservations for named jobs; ``plans_closures``, that it has closed nodes in its own profile; ``memoryless``, that
-    it may be shown closed nodes as one more resource, which is another one at each decision; ``reads_free``, that it
-    goes by what is free now, so that closed nodes are shown to it as taken.
+    A dispatcher that does not plan closed nodes sees only jobs that could start on nodes open for their walltime. A
+    start that still breaks a rule moves to other nodes, or is dropped.
+
+    Four attributes of a dispatcher say what it does itself:
+
+    * ``plans_rules``: it obeys all rules, except reservations of named jobs.
+    * ``plans_closures``: its own profile contains closed nodes.
+    * ``memoryless``: closed nodes may be shown as one more resource, different at each decision.
+    * ``reads_free``: it uses the free amounts, so closed nodes are shown as occupied.
 
     Parameters
     ----------
     machine
-        With rules.
+        A machine with rules.
     dispatcher
-        The dispatcher to be asked.
+        The dispatcher to wrap.
 
     Attributes
     ----------
     refused
-        How many starts were not carried out.
+        Number of dropped starts.
     """
 
     def __init__(self, machine: Machine, dispatcher: Dispatcher) -> None:
         parts = list(layers(dispatcher))
         self.refused = 0
-        #: Whether other nodes are taken at this decision than the dispatcher knows of.
+        #: Whether this decision uses other nodes than the dispatcher chose.
         self._moved = False
         self._decide: Decide = dispatcher.dispatch
         self._machine = machine
@@ -68,7 +71,7 @@ class RuleGate:
         self._rules.reset(machine)
 
     def ask(self, state: State) -> Sequence[Action]:
-        """Return what is to be done."""
+        """Return the actions."""
         queue: list[Waiting] = []
         inside: list[Waiting] = []
         actions: list[Action] = []
@@ -83,9 +86,9 @@ class RuleGate:
                 actions.append(Reject(entry, why))
             else:
                 inside.append(entry)
-        # Never with the columns that are kept from one decision to the next: these have all jobs.
+        # Without the cached columns of earlier decisions, which contain all jobs.
         outside = _with_queue(state, queue)
-        if self._planned and not inside:  # It has the rules in its own restrictions.
+        if self._planned and not inside:  # Its own restrictions contain the rules.
             return [*actions, *self._decide(outside)] if queue else actions
         rest = Restrictions(self._rules, outside)
         self._moved = False
@@ -96,12 +99,15 @@ class RuleGate:
             outside = State(state.now, queue, state.running, free, state.machine)
         if not self._planned:
             return [*actions, *self._guarded(outside, rest, state.free)]
-        if any(isinstance(action, Start) for action in actions):  # Of which its plan would not know.
+        if any(isinstance(action, Start) for action in actions):  # Its plan would not include these.
             return [*actions, Wake(state.now + 1)]
         return [*actions, *self._decide(outside)] if queue else actions
 
     def _guarded(self, state: State, rest: Restrictions, free: IntArray) -> Sequence[Action]:
-        """Ask one that does not, and carry out what the rules allow; `free` is before the starts in reservations."""
+        """Run a dispatcher that ignores rules, and keep the starts that the rules allow.
+
+        `free` holds the free amounts before the starts in reservations.
+        """
         ordered = rest.queue if self._sorted is None else self._sorted(_with_queue(state, rest.queue))
         quotas = _Quotas(rest, state, ordered)
         shown = self._shown(state, rest, quotas.shown, free)
@@ -122,7 +128,7 @@ class RuleGate:
         return [*others, *self._answer(rest, starts, state)]
 
     def _answer(self, rest: Restrictions, starts: Sequence[Start], state: State) -> list[Action]:
-        """Return these starts and what is rejected; be asked again when nodes open, while jobs wait."""
+        """Return these starts and the rejections. While jobs wait, add a timer for the next opening of nodes."""
         actions: list[Action] = [*starts, *rest.rejected]
         if len(actions) == len(state.queue):
             return actions
@@ -131,15 +137,16 @@ class RuleGate:
         return [*actions, Wake(min(later))] if later else actions
 
     def _next_end(self, rule: Reservation | Outage, now: int) -> int | None:
-        """Return when the next closure of a rule ends that is known now, ``None`` if there is none."""
+        """Return the end of a rule's next known closure, or ``None``."""
         every = getattr(rule, "every", None) or rule.end
         found = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
         return next((closure.end for closure in found if closure.end > now), None)
 
     def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting], free: IntArray) -> State:
-        """Return the state with those of the jobs that could start on open nodes.
+        """Return the state with the jobs that could start on open nodes.
 
-        With closed nodes in its profile, a dispatcher is not shown the jobs that run in reservations: these have both.
+        A dispatcher with closed nodes in its profile does not see the jobs that run in reservations. Their nodes are
+        closed in it already.
         """
         if not self._closures and not self._widened and rest.closures:
             queue = [entry for entry in queue if self._open_for(entry, state.now, rest.closures)]
@@ -148,7 +155,7 @@ class RuleGate:
             return rest.state
         if not (self._closures or self._reads_free):
             return State(state.now, queue, state.running, state.free, state.machine)
-        if rest.closures and self._closures:  # Planned with all that they may run, or they could reach a closure.
+        if rest.closures and self._closures:  # Planned with their walltimes, because they could reach a closure.
             queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
         running: Sequence[Running] = state.running
         inside = [run for run in running if self._machine.rules.is_on(run.job.reservation, state.now)]
@@ -162,14 +169,14 @@ class RuleGate:
         return State(state.now, queue, running, free, state.machine)
 
     def _open_for(self, entry: Waiting, now: int, closures: Sequence[Closed]) -> bool:
-        """Return whether the nodes that stay open for the walltime of a job have room for it when nothing runs."""
+        """Return whether a job fits on an empty machine's nodes that stay open for its walltime."""
         shapes = [(entry.nodes, entry.demand, bound_of(entry))]
         shapes += [(shape.nodes, shape.demand, shape.walltime) for shape in entry.job.shapes]
         rooms = ((nodes, count_slots(self._left(now, bound, closures, ()), demand)) for nodes, demand, bound in shapes)
         return any(int(room.sum()) >= nodes for nodes, room in rooms)
 
     def _left(self, now: int, bound: int, closures: Sequence[Closed], held: Sequence[_Held]) -> IntArray:
-        """Return what is left of each node from now on, for so many seconds, beside closed nodes and what is held."""
+        """Return the free amounts of each node for the next `bound` seconds, beside closures and `held`."""
         left = self._machine.capacity.copy()
         for time in sorted({now, *(closed.begin for closed in closures if now < closed.begin < now + bound)}):
             there = self._machine.capacity - closed_amounts(closures, time, self._machine)
@@ -188,7 +195,7 @@ class RuleGate:
         quotas: _Quotas,
         before: Sequence[Start],
     ) -> Start | None:
-        """Return a start as the rules allow it, ``None`` if they do not."""
+        """Return a start as the rules allow it, or ``None``."""
         if not quotas.take(entry):
             return None
         demand, bound = _asked(start, entry)
@@ -211,10 +218,8 @@ class RuleGate:
             placement = placed
         return Start(start.job, placement, start.limit, start.shape, start.write)
 
-    # Jobs in reservations.
-
     def _over(self, entry: Waiting, now: int) -> str:
-        """Return why a job can start in its reservation no more; empty if it can."""
+        """Return why a job can no longer start in its reservation. Empty if it can."""
         reservation = self._named[entry.job.reservation]
         if reservation.every is None and now + entry.job.walltime > reservation.end:
             return f"reservation {reservation.name} ends at {reservation.end}, before the job would"
@@ -224,7 +229,7 @@ class RuleGate:
         return ""
 
     def _room(self, entry: Waiting, free: IntArray) -> IntArray:
-        """Return what is free of the nodes of the reservation that a job names."""
+        """Return the free amounts in a job's reservation."""
         reservation = self._named[entry.job.reservation]
         nodes, room = list(reservation.indices(self._machine.nodes)), np.zeros_like(free)
         most = np.maximum(free[nodes], 0)
@@ -236,9 +241,9 @@ class RuleGate:
     def _start_inside(
         self, state: State, inside: Sequence[Waiting], rest: Restrictions, free: IntArray
     ) -> list[Action]:
-        """Start the jobs of reservations that fit there, first come, first served; be asked when one begins.
+        """Start jobs that fit in their reservations, first come, first served. Add a timer for the next begin.
 
-        What they take is taken off `free`.
+        Reduces `free` by their amounts.
         """
         now, actions = state.now, []
         wakes: list[int] = []
@@ -274,7 +279,7 @@ class RuleGate:
 
 
 def _asked(start: Start, entry: Waiting) -> tuple[tuple[int, ...], int]:
-    """Return what a slot of a job that starts asks for, and how many seconds it may run."""
+    """Return the amounts per slot of a starting job, and how many seconds it may run."""
     shape = None if start.shape is None else entry.job.shapes[start.shape]
     bound = bound_of(entry) if shape is None else shape.walltime
     return entry.demand if shape is None else shape.demand, bound if start.limit is None else min(bound, start.limit)
@@ -285,7 +290,7 @@ def _with_queue(state: State, queue: Sequence[Waiting]) -> State:
 
 
 def _fitted(left: IntArray, machine: Machine, placement: Placement, demand: tuple[int, ...]) -> Placement | None:
-    """Return nodes for as many slots as a placement has: its own if there is room, others, or ``None``."""
+    """Return nodes for all slots of a placement: the same if they fit, else others, or ``None``."""
     taken = left.copy()
     shift(taken, placement, demand, -1)
     if taken[np.unique(placement)].min() >= 0:
@@ -297,34 +302,34 @@ def _fitted(left: IntArray, machine: Machine, placement: Placement, demand: tupl
 class _Quotas:
     """Licences, limits and power at one decision.
 
-    The first job that one of them holds back has a reservation of it, as in EASY backfilling: a job behind may start if
-    it ends by the time at which enough will be there, or leaves enough.
+    The first job held back by one of them gets a reservation, as in EASY backfilling. A later job may start if it ends
+    before enough is available, or leaves enough.
 
     Parameters
     ----------
     rest
         The rules at this decision.
     state
-        Now.
+        Present state.
     ordered
-        The waiting jobs in the order of the dispatcher.
+        Waiting jobs in the dispatcher's order.
 
     Attributes
     ----------
     shown
-        Those that may start, each for itself, in the order of the queue.
+        Jobs that each may start, in queue order.
     """
 
     def __init__(self, rest: Restrictions, state: State, ordered: Sequence[Waiting]) -> None:
         self._rest, self._state = rest, state
-        #: When there is enough for a job that is held back, what is left over then, and its place in the order.
+        #: When enough is available for a job held back, the amount left then, and the job's position.
         self._held: dict[Quota, tuple[int, int, int]] = {}
         self._places = {entry.order: place for place, entry in enumerate(ordered)}
         may = {entry.order for entry in ordered if self._admits(entry)}
         self.shown = [entry for entry in rest.queue if entry.order in may]
 
     def take(self, entry: Waiting) -> bool:
-        """Take what a job uses, if it is there; return whether it is."""
+        """Use a job's quotas if available. Return whether they are."""
         uses = self._rest.uses_of(entry)
         if not self._admits(entry):
             return False
@@ -337,11 +342,11 @@ class _Quotas:
         return True
 
     def give_back(self, entry: Waiting) -> None:
-        """Give back what a job took that does not start."""
+        """Return the quotas of a job that does not start."""
         self._rest.take_quotas([(what, -amount) for what, amount in self._rest.uses_of(entry)])
 
     def _admits(self, entry: Waiting) -> bool:
-        """Return whether a job may start; if a quota is short for the first time, hold it for this job."""
+        """Return whether a job may start. The first job that lacks a quota gets a reservation of it."""
         uses, place = self._rest.uses_of(entry), self._places[entry.order]
         ends = self._state.now + bound_of(entry)
         short = [(what, amount) for what, amount in uses if amount > self._rest.left(what)]
@@ -357,7 +362,7 @@ class _Quotas:
         )
 
     def _shadow(self, what: Quota, amount: int) -> tuple[int, int]:
-        """Return when enough of a quota will be there by the predicted ends, and how much of it is left over then."""
+        """Return when enough of a quota is available, by predicted ends, and the amount left then."""
         time, left = self._state.now, self._rest.left(what)
         for run in self._state.running:
             if left >= amount:

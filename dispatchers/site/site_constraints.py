@@ -1,4 +1,4 @@
-"""What a site asks of every schedule: the base class of constraints that plug in, and how they are named."""
+"""Constraints of a site on every schedule: the base class of plug-ins, and their names."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ from ..protocol import JobView
 from ..registered import spec_of_inner
 
 constraints = Registry("constraint", "hpcdispatch.constraints")
-#: Between several constraints in a text.
+#: Separator between constraints in a text.
 _AND = "+"
-#: What was a constraint, and is a field of the machine now, which holds under every dispatcher.
+#: Former constraints that are now fields of the machine, under every dispatcher.
 _OF_MACHINES = {"limit": "limits", "licence": "licences", "maintenance": "reservations", "power": "power"}
 
 
-#: Nodes on which nothing may run for some time.
+#: Nodes that are closed for some time.
 Closed = Closure
 
 
 class SiteConstraint:
-    """A constraint says what it asks in some of these methods; the rest ask for nothing.
+    """A site constraint overrides some of these methods. The others have no effect.
 
-    List schedules, the local search, CP-SAT, what starts a job, and the check of a finished simulation all go by what
-    they return. `job` has the fields of :class:`~hpcdispatch.workloads.Job` but for the run time; what is said of one
-    job and time must not change.
+    List schedules, local search, CP-SAT, the start of jobs, and the check of a finished simulation all use them. `job`
+    has the fields of :class:`~hpcdispatch.workloads.Job` except the run time. The answer for one job and time must
+    never change.
 
     Attributes
     ----------
     name
-        What messages call it; by default that of the class.
+        Name in messages. By default that of the class.
     """
 
     name: str = ""
 
     def reset(self, machine: Machine) -> None:
-        """Begin a simulation on a machine; raise ``ValueError`` if the options do not fit it."""
+        """Begin a simulation on a machine. Raise ``ValueError`` if the options do not fit it."""
 
     def uses(self, job: JobView) -> Mapping[str, int]:
-        """Return what a job takes while it runs, whole numbers by a name of this constraint's choice."""
+        """Return what a running job uses: whole amounts by name. The constraint chooses the names."""
         return {}
 
     def most(self, what: str) -> int:
-        """Return how much of `what` running jobs may take together."""
+        """Return the limit of an amount: how much of `what` all running jobs may use together."""
         raise NotImplementedError(f"jobs use {what}, and most() does not say how much there is")
 
     def closed(self, begin: int, end: int) -> Iterable[Closed]:
-        """Return what is closed at some time in [begin, end); a job may not be there for as long as it may run."""
+        """Return the closures of nodes in [begin, end). No job may use them if its walltime reaches one."""
         return ()
 
     def earliest(self, job: JobView, now: int) -> int:
-        """Return the first second from `now` on at which a job may start."""
+        """Return the earliest start of a job from `now` on, seconds."""
         return now
 
     def latest_end(self, job: JobView) -> int | None:
-        """Return when a job that runs for as long as it may must have ended, or ``None``."""
+        """Return when a job must have ended, by its walltime, or ``None``."""
         return None
 
     def factor(self, job: JobView, now: int) -> float:
-        """Return by what the cost of a second's delay of a job is multiplied, above 0."""
+        """Return a factor above 0. It multiplies the cost of the job's delay."""
         return 1.0
 
 
-#: Constraints as they can be given: by name, several with ``+`` between them, or as objects.
+#: Forms of constraints: names joined by ``+``, or objects.
 Given = str | SiteConstraint | Sequence[str | SiteConstraint]
 
 
 def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
-    """Build constraints from ``NAME:key=value/key=value+NAME:...``; objects pass as they are.
+    """Create constraints from ``NAME:key=value/key=value+NAME:...``. Objects are returned as they are.
 
     Raises
     ------
     InputError
-        For an unknown name or option, or what is no :class:`SiteConstraint`.
+        For an unknown name or option, or an object that is not a :class:`SiteConstraint`.
     """
     parts = [given] if isinstance(given, str | SiteConstraint) else given
     return tuple(constraint for part in parts for constraint in _created(part))
@@ -97,5 +97,5 @@ def _created(given: Any) -> Iterator[SiteConstraint]:
 
 
 def label(part: Any) -> str:
-    """Return what messages call a constraint or an objective."""
+    """Return the name of a constraint or an objective in messages."""
     return getattr(part, "name", "") or type(part).__name__

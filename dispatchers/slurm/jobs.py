@@ -1,4 +1,4 @@
-"""Jobs by their place in the trace: their columns, priorities, and nodes while they run."""
+"""Jobs by position in the trace: columns, priorities, and nodes while they run."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _COLUMNS = np.dtype([
     ("partition", np.int64), ("apart", np.bool_), ("priority", np.int64), ("again", np.int64), ("size", np.float64),
     ("joined", np.int64), ("place", np.int64), ("qos", np.float64),
 ])  # fmt: skip
-#: Jobs whose nodes are kept after they have ended.
+#: Number of ended jobs with cached nodes.
 _MANY = 1_000
 
 
 class Jobs:
-    """The jobs that have joined the queue or run.
+    """Jobs that have joined the queue or run.
 
     Parameters
     ----------
     machine, partitions, limits, weights
-        The nodes, the qualities of service, and the weights of the priority.
+        Machine, partitions, QOS limits, and priority weights.
     small
         ``PriorityFavorSmall``.
     epoch
@@ -50,12 +50,12 @@ class Jobs:
     Attributes
     ----------
     columns
-        By place in the trace: `again`, from when on a job that gave way may start again, else 0; `joined`, a second
-        after the job joined the queue, 0 before that.
+        By position in the trace. `again`: when a preempted job may start again, else 0. `joined`: one second after the
+        job joined the queue, 0 before that.
     owners
-        Account and user, and their association, by place.
+        Account and user, and their association, by position.
     ids
-        Ids by place.
+        Ids by position.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Jobs:
         self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
 
     def add(self, state: State, usage: AccountUsage, tick: int) -> list[Waiting]:
-        """Add the jobs that have joined the queue, with priorities as of the last tick, and return them."""
+        """Add jobs that joined the queue, with priorities as of the last tick, and return them."""
         order, since = state.queue.order, state.queue.since
         self._grow(int(order.max(initial=-1)))
         rows = np.flatnonzero(self.columns["joined"][order] != since + 1)
@@ -85,37 +85,37 @@ class Jobs:
         return joined
 
     def prioritize(self, state: State, tick: int) -> None:
-        """Set the priorities of all waiting jobs anew, as of a tick."""
+        """Update the priorities of all waiting jobs, as of a tick."""
         self._prioritize(state.queue.order, state.queue.since, tick)
 
     def charges(self, state: State, usage: AccountUsage) -> list[Charge]:
-        """Return owner, start and CPUs of the running jobs, the latter times the factor of their quality of service."""
+        """Return owner, start and CPUs of running jobs. CPUs are multiplied by the factor of their QOS."""
         return [self._charge(running, usage) for running in state.running]
 
     def gone(self, state: State, usage: AccountUsage) -> list[tuple[Charge, int]]:
-        """Return the charges of jobs that ran when this was asked last and do not any more, and that they end now."""
+        """Return the charges of jobs that ended since the last call, with the present time as their end."""
         before = self._charged
         self._charged = {(running.order, running.start): self._charge(running, usage) for running in state.running}
         return [(charge, state.now) for key, charge in before.items() if key not in self._charged]
 
     def _charge(self, running: Running, usage: AccountUsage) -> Charge:
-        if running.order not in self.owners:  # It ran when the simulation began.
+        if running.order not in self.owners:  # The job ran when the simulation began.
             owner = (running.job.group, running.job.user)
             self.owners[running.order] = owner, usage.user(*owner)
         return self.owners[running.order][0], running.start, self._limits.charged(running)
 
     def priorities(self) -> dict[str, int]:
-        """Return the priorities of the jobs that have joined the queue, by id."""
+        """Return the priorities of jobs that joined the queue, by id."""
         return {id_: int(self.columns["priority"][order]) for order, id_ in self.ids.items()}
 
     def restore(self, state: State, priorities: Mapping[str, int]) -> None:
-        """Give waiting jobs the priorities that they had, by id."""
+        """Restore earlier priorities of waiting jobs, by id."""
         for waiting in state.queue:
             if waiting.id in priorities:
                 self.columns["priority"][waiting.order] = priorities[waiting.id]
 
     def waiting(self, state: State, rows: IntArray) -> WaitingJobs:
-        """Return waiting jobs as they are tried, from their rows in the queue."""
+        """Return waiting jobs in scheduling order, from their rows in the queue."""
         queue, machine = state.queue, self._machine
         order, demand = queue.order[rows], queue.demand[rows]
         partition, apart = (self.columns[name][order] for name in ("partition", "apart"))
@@ -128,7 +128,7 @@ class Jobs:
         return WaitingJobs(partition, queue.nodes[rows], apart, demand, limit, per_cpu, per_node, order)
 
     def test_submitted(self, state: State, joined: Sequence[Waiting]) -> None:
-        """Test whether jobs that join the queue could ever run, which changes weights of nodes with GPUs."""
+        """Test whether new jobs could ever run. This changes weights of nodes with GPUs."""
         if not self._partitions.gpus or not joined:
             return
         rows = np.flatnonzero(np.isin(state.queue.order, [waiting.order for waiting in joined]))
@@ -137,7 +137,7 @@ class Jobs:
             note_submitted(job, jobs, cluster)
 
     def by_priority(self, state: State) -> IntArray:
-        """Return the rows of the queue by priority tier, Slurm's priority, submission, the job's own, and the trace."""
+        """Return the queue rows by priority tier, Slurm's priority, submission, job priority and trace order."""
         order = state.queue.order
         columns = self.columns[order]
         submit = np.maximum(state.queue.submit, columns["again"])
@@ -145,13 +145,13 @@ class Jobs:
         return np.lexsort((columns["place"], submit, -columns["priority"], -tier))
 
     def give_way(self, away: Mapping[int, int]) -> None:
-        """Note from when on jobs that were stopped may start again, by their places in the trace."""
+        """Record when preempted jobs may start again, by position in the trace."""
         self._grow(max(away, default=-1))
         for place, again in away.items():
             self.columns["again"][place] = again
 
     def could_run(self, waiting: Waiting) -> bool:
-        """Return whether the empty nodes of its partition have room for a job."""
+        """Return whether a job fits on the empty nodes of its partition."""
         partition, apart = (self.columns[name][waiting.order].item() for name in ("partition", "apart"))
         key = partition, waiting.demand, apart
         if key not in self._room:
@@ -161,7 +161,7 @@ class Jobs:
         return min(self._room[key], most) >= waiting.nodes
 
     def running(self, state: State) -> list[RunningJob]:
-        """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
+        """Return the running jobs by position in the trace, with the ends of their walltimes in whole minutes."""
         jobs = state.running
         start = np.array([each.start for each in jobs.entries], dtype=np.int64)
         ends = start + whole_minutes(jobs.predicted_end - start) + self._epoch
@@ -173,11 +173,11 @@ class Jobs:
         ]
 
     def start(self, order: int, now: int, nodes: IntArray, slots: IntArray) -> None:
-        """Note the nodes of a job that starts."""
+        """Record the nodes of a starting job."""
         self._nodes[order] = now, nodes, slots
 
     def forget(self, running: IntArray) -> None:
-        """Forget the nodes of jobs that do not run, if they are many."""
+        """Drop cached nodes of jobs that do not run, once they are many."""
         if len(self._nodes) > 4 * len(running) + _MANY:
             self._nodes = {order: self._nodes[order] for order in running.tolist() if order in self._nodes}
 
@@ -193,7 +193,7 @@ class Jobs:
         order, job = waiting.order, waiting.job
         apart = waiting.nodes == 1 or (APART in self._index and waiting.demand[self._index[APART]] > 0)
         cpus = waiting.nodes * waiting.demand[self._machine.primary]
-        if self._partitions.whole(job.queue):  # With --exclusive alone the CPUs that were asked for count.
+        if self._partitions.whole(job.queue):  # With only --exclusive, the requested CPUs count.
             cpus = self._limits.cpus(waiting)
         parts = (waiting.nodes if apart else 1) / self._machine.nodes, cpus / max(self._cores, 1)
         size = job_size(*parts, small=self._small)
@@ -215,16 +215,16 @@ class Jobs:
         self.columns["priority"][order] = priorities(self._weights, factors)
 
     def _grow(self, last: int) -> None:
-        """Make room for the places up to `last`."""
+        """Make room for positions up to `last`."""
         if last >= len(self.columns):
             self.columns = np.concatenate([self.columns, np.zeros(last + 1024, _COLUMNS)])
 
 
 def running_by_place(state: State) -> list[Running]:
-    """Return the running jobs by their places in the trace."""
+    """Return the running jobs by position in the trace."""
     return sorted(state.running, key=lambda job: job.order)
 
 
 def whole_minutes(seconds: Any) -> Any:
-    """Return limits as Slurm has them, in whole minutes, as seconds."""
+    """Return walltimes rounded up to whole minutes as in Slurm, in seconds."""
     return -(-seconds // 60) * 60

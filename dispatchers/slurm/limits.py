@@ -1,4 +1,4 @@
-"""The limits of associations, qualities of service and arrays, for the jobs that have them."""
+"""Limits of associations, QOS and arrays, and the jobs that they apply to."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ...workloads.slurm_conf import SlurmSite
 from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits, SlurmQos
 from ..protocol import JobView, Running, State, Waiting
 
-#: What is limited: a kind, and whose it is.
+#: A kind of limit, and its owner.
 Group = tuple[str, ...]
-#: Jobs whose amounts are kept after they have ended.
+#: Number of ended jobs with cached amounts.
 _MANY = 10_000
 
 
 class Limits:
-    """Rows of limits, and which of them hold for which job.
+    """Rows of limits, and the jobs that they apply to.
 
     Parameters
     ----------
     limits
-        What ``sacctmgr`` says; ``None``: nothing.
+        Output of ``sacctmgr``, or ``None``.
     site
-        The configuration, whose partitions may have a quality of service; ``None``: none.
+        Configuration, or ``None``. Its partitions may have a QOS.
     machine
         The machine.
     """
@@ -46,40 +46,40 @@ class Limits:
         self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
     def quality(self, job: JobView) -> SlurmQos:
-        """Return the quality of service of a job."""
+        """Return the QOS of a job."""
         return self._site.quality(job)
 
     def name_of(self, job: JobView) -> str:
-        """Return the name of the quality of service of a job."""
+        """Return the name of a job's QOS."""
         return self._site.name_of(job)
 
     def qualities(self) -> Mapping[str, SlurmQos]:
-        """Return the qualities of service by name."""
+        """Return the QOS by name."""
         return self._limits.qualities
 
     def factor(self, job: JobView) -> float:
-        """Return the part of a job's priority that its quality of service has, from 0 to 1."""
+        """Return the QOS factor of a job's priority, from 0 to 1."""
         return self.quality(job).priority / self._highest if self._highest else 0.0
 
     def shares(self) -> dict[str, int]:
-        """Return the shares of accounts and users that the associations say."""
+        """Return the shares of accounts and users in the associations."""
         found = self._limits.associations.items()
         return {user or account: each.shares for (account, user), each in found if each.shares is not None}
 
     def unreserved(self, job: JobView) -> bool:
-        """Return whether backfill reserves no nodes for a job (the flag ``NoReserve``)."""
+        """Return whether backfill never reserves nodes for a job (flag ``NoReserve``)."""
         return "noreserve" in self.quality(job).flags
 
     def cpus(self, waiting: Waiting) -> int:
-        """Return the CPUs that a waiting job will have."""
+        """Return the CPUs that a waiting job will use."""
         return self._amounts_of(waiting)["cpu"]
 
     def charged(self, running: Running) -> float:
-        """Return the CPUs of a running job, times the ``UsageFactor`` of its quality of service."""
+        """Return the CPUs of a running job, times the ``UsageFactor`` of its QOS."""
         return self._amounts_of(running)["cpu"] * self.quality(running.job).usage_factor
 
     def rows_of(self, job: JobView) -> tuple[int, ...]:
-        """Return the limits that a job counts in."""
+        """Return the rows of a job's limits."""
         key = job.group, job.user, job.queue, job.qos
         if key not in self._rows:
             rows = []
@@ -94,7 +94,7 @@ class Limits:
         return self._rows[key]
 
     def room(self, state: State) -> IntArray:
-        """Return how many jobs and how much of each resource is left of the limits, shape (limits, kinds)."""
+        """Return the free jobs and amounts of each limit. Shape (limits, kinds)."""
         if not self._given:
             return np.empty((0, 1), np.int64)
         for job in (*(running.job for running in state.running), *(waiting.job for waiting in state.queue)):
@@ -110,7 +110,7 @@ class Limits:
         return left
 
     def of(self, waiting: Sequence[Waiting]) -> tuple[IntArray, IntArray]:
-        """Return which limits hold for waiting jobs, shape (jobs, most of one job), -1 for none, and what they take."""
+        """Return the limits of waiting jobs, shape (jobs, most of one job), -1 for none, and their amounts."""
         rows = [self.rows_of(each.job) for each in waiting]
         of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
         takes = np.zeros((len(rows), len(self._kinds)), np.int64)
@@ -121,11 +121,11 @@ class Limits:
         return of, takes
 
     def forbids(self, waiting: Waiting) -> bool:
-        """Return whether a job alone is beyond a limit, so that it waits for ever."""
+        """Return whether a job alone exceeds a limit, so that it would wait for ever."""
         return self._given and bool(self._site.over(waiting.job))
 
     def _takes(self, amounts: dict[str, int], minutes: int) -> list[int]:
-        """Return how much a job takes of each kind, of which some count its minutes."""
+        """Return a job's amount of each kind. Some kinds count its minutes."""
         return [
             1 if kind == JOBS
             else amounts.get(kind.removeprefix(MINUTES), 0) * (minutes if kind.startswith(MINUTES) else 1)
@@ -133,7 +133,7 @@ class Limits:
         ]  # fmt: skip
 
     def _amounts_of(self, job: Waiting | Running) -> dict[str, int]:
-        """Return what a job takes in all, by Slurm's names: of an exclusive one all cores of its nodes."""
+        """Return a job's total amounts by Slurm's names. An exclusive job uses all cores of its nodes."""
         if not isinstance(job, Running):
             return self._site.amounts(job.job)
         key = job.order, job.start
@@ -143,12 +143,12 @@ class Limits:
 
 
 class Tests:
-    """How many waiting jobs of a user, a partition and an association a cycle of backfill looks at.
+    """Number of waiting jobs that a backfill cycle considers, per user, partition and association.
 
     Parameters
     ----------
     most
-        ``bf_max_job_user``, ``bf_max_job_part``, ``bf_max_job_assoc`` and ``bf_max_job_user_part``; 0: no limit.
+        ``bf_max_job_user``, ``bf_max_job_part``, ``bf_max_job_assoc`` and ``bf_max_job_user_part``. 0 for no limit.
     """
 
     def __init__(self, most: Sequence[int]) -> None:
@@ -157,7 +157,7 @@ class Tests:
         self._limits: list[int] = []
 
     def of(self, waiting: Sequence[Waiting]) -> IntArray:
-        """Return the rows that waiting jobs count in, shape (jobs, limits)."""
+        """Return the rows of waiting jobs, shape (jobs, limits)."""
         found = np.full((len(waiting), sum(most > 0 for most in self._most)), -1, np.int64)
         for at, each in enumerate(waiting):
             job = each.job
@@ -169,17 +169,17 @@ class Tests:
         return found
 
     def room(self) -> IntArray:
-        """Return how many jobs are left of each row, shape (rows,)."""
+        """Return the number of jobs left in each row, shape (rows,)."""
         return np.array(self._limits, np.int64)
 
 
 class Arrays:
-    """Rows of arrays, and of which array each job is a task.
+    """Job arrays as rows, and the array of each task.
 
     Parameters
     ----------
     reserved
-        ``bf_max_job_array_resv``: for how many tasks of an array a cycle of backfill reserves nodes.
+        ``bf_max_job_array_resv``: tasks per array for which a backfill cycle reserves nodes.
     """
 
     def __init__(self, reserved: int) -> None:
@@ -189,7 +189,7 @@ class Arrays:
         self._of: dict[int, int] = {}
 
     def add(self, order: int, job: JobView) -> int:
-        """Add a task of an array by its place in the trace; return the row of the array."""
+        """Add a task by its position in the trace. Return the row of its array."""
         if order not in self._of:
             array, _, most = job.array.partition("%")
             self._of[order] = self._row.setdefault(array, len(self._most))
@@ -198,12 +198,12 @@ class Arrays:
         return self._of[order]
 
     def of(self, order: IntArray) -> IntArray:
-        """Return the array of each job by its place in the trace, -1: none."""
+        """Return the array of each job by position in the trace, -1 for none."""
         return np.array([self._of.get(place, -1) for place in order.tolist()] if self._of else [-1] * len(order), int)
 
     def room(self, state: State) -> IntArray:
-        """Return how many more tasks of each array may run, and may have nodes reserved, shape (arrays, 2)."""
-        # A job that runs when a simulation begins has not joined the queue.
+        """Return how many more tasks of each array may run and may reserve nodes. Shape (arrays, 2)."""
+        # A job that runs when the simulation begins has never joined the queue.
         running = [self.add(each.order, each.job) for each in state.running if each.job.array] if self._most else []
         left = np.empty((len(self._most), 2), np.int64)
         left[:, 0], left[:, 1] = self._most, self._reserved
@@ -211,7 +211,7 @@ class Arrays:
         return left
 
     def first(self, order: IntArray, most: int) -> int:
-        """Return how many of the jobs are the first `most`, if the tasks of an array count as one."""
+        """Return how many jobs the first `most` are, if all tasks of an array count as one."""
         if not self._of or len(order) <= most:
             return most
         of = self.of(order)

@@ -1,4 +1,4 @@
-"""The parameters of Slurm's scheduler, under the names and with the defaults of ``slurm.conf``."""
+"""Options of Slurm's scheduler, with the names and defaults of ``slurm.conf``."""
 
 from __future__ import annotations
 
@@ -19,77 +19,76 @@ _WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
 
 @dataclass(frozen=True)
 class SlurmOptions:
-    """What ``slurm.conf`` says of its scheduler; defaults are those of Slurm 22.05.
+    """Options of the scheduler in ``slurm.conf``. Defaults are those of Slurm 22.05.
 
     Attributes
     ----------
     config
-        A ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print: the partitions, and the
-        values of all that is not given here.
+        A ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node -o``. It sets the
+        partitions, and all options not given here.
     bf_interval
-        Seconds between two cycles of backfill.
+        Seconds between two backfill cycles.
     bf_window
         How far ahead backfill plans, minutes.
     bf_resolution
-        The grid of its reservations, seconds.
+        Time grid of backfill's reservations, seconds.
     bf_max_job_test
-        Jobs that a cycle of backfill looks at.
+        Jobs that a backfill cycle considers.
     bf_max_job_array_resv
-        Tasks of an array for which a cycle of backfill reserves nodes.
+        Tasks per array for which a backfill cycle reserves nodes.
     bf_max_job_user, bf_max_job_part, bf_max_job_assoc, bf_max_job_user_part
-        Jobs of a user, of a partition, of an account's user, and of a user in a partition that a cycle of backfill
-        looks at; 0: all.
+        Jobs that a backfill cycle considers per user, per partition, per association, and per user in a partition. 0
+        for all.
     bf_max_job_start
-        Jobs that a cycle of backfill starts; 0: all.
+        Jobs that a backfill cycle starts. 0 for all.
     bf_min_prio_reserve
-        The least priority with which backfill reserves nodes; with a lower one jobs start at once or not.
+        Least priority for which backfill reserves nodes. A job with less starts at once or not.
     batch_sched_delay
-        Seconds between two runs of the main scheduler, at least.
+        Least seconds between two runs of the main scheduler.
     sched_interval
-        Seconds between two of its full passes.
+        Seconds between two full passes of the main scheduler.
     default_queue_depth
-        Jobs that one of its other passes looks at.
+        Jobs that its other passes consider.
     partition_job_depth
-        Jobs of a partition that it looks at; 0: all.
+        Jobs per partition that it considers. 0 for all.
     KillWait
-        Seconds between the limit of a job and its end.
+        Seconds between the end of a job's walltime and its end.
     PriorityWeightAge
-        Weight of the time in the queue; without any weight jobs go by submission.
+        Weight of the time in the queue. Without any weight, jobs are ordered by submission.
     PriorityWeightFairshare
-        Weight of the place in the fair tree.
+        Weight of the rank in the fair tree.
     PriorityWeightJobSize
         Weight of the size.
     PriorityWeightPartition
         Weight of the partition's ``PriorityJobFactor``.
     PriorityWeightQOS
-        Weight of the ``Priority`` of the quality of service, over the largest.
+        Weight of the QOS's ``Priority``, relative to the largest.
     PriorityMaxAge
-        Time in the queue from which a job's age counts whole, as Slurm writes it: ``7-0``, ``00:10:00``, or minutes.
+        Time in the queue at which the age factor reaches 1, as Slurm writes it: ``7-0``, ``00:10:00``, or minutes.
     PriorityDecayHalfLife
-        Time in which usage counts half, likewise.
+        Half-life of usage, as Slurm writes it.
     PriorityCalcPeriod
-        Time between two calculations of all priorities, likewise.
+        Time between two updates of all priorities, as Slurm writes it.
     PriorityFavorSmall
         Whether small jobs get the larger size factor.
     PreemptType
-        With ``preempt/partition_prio`` jobs of partitions with a lower ``PriorityTier`` give way, with ``preempt/qos``
-        those of the qualities of service that a job's own names (``Preempt``, in `limits`); others: no job does.
+        ``preempt/partition_prio``: jobs of partitions with a lower ``PriorityTier`` may be preempted. ``preempt/qos``:
+        jobs of the QOS that a job's own QOS names (``Preempt``, in `limits`). Others: no preemption.
     PreemptMode
-        How they do, where their partition or QOS does not say: ``REQUEUE``, to start anew later, or ``CANCEL``; others:
-        not.
+        Default mode, if partition or QOS have none: ``REQUEUE``, to start again later, or ``CANCEL``. Others: no
+        preemption.
     JobRequeue
-        Whether jobs start anew; else they are cancelled.
+        Whether preempted jobs restart. Otherwise they are cancelled.
     shares
-        Shares of accounts and of users, as in ``phys=10;chem=20;ann=3``; 1 where not named. An account is the group of
-        a job.
+        Shares of accounts and users, as in ``phys=10;chem=20;ann=3``. 1 if not named. A job's account is its group.
     limits
-        A file of what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print, or several with ``;`` between: how
-        much may run at a time, priorities of qualities of service, and which jobs give way to which.
+        File with the output of ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos``, or several with ``;`` between.
+        It holds limits on running jobs, QOS priorities, and preemption rules.
     reservations
-        A file of what ``SLURM_TIME_FORMAT=%s scontrol show reservation -o`` prints; only with a configuration, which
+        File with the output of ``SLURM_TIME_FORMAT=%s scontrol show reservation -o``. Needs a configuration, which
         names the nodes.
     epoch
-        Seconds since 1970 at time 0: Slurm aligns its windows to them.
+        Seconds since 1970 at time 0. Slurm aligns its windows to them.
 
     Raises
     ------
@@ -149,16 +148,16 @@ class SlurmOptions:
         shares_of(self.shares)
 
     def rules(self) -> BackfillRules:
-        """Return what a cycle of backfill is told."""
+        """Return the parameters of a backfill cycle."""
         starts = self.bf_max_job_start or MOST_STEPS
         return BackfillRules(self.bf_window * _MINUTE, self.bf_resolution, self.bf_max_job_test, self.KillWait, starts)
 
     def tests(self) -> list[int]:
-        """Return how many jobs of a user, a partition, an association, a user in a partition backfill looks at."""
+        """Return how many jobs backfill considers per user, partition, association, and user in a partition."""
         return [getattr(self, name) for name in _MOST_TESTS]
 
     def weights(self) -> Weights:
-        """Return the weights of the priority."""
+        """Return the priority weights."""
         return Weights(
             self.PriorityWeightAge,
             self.PriorityWeightFairshare,
@@ -170,18 +169,18 @@ class SlurmOptions:
 
 
 def charges_ended(site: SlurmSite | None) -> bool:
-    """Return whether usage counts jobs that ended between two calculations (``AccountingStorageEnforce``)."""
+    """Return whether usage includes jobs that ended between two updates (``AccountingStorageEnforce``)."""
     parts = site.settings.get("accountingstorageenforce", "").lower().split(",") if site is not None else []
     return bool({"limits", "safe", "all"} & {part.strip() for part in parts})
 
 
 def seconds(name: str, text: str) -> int:
-    """Return a time that Slurm writes as seconds.
+    """Return a time in Slurm's notation as seconds.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not such a time.
     """
     try:
         found = slurm_seconds(str(text), name)
@@ -196,7 +195,7 @@ def reserved(options: SlurmOptions, site: SlurmSite | None) -> tuple[SlurmReserv
     Raises
     ------
     InputError
-        If they are given without a configuration, or wrong.
+        If they are given without a configuration, or are malformed.
     """
     if not options.reservations:
         return ()
@@ -206,7 +205,7 @@ def reserved(options: SlurmOptions, site: SlurmSite | None) -> tuple[SlurmReserv
 
 
 def shares_of(text: str) -> dict[str, int]:
-    """Return the shares by the name of the account or the user.
+    """Return the shares by name of an account or user.
 
     Raises
     ------
@@ -223,7 +222,7 @@ def shares_of(text: str) -> dict[str, int]:
 
 
 def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[SlurmOptions, SlurmSite | None]:
-    """Return the options with the values of their configuration but for those that were given, and the site."""
+    """Return the options, completed by their configuration except for `given` ones, and the site."""
     if not options.config:
         return options, None
     site = read_slurm_conf(options.config)

@@ -1,4 +1,4 @@
-"""The partitions of a site, and those that jobs name beside."""
+"""Partitions of a site, and further ones that jobs name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ...workloads.slurm_conf import GPU_TYPE, PARTITION, SlurmPartition, SlurmSi
 class Partitions:
     """Partitions as columns.
 
-    Those that no configuration has take all nodes, or those with any of their resource, or of that of their name.
+    A partition without configuration includes the nodes with the resource of its partition or of its name. Without such
+    a resource, all nodes.
 
     Attributes
     ----------
@@ -26,14 +27,14 @@ class Partitions:
     factor
         ``PriorityJobFactor`` over the largest.
     weight
-        ``Weight`` of each node with what tests of jobs with GPUs leave below it, shape (nodes,).
+        ``Weight`` of each node, with low bits for tests of GPU jobs, shape (nodes,).
     gpus
-        Whether there are GPUs. Only a configuration says that jobs ask for them per node.
+        Whether there are GPUs. Requests of GPUs per node need a configuration.
 
     Raises
     ------
     InputError
-        If the configuration has another number of nodes than the machine.
+        If the configuration and the machine differ in the number of nodes.
     """
 
     members: BoolArray
@@ -46,7 +47,7 @@ class Partitions:
         if site is not None and len(site.nodes) != machine.nodes:
             raise InputError(f"{site.source}: expected the {machine.nodes} nodes of the machine, got {len(site.nodes)}")
         self._machine = machine
-        self._total = machine.capacity.copy()  # Read-only, it would have the passes compiled once more.
+        self._total = machine.capacity.copy()  # A copy, because a read-only array would compile the passes once more.
         self.weight = weights_below(np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights))
         names = machine.resources if site is not None else ()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
@@ -73,11 +74,11 @@ class Partitions:
         return self._index[queue]
 
     def whole(self, queue: str) -> bool:
-        """Return whether jobs of a partition have their nodes for themselves."""
+        """Return whether jobs of a partition use whole nodes."""
         return self._partitions[self.index(queue)].exclusive
 
     def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
-        """Return the nodes with what is free of them, shape (nodes, resources), as these members of the partitions."""
+        """Return the nodes with these free amounts, shape (nodes, resources), and these partition members."""
         primary = self._machine.primary
         return Cluster(free, members, primary, self.weight, self._total, self._gpu, self._memory, self._types)
 

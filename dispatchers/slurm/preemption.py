@@ -1,4 +1,4 @@
-"""Which jobs give way to others, by tiers of partitions or by QOS, and when they may start again."""
+"""Preemption of jobs by partition tiers or QOS, and when preempted jobs may start again."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from .limits import Limits
 from .options import SlurmOptions
 from .partitions import Partitions
 
-#: How jobs give way.
+#: Preemption modes.
 _MODES = ("requeue", "cancel")
-#: Seconds from when a job is requeued until it may start again.
+#: Seconds from a requeue until the job may start again.
 AWAY = 122
-#: Seconds beyond ``KillWait`` in which a job that stopped others stops no more, as ``MessageTimeout`` by default.
+#: Seconds beyond ``KillWait`` in which a preempting job preempts no more, as ``MessageTimeout`` by default.
 _PATIENCE = 10
 _CANCELLED = "a job that comes before it stopped it"
 
 
 class JobClasses:
-    """Classes of jobs by which some give way to others: tiers of partitions, or qualities of service.
+    """Preemption classes of jobs: partition tiers, or QOS.
 
     Parameters
     ----------
     options, site, partitions, limits
-        The parameters and the site.
+        Options and site.
 
     Attributes
     ----------
     modes
-        How jobs of each class give way, ``requeue``, ``cancel`` or another text for none, shape (classes,).
+        Preemption mode of each class: ``requeue``, ``cancel`` or another text for none. Shape (classes,).
     ranks
-        Those of the lowest give way first, shape (classes,).
+        Rank of each class, lowest preempted first, shape (classes,).
     gives_way
-        Whether jobs of a class, the second, give way to those of another, shape (classes, classes).
+        Whether the first class may preempt the second, shape (classes, classes).
     """
 
     def __init__(self, options: SlurmOptions, site: SlurmSite | None, partitions: Partitions, limits: Limits) -> None:
@@ -67,7 +67,7 @@ class JobClasses:
             self.modes = []
 
     def of(self, job: JobView) -> int:
-        """Return the class of a job, -1 where it has none."""
+        """Return the class of a job, -1 for none."""
         return self._row.get(self._limits.name_of(job) if self.by_qos else job.queue, -1)
 
 
@@ -77,18 +77,18 @@ class JobPreemption:
     Parameters
     ----------
     classes
-        Which give way to which.
+        The classes.
     kill_wait
         ``KillWait``, seconds.
 
     Attributes
     ----------
     modes
-        Of the classes; empty: no job gives way.
+        Modes of the classes. Empty if no job may be preempted.
     away
-        When jobs that gave way may start again, by their places in the trace.
+        When preempted jobs may start again, by position in the trace.
     stopped_at
-        When jobs were stopped, until the main scheduler has run.
+        When jobs were last preempted, until the main scheduler has run.
     """
 
     def __init__(self, classes: JobClasses, kill_wait: int) -> None:
@@ -99,14 +99,14 @@ class JobPreemption:
         self._cancelled: set[int] = set()
 
     def of(self, waiting: Sequence[Waiting], running: Sequence[Running], now: int) -> Preemption | None:
-        """Return which running jobs give way to the jobs that are tried, ``None`` if none does.
+        """Return the preemption data for the jobs to try. ``None`` if no running job can be preempted.
 
         Parameters
         ----------
         waiting
-            The jobs that are tried.
+            Jobs to try.
         running
-            The running jobs.
+            Running jobs.
         now
             The time, seconds.
         """
@@ -116,7 +116,7 @@ class JobPreemption:
         for place, each in enumerate(waiting):
             if now - self._stopped_others.get(each.order, -self._patience) < self._patience:
                 of[place] = -1
-        # A running job without a class is in one more, which gives way to none.
+        # Running jobs without a class form one more class, which is never preempted.
         gives_way = np.pad(classes.gives_way, ((0, 1), (0, 1)))
         stopped: BoolArray = np.logical_or.reduce(gives_way[of[of >= 0]], axis=0)
         order = np.flatnonzero(stopped[runs])
@@ -128,7 +128,7 @@ class JobPreemption:
         return Preemption(of, runs, gives_way, ranked, np.full(len(running), -1))
 
     def stops(self, preemption: Preemption, waiting: IntArray, running: Sequence[Running], now: int) -> list[Action]:
-        """Return what is to be done with the jobs that are stopped."""
+        """Return the actions for the preempted jobs."""
         actions: list[Action] = []
         for row in np.flatnonzero(preemption.by >= 0).tolist():
             job = running[row]
@@ -141,7 +141,7 @@ class JobPreemption:
         return actions
 
     def cancelled(self, waiting: Iterable[Waiting]) -> list[Action]:
-        """Return refusals of the jobs that were stopped for good, which are back in the queue until then."""
+        """Return rejections of cancelled jobs, which are back in the queue until then."""
         if not self._cancelled:
             return []
         gone = [job for job in waiting if job.order in self._cancelled]
@@ -149,7 +149,7 @@ class JobPreemption:
         return [Reject(job, _CANCELLED) for job in gone]
 
     def due(self, now: int) -> bool:
-        """Return whether a job that gave way may start again since this was asked last."""
+        """Return whether a preempted job may start again since the last call."""
         back = [order for order, again in self.away.items() if again <= now]
         for order in back:
             del self.away[order]

@@ -1,4 +1,4 @@
-"""The advance reservations, and which jobs are to run in which."""
+"""Advance reservations, and the jobs assigned to them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _INVALID = "Requested reservation is invalid"
 
 
 class Reservations:
-    """Reservations as masks of nodes.
+    """Reservations as node masks.
 
     Parameters
     ----------
     reservations
-        What is reserved.
+        The advance reservations.
     nodes
-        Of the machine.
+        Number of nodes of the machine.
     epoch
         Seconds since 1970 at time 0.
     """
@@ -41,13 +41,13 @@ class Reservations:
         self._bounds = sorted({time - epoch for each in reservations for time in (each.start, each.end)})
 
     def add(self, joined: Iterable[Waiting]) -> None:
-        """Add the jobs that have joined the queue."""
+        """Add jobs that joined the queue."""
         for waiting in joined:
             if waiting.job.reservation:
                 self._of[waiting.order] = self._names.get(waiting.job.reservation, -1)
 
     def refused(self, waiting: Iterable[Waiting], now: int) -> list[Action]:
-        """Return refusals of the jobs whose reservation has ended, or is none."""
+        """Return rejections of jobs with an ended or unknown reservation."""
         if not self._of:
             return []
         return [
@@ -57,30 +57,30 @@ class Reservations:
         ]  # fmt: skip
 
     def due(self, before: int, now: int, machine: Machine) -> bool:
-        """Return whether a reservation, or a closure of the machine, begins or ends after a time, up to another."""
+        """Return whether a reservation or a closure of the machine begins or ends in (`before`, `now`]."""
         closures = machine.rules.closures(machine.nodes, before, now + 1)
         bounds = (time for closure in closures for time in (closure.begin, closure.end))
         return any(before < bound <= now for bound in (*self._bounds, *bounds))
 
     def following(self, now: int) -> list[int]:
-        """Return when the next reservation begins or ends, if any does."""
+        """Return when the next reservation begins or ends, if any."""
         return [bound for bound in self._bounds if bound > now][:1]
 
     def parts(
         self, state: State, rows: IntArray, members: BoolArray
     ) -> Iterator[tuple[IntArray, BoolArray, ClosedNodes | None]]:
-        """Yield the jobs outside of reservations, then those in each that is on, with their nodes and when these close.
+        """Yield the jobs outside of reservations, then those in each active one, with nodes and closing times.
 
         Parameters
         ----------
         state, rows
-            The queue, and the rows of it that are looked at.
+            State, and rows of its queue to consider.
         members
-            The nodes of the partitions, shape (partitions, nodes).
+            Nodes of the partitions, shape (partitions, nodes).
         """
         now = state.now + self._epoch
         open_ = [place for place, each in enumerate(self._known) if each.end > now]
-        # Slurm takes whole minutes: a job that ends before a closure by its walltime in seconds may start, too.
+        # Slurm uses whole minutes: a job also may start if its walltime in seconds ends before a closure.
         late = int((-state.queue.walltime % 60).max(initial=0))
         closures = [each._replace(begin=each.begin + late) for each in closures_ahead(state) if each.amounts is None]
         if not (open_ or self._of or closures):
@@ -97,7 +97,10 @@ class Reservations:
     def _closed(
         self, places: list[int], closures: Iterable[Closure], within: SlurmReservation | None = None
     ) -> ClosedNodes:
-        """Return when nodes are closed by reservations, by the machine, and all after the one that a job is in."""
+        """Return when nodes are closed by reservations and by the machine.
+
+        All nodes close at the end of the reservation `within`, if it is given.
+        """
         known = [self._known[place] for place in places]
         start, end, nodes = [each.start for each in known], [each.end for each in known], self._masks[places]
         for closure in closures:

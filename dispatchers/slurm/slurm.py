@@ -1,4 +1,4 @@
-"""The scheduler of Slurm as a dispatcher: when its parts run, and what they start."""
+"""Slurm's scheduler as a dispatcher: when its parts run, and what they start."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _NEVER = -(10**12)
 class Slurm(Configured[SlurmOptions]):
     """Slurm's main scheduler and backfill, in the order of its multifactor priority.
 
-    The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
-    queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
-    submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it: topology, licences.
+    The main scheduler runs after arrivals and ends, at most every ``batch_sched_delay`` seconds. Every
+    ``sched_interval`` it considers the whole queue. Backfill runs every ``bf_interval`` if anything changed. Priorities
+    are set at submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Run times are walltimes in
+    whole minutes, or predictions of another predictor. Not modelled: topology, licences.
 
     Attributes
     ----------
     given
-        The options that were given, which come before those of a configuration.
+        Options that were given. They override the configuration.
     """
 
     Options: ClassVar[type] = SlurmOptions
@@ -71,17 +71,17 @@ class Slurm(Configured[SlurmOptions]):
 
     @property
     def plans_closures(self) -> bool:
-        """See :class:`.RuleGate`: nodes that are closed as a whole, as Slurm has them."""
+        """Whether all closures are of whole nodes, as in Slurm. See :class:`.RuleGate`."""
         closing = () if self._machine is None else self._machine.rules.closing
         return all(getattr(rule, "amounts", None) is None for rule in closing)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Begin anew on a machine."""
+        """Start a simulation on a machine."""
         self.forget()
         self._open(machine)
 
     def forget(self) -> None:
-        """Forget all jobs."""
+        """Drop all jobs."""
         self._machine = None
         self._ran, self._full, self._cycle = _NEVER, 0, 0
         self._asked = self._changed = False
@@ -92,7 +92,7 @@ class Slurm(Configured[SlurmOptions]):
         self._recalled: Mapping[str, Any] | None = None
 
     def memory(self) -> dict[str, Any]:
-        """Return when what ran, the priorities of jobs and who has used how much; see :meth:`recall`."""
+        """Return the times of the last runs, job priorities and usage. See :meth:`recall`."""
         running = set(self._running.tolist())
         ran = [id_ for order, id_ in self._jobs.ids.items() if order in running]
         return {
@@ -105,7 +105,7 @@ class Slurm(Configured[SlurmOptions]):
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
-        """Go on as what it has in memory would have; of a real one that is nothing, or the ``priorities`` of jobs."""
+        """Continue from a memory. For a real system that is ``None``, or the ``priorities`` of jobs."""
         self._recalled = memory
         if memory is None or "usage" not in memory:
             begin = min((since.start for since in state.running), default=state.at)
@@ -119,7 +119,7 @@ class Slurm(Configured[SlurmOptions]):
         self._partitions.weight[:] = memory.get("weights", self._partitions.weight)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Run the parts of the scheduler that are due."""
+        """Run the due parts of the scheduler."""
         if self._machine is not state.machine:
             self._open(state.machine)
         pending = self._asked
@@ -168,13 +168,13 @@ class Slurm(Configured[SlurmOptions]):
         )
 
     def _update(self, state: State) -> list[Action]:
-        """Note what has changed; return refusals of jobs that can never run."""
+        """Process changes. Return rejections of jobs that can never run."""
         tick = state.now - state.now % self._period
         joined = self._jobs.add(state, self._usage, tick)
         for waiting in joined:
             if waiting.job.array:
                 self._arrays.add(waiting.order, waiting.job)
-        recorded = self._rules.epoch > 0  # Others may come at one instant.
+        recorded = self._rules.epoch > 0  # Several jobs may arrive at one instant.
         self._late = _behind_the_first([each for each in joined if each.since == state.now]) if recorded else []
         self._reservations.add(joined)
         joined = self._without_recalled(state, joined)
@@ -204,7 +204,7 @@ class Slurm(Configured[SlurmOptions]):
         ]
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
-        """Return the jobs that have joined the queue since what was recalled."""
+        """Return the jobs that joined the queue after the recalled memory."""
         recalled, self._recalled = self._recalled, None
         if recalled is None:
             return joined
@@ -212,12 +212,12 @@ class Slurm(Configured[SlurmOptions]):
         if "running" not in recalled:
             return joined
         here = {each.id: each.order for each in state.running}
-        # Those that have ended since have the place of no job, so that their end is seen.
+        # Jobs that ended since get an impossible position, so that their end is noticed.
         self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
         return [waiting for waiting in joined if waiting.id not in recalled["priorities"]]
 
     def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
-        """Return the rows of the queue by priority, without the jobs that are refused or may not start again yet."""
+        """Return the queue rows by priority, without rejected jobs and those that may not start again yet."""
         rows = self._jobs.by_priority(state)
         if self._preemption.away:
             rows = rows[self._jobs.columns["again"][state.queue.order[rows]] <= state.now]
@@ -225,7 +225,7 @@ class Slurm(Configured[SlurmOptions]):
         return rows[~np.isin(state.queue.order[rows], gone)] if gone else rows
 
     def _main(self, turn: _Turn, part: _Part, most: int, late: Sequence[int]) -> None:
-        """Let the main scheduler try the first jobs of a part, but those that come late."""
+        """Run the main scheduler on the first jobs of a part, except late ones."""
         whole = part.left
         behind = np.isin(turn.state.queue.order[whole], late)
         part.left = whole[~behind]
@@ -245,7 +245,7 @@ class Slurm(Configured[SlurmOptions]):
         self._act(turn, part, jobs, preemption, starts)
 
     def _backfill(self, turn: _Turn, part: _Part) -> None:
-        """Let backfill try the first jobs of a part."""
+        """Run backfill on the first jobs of a part."""
         if not len(part.left):
             return
         jobs, limits, preemption = self._first(turn, part, self._rules.bf_max_job_test)
@@ -260,7 +260,7 @@ class Slurm(Configured[SlurmOptions]):
         self._act(turn, part, jobs, preemption, starts)
 
     def _first(self, turn: _Turn, part: _Part, most: int) -> tuple[WaitingJobs, JobLimits, Preemption | None]:
-        """Return the first jobs that are left, tasks of an array counted as one, their limits and what gives way."""
+        """Return the first jobs left, their limits and preemption. All tasks of an array count as one."""
         state = turn.state
         rows = part.left[: self._arrays.first(state.queue.order[part.left], most)]
         jobs = self._jobs.waiting(state, rows)
@@ -278,7 +278,7 @@ class Slurm(Configured[SlurmOptions]):
         return jobs, limits, preemption
 
     def _with_tests(self, turn: _Turn, part: _Part, jobs: WaitingJobs, limits: JobLimits) -> JobLimits:
-        """Return the limits with how many jobs backfill looks at, and for which of them it reserves nodes."""
+        """Add to the limits how many jobs backfill considers, and for which it reserves nodes."""
         first = [turn.state.queue.entries[row] for row in part.left[: len(jobs.slots)].tolist()]
         if any(self._rules.tests()):
             tested = self._tests.of(first)
@@ -292,7 +292,7 @@ class Slurm(Configured[SlurmOptions]):
         self, turn: _Turn, part: _Part, jobs: WaitingJobs, preemption: Preemption | None,
         starts: Sequence[tuple[int, IntArray, IntArray]],
     ) -> None:  # fmt: skip
-        """Stop the jobs that give way, and start jobs on their nodes."""
+        """Stop preempted jobs, and start jobs on their nodes."""
         state = turn.state
         if preemption is not None:
             turn.actions += self._preemption.stops(preemption, jobs.place, running_by_place(state), state.now)
@@ -306,7 +306,7 @@ class Slurm(Configured[SlurmOptions]):
         part.left = np.delete(part.left, [job for job, _, _ in starts])
 
     def _with_timer(self, state: State, actions: list[Action], *, waits: bool) -> list[Action]:
-        """Return the actions, and a timer for what is next if nothing happens before."""
+        """Return the actions, with a timer for the next due part."""
         rules, times = self._rules, self._reservations.following(state.now) if len(state.queue) else []
         if waits:
             times += [self._full + rules.sched_interval]
@@ -322,9 +322,9 @@ class Slurm(Configured[SlurmOptions]):
 
 
 def _behind_the_first(joined: Sequence[Waiting]) -> list[int]:
-    """Return the places of the jobs that come in the same second as another, later than it and not of its array.
+    """Return the positions of jobs that arrive later in the same second as another, and are not of its array.
 
-    The main scheduler of an idle controller runs as soon as a job comes. It does not see those later in the second.
+    The main scheduler of an idle controller runs as soon as a job arrives. It does not see later jobs of that second.
     """
     if not joined:
         return []
@@ -335,7 +335,7 @@ def _behind_the_first(joined: Sequence[Waiting]) -> list[int]:
 
 @dataclass(slots=True)
 class _Part:
-    """Jobs in one reservation or in none: their rows in the queue, their nodes, and when these are closed."""
+    """Jobs in one reservation or in none: their queue rows, their nodes, and when these close."""
 
     left: IntArray
     members: BoolArray
@@ -344,7 +344,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _Turn:
-    """What is left of nodes and limits while the parts run, and what they have started."""
+    """Free amounts and limits left while the parts run, and their starts."""
 
     state: State
     free: IntArray

@@ -1,4 +1,4 @@
-"""How much accounts and users have used, and their fair-share factors."""
+"""Usage of accounts and users, and their fair-share factors."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Charge = tuple[tuple[str, str], int, float]
 
 
 class AccountUsage:
-    """The tree of accounts and users, with the usage that decays.
+    """Tree of accounts and users, with decaying usage.
 
-    Users are the ones that were met, and Slurm's own ``root``, who counts as well.
+    It contains users that have appeared, and Slurm's own ``root``, which counts too.
 
     Parameters
     ----------
     shares
-        By the name of an account or a user; 1 where not named.
+        Shares by name of an account or a user. 1 if not named.
     half_life
         Seconds in which usage halves.
     now
-        When charging begins, seconds.
+        Begin of the accounting, seconds.
     """
 
     def __init__(self, shares: Mapping[str, int], half_life: float, now: int = 0) -> None:
@@ -35,7 +35,7 @@ class AccountUsage:
         self._ticked = now
 
     def user(self, account: str, name: str) -> Association:
-        """Return a user of an account, who is ranked when first met."""
+        """Return a user of an account. A new user is added and ranked."""
         found = self._users.get((account, name))
         if found is None:
             parent = self._accounts.get(account)
@@ -48,9 +48,9 @@ class AccountUsage:
         return found
 
     def tick(self, now: int, running: Iterable[Charge], ended: Iterable[tuple[Charge, int]] = ()) -> None:
-        """Let usage decay, charge the jobs that run now for the time since the last tick, and rank the users.
+        """Decay usage, charge running jobs since the last tick, and rank the users.
 
-        Without `ended`, jobs that started and ended between two ticks are never charged: so does Slurm, unless
+        Without `ended`, jobs that started and ended between two ticks are never charged. Slurm does the same, unless
         ``AccountingStorageEnforce`` has ``limits``.
 
         Parameters
@@ -60,7 +60,7 @@ class AccountUsage:
         running
             Account and user, start and CPUs of each running job.
         ended
-            The same of jobs that ended since the last tick and are charged, with their ends.
+            The same for jobs to charge that ended since the last tick, with their ends.
         """
         left = decay_over(self._half_life, now - self._ticked)
         for association in (self._root, *self._accounts.values(), *self._users.values()):
@@ -75,18 +75,18 @@ class AccountUsage:
         self._rank()
 
     def past(self, ended: Iterable[Ended], cores: str, now: int, period: int) -> None:
-        """Charge jobs that ended before for the time until the last tick that came while they ran, if any did.
+        """Charge jobs that ended earlier, up to the last tick during their run.
 
         Parameters
         ----------
         ended
             The jobs.
         cores
-            The resource that is charged.
+            Resource to charge.
         now
-            When usage is to be known, seconds.
+            Time of the resulting usage, seconds.
         period
-            Seconds from one tick to the next.
+            Seconds between two ticks.
         """
         self._ticked = now
         for each in ended:
@@ -97,11 +97,11 @@ class AccountUsage:
         self._rank()
 
     def usage(self) -> list[tuple[str, str, float]]:
-        """Return account, name and usage of each user that was met, in that order."""
+        """Return account, name and usage of each user, in order of appearance."""
         return [(*owner, user.usage) for owner, user in self._users.items()]
 
     def restore(self, usage: Iterable[tuple[str, str, float]], ticked: int) -> None:
-        """Take usage as it was at the last tick."""
+        """Restore the usage of the last tick."""
         self._ticked = ticked
         for account, name, used in usage:
             self.user(account, name)

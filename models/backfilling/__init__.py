@@ -1,4 +1,4 @@
-"""The queue, and EASY backfilling, list scheduling and reservations on it, compiled."""
+"""Compiled queue, with EASY backfilling and list scheduling on it."""
 
 from .easy import SUBMISSION, Room, chosen_by_easy, chosen_in_order
 from .job_queue import (

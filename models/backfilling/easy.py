@@ -1,7 +1,7 @@
-"""EASY backfilling and list scheduling on a pool, compiled.
+"""Compiled EASY backfilling and list scheduling on a pool.
 
-One decision each, for the engine, for whole traces and for the schedule that EASY would have made. Jobs that are chosen
-leave the queue at once; their rows are returned in the order in which they are to start.
+The functions make one decision each. The engine, whole traces and EASY's shadow schedule use them. Chosen jobs leave
+the queue at once. Their rows are returned in starting order.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from .job_queue import (
     put_back,
 )
 
-#: The order of the queue, beside those of :func:`.best_allowed`.
+#: Order of the queue, beside the orders of :func:`.best_allowed`.
 SUBMISSION = -1
 #: No closed times.
 NEVER_CLOSED = np.zeros((0, 2), dtype=np.int64)
 
 
 class Room(NamedTuple):
-    """What is free, when more will be, and room to decide in.
+    """Free amounts, ends of running jobs, and buffers for a decision.
 
     Attributes
     ----------
     free
-        Amounts, shape (resources,); less what was chosen, after a decision.
+        Free amounts, shape (resources,). A decision subtracts chosen jobs.
     ends, rows
-        When running jobs are expected to end, the latest first, seconds, and which they are, with those chosen, after
-        a decision; shape (most,). A row of the queue, or -1 - r for row r of `held`.
+        Expected ends of running jobs, latest first, seconds, and their rows. Shape (most,). A decision adds chosen
+        jobs. A row is one of the queue, or -1 - r for row r of `held`.
     held
-        Amounts of running jobs that have no row in the queue, shape (held, resources).
+        Amounts of running jobs without a row in the queue. Shape (held, resources).
     spare
-        Room for amounts, shape (resources,).
+        Buffer for extra amounts, shape (resources,).
     chosen
-        Filled with the rows of the jobs that start, shape (rows,).
+        Receives the rows of starting jobs, shape (rows,).
     closed, window
-        Begins and ends between which all is closed, one after the other, seconds, shape (windows, 2), and the first of
-        them that is not over. No job starts that would not end before by its walltime. None by default.
+        Begins and ends of closed times, in order, seconds. Shape (windows, 2). And the first that is not over. A job
+        starts only if its walltime ends before the next one. None by default.
     """
 
     free: IntArray
@@ -66,7 +66,7 @@ class Room(NamedTuple):
 
 @borrowing
 def insert_end(ends: IntArray, rows: IntArray, count: int, end: int, row: int) -> None:
-    """Insert an end among falling ones, of which there are so many, behind those that are later."""
+    """Insert an end among `count` falling ends, after all later ones."""
     place = first_by(ends, count, end)
     for index in range(count, place, -1):
         ends[index], rows[index] = ends[index - 1], rows[index - 1]
@@ -75,7 +75,7 @@ def insert_end(ends: IntArray, rows: IntArray, count: int, end: int, row: int) -
 
 @borrowing
 def first_by(ends: IntArray, count: int, end: int) -> int:
-    """Return the first place of falling ends, of which there are so many, that is not after one."""
+    """Return the first position of `count` falling ends that is at or before `end`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -88,7 +88,7 @@ def first_by(ends: IntArray, count: int, end: int) -> int:
 
 @borrowing
 def _choose(queue: JobQueue, room: Room, count: int, running: int, row: int, end: int) -> None:
-    """Let a job start: it leaves the queue, less is free, and it is expected to end by a time."""
+    """Start a job: it leaves the queue, occupies its amounts, and gets an expected end."""
     leave(queue, row, 0)
     for resource in range(len(room.free)):
         room.free[resource] -= queue.amount[row, resource]
@@ -98,20 +98,20 @@ def _choose(queue: JobQueue, room: Room, count: int, running: int, row: int, end
 
 @borrowing
 def fill(queue: JobQueue, room: Room, running: int, now: int, order: int, skip: bool) -> int:
-    """Choose jobs in an order, each where it fits; return how many.
+    """Choose jobs in an order, each if it fits. Return how many.
 
     Parameters
     ----------
     queue, room
-        The waiting jobs and what is free.
+        Waiting jobs and free amounts.
     running
-        How many jobs run.
+        Number of running jobs.
     now
         Seconds.
     order
-        :data:`SUBMISSION`, or one of :func:`.best_allowed`.
+        :data:`SUBMISSION`, or an order of :func:`.best_allowed`.
     skip
-        Whether jobs behind one that does not fit are tried; otherwise they wait.
+        Whether to try jobs behind one that does not fit. Otherwise they wait.
     """
     free, spare, count, row, durations = room.free, room.spare, 0, queue.numbers[HEAD], queue.columns[PREDICTED]
     while True:
@@ -129,48 +129,75 @@ def fill(queue: JobQueue, room: Room, running: int, now: int, order: int, skip: 
 
 @borrowing
 def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first: bool, column: int) -> int:
-    """Choose from the head of the queue, then jobs that do not delay the first one that does not fit; return how many.
+    """Choose jobs from the head of the queue, then backfill. Return how many.
 
-    Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001; the shortest first: Tsafrir, Etsion and Feitelson, TPDS 2007.
+    Backfilled jobs do not delay the first job that does not fit. Lifka, JSSPP 1995. Mu'alem and Feitelson, TPDS 2001.
+    Shortest first: Tsafrir, Etsion and Feitelson, TPDS 2007.
 
     Parameters
     ----------
     queue, room
-        The waiting jobs and what is free.
+        Waiting jobs and free amounts.
     running
-        How many jobs run.
+        Number of running jobs.
     now
         Seconds.
     shortest_first
-        Whether jobs behind the blocked one are tried by their predicted run times, not in order of the queue.
+        Whether to try jobs behind the blocked one by predicted run time, not in queue order.
     column
-        What bounds how long jobs run: :data:`PREDICTED` or :data:`WALLTIME`. With closed times, where jobs are tried
-        in order of the queue.
+        What bounds the run times: :data:`PREDICTED` or :data:`WALLTIME`. Closed times require queue order.
     """
-    free, spare, numbers, durations, count = room.free, room.spare, queue.numbers, queue.columns[column], 0
-    walltimes, open_for = queue.columns[WALLTIME], NEVER
-    if room.window < len(room.closed):
-        open_for = max(0, room.closed[room.window, 0] - now)
-    while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], free):
+    numbers, durations, count = queue.numbers, queue.columns[column], 0
+    walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
+    while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], room.free):
         row = numbers[HEAD]
         if walltimes[row] > open_for:
             break
         _choose(queue, room, count, running, row, now + durations[row])
         count += 1
     blocked = numbers[HEAD]
-    row = next_allowed(queue, blocked + 1, free, free, NEVER, column)
+    return backfill_behind(queue, room, running, count, blocked, blocked + 1, now, shortest_first, column)
+
+
+@borrowing
+def _open_for(room: Room, now: int) -> int:
+    """Return the seconds until the next closure. :data:`.NEVER` if there is none."""
+    if room.window < len(room.closed):
+        return int(max(0, room.closed[room.window, 0] - now))
+    return NEVER
+
+
+@borrowing
+def backfill_behind(
+    queue: JobQueue, room: Room, running: int, count: int, blocked: int, first: int, now: int, shortest_first: bool,
+    column: int,
+) -> int:  # fmt: skip
+    """Choose jobs that do not delay a blocked job. Return the number of chosen jobs, with earlier ones.
+
+    Parameters
+    ----------
+    queue, room, running, now, shortest_first, column
+        As for :func:`backfill`.
+    count
+        Number of jobs chosen earlier.
+    blocked, first
+        Rows of the job that gets the reservation, and of the first job to try.
+    """
+    free, spare, numbers, durations = room.free, room.spare, queue.numbers, queue.columns[column]
+    walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
+    row = next_allowed(queue, first, free, free, NEVER, column)
     if row >= numbers[COUNT]:
         return count
-    shadow = _reserve(queue, room, blocked, running + count, now, now)
+    shadow = reserve(queue, room, blocked, running + count, now, now)
     for window in range(room.window, len(room.closed)):
         if shadow == NEVER or shadow + durations[blocked] <= room.closed[window, 0]:
             break
         if shadow < room.closed[window, 1]:
-            shadow = _reserve(queue, room, blocked, running + count, now, room.closed[window, 1])
+            shadow = reserve(queue, room, blocked, running + count, now, room.closed[window, 1])
     limit = shadow - now if shadow < NEVER else NEVER
     while True:
         if shortest_first:
-            row = best_allowed(queue, blocked + 1, free, spare, limit, column, SHORTEST, now)
+            row = best_allowed(queue, first, free, spare, limit, column, SHORTEST, now)
         else:
             row = next_allowed(queue, row, free, spare, limit, column)
         if row == numbers[COUNT]:
@@ -186,11 +213,11 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
 
 
 @borrowing
-def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int, after: int) -> int:
-    """Return the shadow time of the blocked job, not before `after`, seconds; fill `spare` with what it leaves then.
+def reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int, after: int) -> int:
+    """Return the shadow time of the blocked job, not before `after`, seconds. Set `spare` to the extra amounts then.
 
-    A job whose expected end has passed is expected to end in the next second. Where the job does not fit when all
-    have ended, since capacity is missing, there is no shadow time, and :data:`.NEVER` is returned.
+    A job past its expected end is expected to end in the next second. If the job does not fit after all ends, because
+    capacity is missing, the result is :data:`.NEVER`.
     """
     spare, shadow = room.spare, after
     for resource in range(len(spare)):
@@ -217,7 +244,7 @@ def _suffices(spare: IntArray) -> bool:
 
 @borrowing
 def chosen_in_order(queue: JobQueue, room: Room, now: int, order: int, skip: bool) -> int:
-    """Return how many jobs :func:`fill` chooses; they stay in the queue."""
+    """Return how many jobs :func:`fill` chooses. They stay in the queue."""
     count = fill(queue, room, 0, now, order, skip)
     for index in range(count):
         put_back(queue, room.chosen[index])
@@ -226,9 +253,9 @@ def chosen_in_order(queue: JobQueue, room: Room, now: int, order: int, skip: boo
 
 @borrowing
 def chosen_by_easy(queue: JobQueue, room: Room, ends: IntArray, now: int, shortest_first: bool) -> int:
-    """Return how many jobs :func:`backfill` chooses by predicted run times; they stay in the queue.
+    """Return how many jobs :func:`backfill` chooses by predicted run times. They stay in the queue.
 
-    `ends` are the expected ends of the running jobs in the order of `held`, rising, seconds, shape (running,).
+    `ends` are the rising expected ends of running jobs, in the order of `held`, seconds. Shape (running,).
     """
     running = len(ends)
     for index in range(running):

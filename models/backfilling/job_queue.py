@@ -1,7 +1,7 @@
-"""The queue as columns with a block index, compiled: find waiting jobs that fit without a look at all the others.
+"""Compiled queue with a block index, to find waiting jobs that fit without reading all others.
 
-Every job has a row, in order of the queue. A row stays when its job leaves, so that rows are names for jobs. Blocks of
-rows know the least amounts and durations of their waiting jobs; a search passes over blocks in which no job can start.
+Every job has a row, in queue order. Rows stay when their jobs leave, so that they identify jobs. A block of rows stores
+the least amounts and durations of its waiting jobs. A search skips blocks in which no job can start.
 """
 
 from __future__ import annotations
@@ -13,27 +13,26 @@ import numpy as np
 from ...base import IntArray
 from ..compiled import borrowing, compiled
 
-#: More than any amount and later than any time.
+#: More than any amount, and later than any time.
 NEVER = int(np.iinfo(np.int64).max)
-#: The columns: place in the trace; submission; when the job entered the queue; predicted run time; walltime; and time
-#: on the machine, seconds.
+#: Columns: position in the trace, submission, entry into the queue, predicted run time, walltime, run time, seconds.
 ORDER, SUBMIT, SINCE, PREDICTED, WALLTIME, RUNTIME = range(6)
 COLUMNS = 6
-#: The numbers: no row before `HEAD` waits, rows in use, and waiting jobs.
+#: Counters: no job before `HEAD` waits, rows in use, waiting jobs.
 HEAD, COUNT, WAITING = range(3)
-#: The start of a job that waits.
+#: Start of a waiting job.
 WAITS = -NEVER - 1
 #: Rows per block.
 BLOCK = 64
-#: What a block knows behind the least amounts: least predicted run time and walltime, longest prediction below zero,
-#: and earliest submission.
+#: Block data after the least amounts: least predicted run time and walltime, negated longest prediction, earliest
+#: submission.
 _PREDICTED, _WALLTIME, _LONGEST, _SUBMIT = range(4)
-#: The orders of :func:`best_allowed`: shortest prediction, longest prediction, largest expansion factor.
+#: Orders of :func:`best_allowed`: shortest prediction, longest prediction, largest expansion factor.
 SHORTEST, LONGEST, EXPANSION = range(3)
 
 
 class JobQueue(NamedTuple):
-    """Jobs in order of the queue, with those that have left.
+    """Jobs in queue order, including those that have left.
 
     Attributes
     ----------
@@ -42,11 +41,11 @@ class JobQueue(NamedTuple):
     amount
         Amounts of the whole job, shape (rows, resources).
     start
-        When the job started, seconds, or :data:`WAITS`; shape (rows,).
+        Start of the job, seconds, or :data:`WAITS`. Shape (rows,).
     least
-        Of the waiting jobs of each block, :data:`NEVER` without any, shape (blocks, resources + 4).
+        Least values of the waiting jobs of each block, :data:`NEVER` without any. Shape (blocks, resources + 4).
     numbers
-        See :data:`HEAD` and the following.
+        Counters, see :data:`HEAD` and the following.
     """
 
     columns: IntArray
@@ -57,7 +56,7 @@ class JobQueue(NamedTuple):
 
 
 def open_queue(rows: int, resources: int, columns: int = 0, numbers: int = 0) -> JobQueue:
-    """Return an empty queue with room for so many rows, and as many columns and numbers more as its user keeps."""
+    """Return an empty queue with room for `rows` rows, and with extra columns and counters for its user."""
     return JobQueue(
         columns=np.zeros((COLUMNS + columns, rows), dtype=np.int64),
         amount=np.zeros((rows, resources), dtype=np.int64),
@@ -68,7 +67,7 @@ def open_queue(rows: int, resources: int, columns: int = 0, numbers: int = 0) ->
 
 
 def enlarged(queue: JobQueue, rows: int) -> JobQueue:
-    """Return a queue with room for so many rows, with the waiting jobs of another one."""
+    """Return a queue with room for `rows` rows, with the waiting jobs of another one."""
     made = open_queue(rows, queue.amount.shape[1])
     waits = np.flatnonzero(queue.start[: queue.numbers[COUNT]] == WAITS)
     count = len(waits)
@@ -85,7 +84,7 @@ def enlarged(queue: JobQueue, rows: int) -> JobQueue:
 
 @borrowing
 def fits(amount: IntArray, row: int, amounts: IntArray) -> bool:
-    """Return whether the amounts in a row are at most the given ones."""
+    """Return whether the amounts of a row are at most `amounts`."""
     if amount[row, 0] > amounts[0]:
         return False
     more = False
@@ -96,7 +95,7 @@ def fits(amount: IntArray, row: int, amounts: IntArray) -> bool:
 
 @borrowing
 def append(queue: JobQueue) -> int:
-    """Let the job in the first unused row wait, behind all others; return its row."""
+    """Add the job in the first unused row to the end of the queue. Return its row."""
     row = queue.numbers[COUNT]
     queue.numbers[COUNT] += 1
     queue.numbers[WAITING] += 1
@@ -109,9 +108,9 @@ def append(queue: JobQueue) -> int:
 
 @borrowing
 def settle(queue: JobQueue, row: int) -> None:
-    """Move the job in the last row to its place by the time at which it entered, then by the trace.
+    """Move the job in the last row to its position by entry time, then by trace order.
 
-    Rows whose jobs have left stay where they are.
+    Rows of jobs that have left do not move.
     """
     columns, amount, before = queue.columns, queue.amount, row - 1
     last = row // BLOCK
@@ -130,14 +129,14 @@ def settle(queue: JobQueue, row: int) -> None:
 
 @borrowing
 def follow(queue: JobQueue, changes: IntArray) -> None:
-    """Note jobs that came and left.
+    """Apply arrivals and departures.
 
     Parameters
     ----------
     queue
-        With room for the jobs that came.
+        With room for the arriving jobs.
     changes
-        In order: 1 if the job came, 0 if it left; its columns; its amounts; shape (changes, 7 + resources).
+        In order: 1 for an arrival, 0 for a departure, then columns and amounts. Shape (changes, 7 + resources).
     """
     for index in range(len(changes)):
         if changes[index, 0] == 0:
@@ -160,7 +159,7 @@ def _precedes(columns: IntArray, row: int, other: int) -> bool:
 
 @borrowing
 def remove(queue: JobQueue, since: int, order: int) -> None:
-    """Take a job out that waits, by the time at which it entered and its place in the trace."""
+    """Remove a waiting job, by its entry time and position in the trace."""
     columns, low, high = queue.columns, 0, queue.numbers[COUNT]
     while low < high:
         middle = (low + high) // 2
@@ -176,7 +175,7 @@ def remove(queue: JobQueue, since: int, order: int) -> None:
 
 @borrowing
 def leave(queue: JobQueue, row: int, now: int) -> None:
-    """Note that a waiting job has started, or left."""
+    """Record that a waiting job has started or left."""
     queue.start[row] = now
     queue.numbers[WAITING] -= 1
     start, numbers = queue.start, queue.numbers
@@ -188,7 +187,7 @@ def leave(queue: JobQueue, row: int, now: int) -> None:
 
 @borrowing
 def _counts(queue: JobQueue, row: int) -> bool:
-    """Return whether anything of a job is the least of its block."""
+    """Return whether any value of a job is the least of its block."""
     least, amount, columns, resources = queue.least[row // BLOCK], queue.amount, queue.columns, queue.amount.shape[1]
     for resource in range(resources):
         if amount[row, resource] == least[resource]:
@@ -204,7 +203,7 @@ def _counts(queue: JobQueue, row: int) -> bool:
 
 @borrowing
 def put_back(queue: JobQueue, row: int) -> None:
-    """Let a job wait again in its row."""
+    """Return a job to the queue, in its row."""
     queue.start[row] = WAITS
     queue.numbers[WAITING] += 1
     queue.numbers[HEAD] = min(queue.numbers[HEAD], row)
@@ -213,7 +212,7 @@ def put_back(queue: JobQueue, row: int) -> None:
 
 @borrowing
 def _include(queue: JobQueue, row: int) -> None:
-    """Let the index of a block count a row."""
+    """Add a row to the index of its block."""
     least, amount, columns, resources = queue.least[row // BLOCK], queue.amount, queue.columns, queue.amount.shape[1]
     for resource in range(resources):
         least[resource] = min(least[resource], amount[row, resource])
@@ -225,7 +224,7 @@ def _include(queue: JobQueue, row: int) -> None:
 
 @borrowing
 def expect_length(queue: JobQueue, row: int) -> None:
-    """Let the index of a block count another prediction of a job."""
+    """Update the index of a block for a new prediction of a job."""
     least, predicted, resources = queue.least[row // BLOCK], queue.columns[PREDICTED, row], queue.amount.shape[1]
     least[resources + _PREDICTED] = min(least[resources + _PREDICTED], predicted)
     least[resources + _LONGEST] = min(least[resources + _LONGEST], -predicted)
@@ -233,7 +232,7 @@ def expect_length(queue: JobQueue, row: int) -> None:
 
 @borrowing
 def refresh(queue: JobQueue, block: int) -> None:
-    """Make the index of a block anew."""
+    """Compute the index of a block anew."""
     least, amount, columns, start = queue.least[block], queue.amount, queue.columns, queue.start
     resources, first = amount.shape[1], max(block * BLOCK, queue.numbers[HEAD])
     stop = min((block + 1) * BLOCK, queue.numbers[COUNT])
@@ -254,7 +253,7 @@ def refresh(queue: JobQueue, block: int) -> None:
 
 @compiled
 def waiting_rows(queue: JobQueue) -> IntArray:
-    """Return the rows of the jobs that wait, in order of the queue."""
+    """Return the rows of the waiting jobs, in queue order."""
     rows, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
     for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
         if queue.start[row] == WAITS:
@@ -265,14 +264,14 @@ def waiting_rows(queue: JobQueue) -> IntArray:
 
 @borrowing
 def next_allowed(queue: JobQueue, first: int, free: IntArray, spare: IntArray, limit: int, column: int) -> int:
-    """Return the first row from one on of a waiting job that is allowed, or the rows in use if there is none.
+    """Return the row of the first allowed waiting job from `first` on. The number of rows if there is none.
 
-    A job is allowed if it takes at most `free`, and either at most `spare` or no longer than `limit` seconds.
+    A job is allowed if it needs at most `free`. It must also need at most `spare`, or run at most `limit` seconds.
 
     Parameters
     ----------
     queue, first
-        The jobs, and the first row to look at.
+        The jobs, and the first row to consider.
     free, spare
         Amounts, shape (resources,).
     limit, column
@@ -299,14 +298,14 @@ def next_allowed(queue: JobQueue, first: int, free: IntArray, spare: IntArray, l
 def best_allowed(
     queue: JobQueue, first: int, free: IntArray, spare: IntArray, limit: int, column: int, order: int, now: int
 ) -> int:
-    """Return the row of the best allowed job by an order, ties by row; the rows in use if there is none.
+    """Return the row of the best allowed job by an order, ties by row. The number of rows if there is none.
 
     Parameters
     ----------
     queue, first, free, spare, limit, column
         As for :func:`next_allowed`.
     order, now
-        :data:`SHORTEST`, :data:`LONGEST` or :data:`EXPANSION`; the time, seconds, counts for the last.
+        :data:`SHORTEST`, :data:`LONGEST` or :data:`EXPANSION`. The last one uses the time, seconds.
     """
     least, amount, start, columns, resources = queue.least, queue.amount, queue.start, queue.columns, len(free)
     index, count = resources + (_WALLTIME if column == WALLTIME else _PREDICTED), queue.numbers[COUNT]
@@ -341,7 +340,7 @@ def _key(submit: int, predicted: int, order: int, now: int) -> float:
 
 @borrowing
 def _bound(least: IntArray, block: int, resources: int, order: int, now: int) -> float:
-    """Return a key below which no job of a block is."""
+    """Return a lower bound on the keys of a block."""
     if order == LONGEST:
         return float(least[block, resources + _LONGEST])
     return _key(least[block, resources + _SUBMIT], least[block, resources + _PREDICTED], order, now)

@@ -1,1 +1,1 @@
-"""Reservations of waiting jobs beside what runs, compiled."""
+"""Compiled reservations of waiting jobs beside running jobs."""

@@ -1,7 +1,7 @@
-"""Reservations for all waiting jobs on a pool of one resource, compiled.
+"""Compiled reservations of all waiting jobs on a pool of one resource.
 
-The rules are those of :class:`hpcdispatch.dispatchers.Conservative`. Jobs are known by their place in the trace, their
-order. Times are seconds, intervals half-open.
+Rules of :class:`hpcdispatch.dispatchers.Conservative`. A job's order is its position in the trace, which identifies it.
+Times are seconds, intervals half-open.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from ..profiles.amount import (
     with_room,
 )
 
-#: Columns of waiting and running jobs: order; units; predicted run time or end; when a running job began.
+#: Columns of waiting and running jobs: order, units, predicted run time or end, and start of a running job.
 ORDER, UNITS, TIME, BEGIN = range(4)
-#: Columns of reservations and of bookings of running jobs, of which 0 and 1 are those of jobs: start and end; whether
-#: the job runs before its reservation begins and may come back; where it is in the queue, -1 if it is not.
+#: Columns of reservations and bookings after order and units: start, end, whether the job runs early and may return,
+#: and position in the queue, -1 for none. A job runs early before its reservation begins.
 START, END, AWAY, PLACE = range(2, 6)
-#: The numbers: reservations, bookings of running jobs, and freed intervals.
+#: Counters: reservations, bookings of running jobs, freed intervals.
 RESERVED, RUNNING, FREED = range(3)
 
 
 class Book(NamedTuple):
-    """Reservations and bookings of running jobs, in the order of booking.
+    """Reservations, and bookings of running jobs, in order of booking.
 
     Attributes
     ----------
     profile
-        What is free beside them.
+        Free amount beside them.
     reserved, running
-        A column for each, shape (6, most).
+        One column each, shape (6, most).
     freed
-        Starts and ends of intervals in which something was freed since the last compression, shape (2, most).
+        Starts and ends of intervals freed since the last compression. Shape (2, most).
     scratch
-        What a compression has still to do, shape (28, most).
+        Open work of a compression, shape (28, most).
     places
-        For each order, its place in the queue and among the running jobs, shape (2, orders). A matched one is negative:
-        -2 less its place. -1 for none, and between decisions.
+        Position of each order in the queue and among the running jobs. Shape (2, orders). A matched one is negative: -2
+        less its position. -1 for none, and between decisions.
     numbers
-        How many there are, shape (3,).
+        Counters, shape (3,).
     """
 
     profile: Amount
@@ -66,14 +66,14 @@ class Book(NamedTuple):
 
 
 def open_book(free: int, now: int) -> Book:
-    """Return an empty book of so many units."""
+    """Return an empty book of `free` units."""
     rows, scratch = np.empty((3, 6, 64), dtype=np.int64), np.empty((28, 64), dtype=np.int64)
     places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(3, dtype=np.int64)
     return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], scratch, places, numbers)
 
 
 def with_room_for(book: Book, jobs: int, last: int) -> Book:
-    """Return the book with room for one decision on so many jobs, the last of which has the order `last`."""
+    """Return the book with room for a decision on `jobs` jobs. `last` is the largest order."""
     reserved, running = int(book.numbers[RESERVED]), int(book.numbers[RUNNING])
     most = reserved + running + jobs + 1
     places = book.places if last < book.places.shape[1] else np.full((2, 2 * last + 1), -1, dtype=np.int64)
@@ -85,7 +85,7 @@ def with_room_for(book: Book, jobs: int, last: int) -> Book:
 
 
 def _longer(array: IntArray, most: int) -> IntArray:
-    """Return an array with room for so many columns."""
+    """Return an array with room for `most` columns."""
     if most <= array.shape[1]:
         return array
     longer = np.empty((len(array), 2 * most), dtype=np.int64)
@@ -95,7 +95,7 @@ def _longer(array: IntArray, most: int) -> IntArray:
 
 @borrowing
 def book_row(book: Book, kind: int, order: int, units: int, start: int, end: int) -> int:
-    """Add a reservation or the booking of a running job, without taking its units; return its column."""
+    """Add a reservation, or the booking of a running job. Return its column. The profile is unchanged."""
     rows = book.reserved if kind == RESERVED else book.running
     row = book.numbers[kind]
     rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row] = order, units, start, end
@@ -106,7 +106,7 @@ def book_row(book: Book, kind: int, order: int, units: int, start: int, end: int
 
 @within
 def _keep(rows: IntArray, row: int, kept: int) -> int:
-    """Let a row be the next of those that are kept; return how many these are."""
+    """Move a row to the end of the kept ones. Return their number."""
     if kept < row:
         for column in range(6):
             rows[column, kept] = rows[column, row]
@@ -115,18 +115,18 @@ def _keep(rows: IntArray, row: int, kept: int) -> int:
 
 @within
 def _note(book: Book, start: int, end: int) -> None:
-    """Take note of a freed interval."""
+    """Record a freed interval."""
     book.freed[0, book.numbers[FREED]], book.freed[1, book.numbers[FREED]] = start, end
     book.numbers[FREED] += 1
 
 
 @borrowing
 def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
-    """Bring the book up to date with the queue and the running jobs; return whether :func:`rebuild` must follow.
+    """Update the book to the queue and the running jobs. Return whether :func:`rebuild` must follow.
 
-    That is so if a running job is now known to end later than was planned. Otherwise, if a whole reservation has passed
-    without the start of its job, the job and all jobs behind it in the queue lose their reservations, so that
-    :func:`reserve_new` makes them anew in the order of the queue.
+    It must if a running job's end is now later than planned. Otherwise, a reservation may have passed without a start
+    of its job. Then this job and all behind it in the queue lose their reservations. :func:`reserve_new` makes them
+    anew in queue order.
     """
     profile, places, numbers = book.profile, book.places, book.numbers
     forget(profile, now)
@@ -171,7 +171,7 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
         rows[PLACE, row] = place
         same = place >= 0 and queue[UNITS, place] == units and queue[TIME, place] == end - start
         if (not same and not rows[AWAY, row]) or place >= passed:
-            start = max(now, start)  # It left the queue for good, came back as another, or is to be reserved anew.
+            start = max(now, start)  # The job left for good, returned changed, or needs a new reservation.
             if start < end:
                 add(profile, start, end, units)
                 _note(book, start, end)
@@ -187,7 +187,7 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
 
 @borrowing
 def rebuild(now: int, book: Book, order: IntArray) -> None:
-    """Make the reservations anew in an order, shape (reservations,), none earlier than it was.
+    """Make the reservations anew in an order, shape (reservations,), none earlier than before.
 
     The profile must be empty.
     """
@@ -219,9 +219,9 @@ def reserve_new(now: int, book: Book, queue: IntArray) -> None:
 
 @borrowing
 def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, int, int]:
-    """Start the jobs whose time has come, if what is reserved for them is free; :func:`delay` those that start late.
+    """Start the jobs with due reservations, if their units are free. Use :func:`delay` for late jobs.
 
-    Returns how many places of the queue are `chosen`, how many jobs are late, and the start of the next reservation,
+    Returns the number of positions in `chosen`, the number of late jobs, and the start of the next reservation. That is
     :data:`.NEVER` if there is none.
     """
     rows, kept, count, late, following = book.reserved, 0, 0, 0, NEVER
@@ -244,7 +244,7 @@ def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, i
 
 @borrowing
 def delay(now: int, book: Book, first: int) -> None:
-    """Let the bookings of running jobs from one on begin now that began before."""
+    """Move running bookings from `first` on that began before now to begin now."""
     rows = book.running
     for row in range(first, book.numbers[RUNNING]):
         late = now - rows[START, row]
@@ -260,7 +260,7 @@ def _may_move(now: int, rows: IntArray, row: int) -> bool:
 
 @within
 def _move(book: Book, row: int, start: int) -> None:
-    """Give a reservation another start."""
+    """Move a reservation to another start."""
     rows = book.reserved
     units, before, end = rows[UNITS, row], rows[START, row], rows[END, row]
     add(book.profile, before, end, units)
@@ -269,10 +269,13 @@ def _move(book: Book, row: int, start: int) -> None:
 
 
 def compress_until_stable(now: int, book: Book, settled: bool) -> bool:
-    """Move the first reservation that fits earlier, again from the head, until nothing moves.
+    """Move the first reservation that fits earlier. Repeat from the head until nothing moves.
 
-    Takes and returns whether the reservations are settled: none fits earlier, but for what was freed, no more is
-    reserved than there is, and no job is away.
+    Takes and returns whether the reservations are settled. Settled means three things:
+
+    * No reservation fits earlier, except into freed intervals.
+    * Reservations do not exceed the capacity.
+    * No job runs early.
     """
     if settled and least(book.profile) >= 0:
         fill_holes(now, book)
@@ -283,7 +286,7 @@ def compress_until_stable(now: int, book: Book, settled: bool) -> bool:
 
 @borrowing
 def compress_once(now: int, book: Book) -> None:
-    """Traverse the reservations once and move each that fits earlier."""
+    """Move each reservation that fits earlier, in one pass."""
     for row in range(book.numbers[RESERVED]):
         if _may_move(now, book.reserved, row):
             start = _earlier(book, row, now, NEVER)
@@ -293,7 +296,7 @@ def compress_once(now: int, book: Book) -> None:
 
 @within
 def _earlier(book: Book, row: int, after: int, before: int) -> int:
-    """Return the first start in [`after`, `before`) at which a reservation fits before its own; -1 if there is none."""
+    """Return the first start in [`after`, `before`) at which a reservation fits before its own. -1 if none."""
     rows = book.reserved
     start, duration = rows[START, row], rows[END, row] - rows[START, row]
     return earliest(book.profile, rows[UNITS, row], duration, after, min(start, before), start)
@@ -301,13 +304,13 @@ def _earlier(book: Book, row: int, after: int, before: int) -> int:
 
 @borrowing
 def compress_anew(now: int, book: Book) -> bool:
-    """Move the first reservation that fits earlier, again from the head, until nothing moves.
+    """Move the first reservation that fits earlier. Repeat from the head until nothing moves.
 
-    A reservation is tried again only for what was freed since. If more is reserved than there is, it may therefore stay
-    where it is although it fits earlier. Returns whether none fits earlier at the end.
+    A reservation is tried again only for intervals freed since. If reservations exceed the capacity, one may stay
+    although it fits earlier. Returns whether none fits earlier at the end.
 
-    Rows of the passes: the last reservation to try, and the start and the end of all that was freed since. Each pass
-    waits for those after it, which try what was freed for the reservations up to one that moved.
+    Rows of the passes: the last reservation to try, and start and end of everything freed since. Each pass waits for
+    later passes. These try freed intervals for the reservations up to one that moved.
     """
     rows, freed, count = book.reserved, book.freed, book.numbers[RESERVED]
     passes, top, row = book.scratch, 0, 0
@@ -338,18 +341,17 @@ def compress_anew(now: int, book: Book) -> bool:
     return stable
 
 
-#: Rows of the holes: start and end; the first reservation that may fit, and where that begins; and from here on, for
-#: each power of two, the least duration for which so many units do not fit.
+#: Rows of the holes: start and end, the first reservation that may fit, and its start there. Then, per power of two,
+#: the least duration for which that many units do not fit.
 _FROM, _UNTIL, _ROW, _AT, _SHORT = range(5)
 
 
 @borrowing
 def fill_holes(now: int, book: Book) -> None:
-    """Do as :func:`compress_anew`, for reservations that are settled.
+    """Compress as :func:`compress_anew`, for settled reservations.
 
-    Each can then only move to a start at which it uses a hole that was freed. For each hole the first reservation is
-    known that may move into it, and of these the first moves. Without room for another hole, it becomes part of the
-    last.
+    Each can only move to a start at which it uses a freed hole. Each hole stores the first reservation that may move
+    into it. The first of these moves. If there is no room for another hole, it joins the last.
     """
     holes, count, freed = book.scratch, 0, book.numbers[FREED]
     row, before, end = 0, 0, 0
@@ -363,7 +365,7 @@ def fill_holes(now: int, book: Book) -> None:
                 row = min(row, holes[_ROW, hole])
             for hole in range(count - 1, -1, -1):
                 if holes[_ROW, hole] == row:
-                    if not _seek(now, book, holes, hole, row):  # There is none any more.
+                    if not _seek(now, book, holes, hole, row):  # No such reservation is left.
                         count -= 1
                         for each in range(len(holes)):
                             holes[each, hole] = holes[each, count]
@@ -387,7 +389,7 @@ def fill_holes(now: int, book: Book) -> None:
 
 @within
 def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
-    """Look for the first reservation from a row on that fits earlier if it uses a hole; return whether there is one."""
+    """Find the first reservation from `row` on that fits earlier by using a hole. Return whether one exists."""
     profile, rows = book.profile, book.reserved
     start, end = holes[_FROM, hole], holes[_UNTIL, hole]
     room, (place, step) = peak(profile, start, end), locate(profile, start)
@@ -395,10 +397,10 @@ def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
     while room > 0 and row < book.numbers[RESERVED]:
         units, begin, duration = rows[UNITS, row], rows[START, row], rows[END, row] - rows[START, row]
         if units <= room and begin > start and _may_move(now, rows, row):
-            power = _SHORT  # Of the largest power of two that is not above the units.
+            power = _SHORT  # Index of the largest power of two up to the units.
             while power < len(holes) - 1 and (2 << (power - _SHORT)) <= units:
                 power += 1
-            # Beyond, the job would not use units of its own reservation.
+            # Further away, the job would not use units of its own reservation.
             beyond = begin >= end + duration
             if not beyond or duration < holes[power, hole]:
                 after = max(now, start - duration + 1)
@@ -408,7 +410,7 @@ def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
                 if found >= 0:
                     holes[_ROW, hole], holes[_AT, hole] = row, found
                     return True
-                if beyond:  # Nor do more units fit for longer.
+                if beyond:  # More units do not fit for longer either.
                     for larger in range(power + ((1 << (power - _SHORT)) < units), len(holes)):
                         holes[larger, hole] = min(holes[larger, hole], duration)
         row += 1

@@ -1,4 +1,4 @@
-"""The constraint-programming models on CP-SAT: pooled, with the nodes in one model, and by decomposition."""
+"""Constraint-programming models on CP-SAT, with and without nodes."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Where the nodes are in a scheduling model: nowhere (HCP), for the jobs that start now, or for all jobs (PCP)."""
+"""Model where slots lie: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
 
 from __future__ import annotations
 
@@ -17,51 +17,57 @@ from .limits import Budget
 from .packing import Places, place_now, slots_asked
 from .variables import Variables
 
-#: Seconds that it takes CP-SAT's Python layer to write an interval of a job on a node and its part of a cumulative,
-#: which deterministic time does not count.
+#: Seconds that CP-SAT's Python layer takes to write the interval of one job on one node. Deterministic time does not
+#: count it.
 WRITING = 3e-5
 
 
 class Allocation(Constraint, Protocol):
-    """A constraint that knows where the slots of jobs lie."""
+    """Constraint on the nodes that the slots of each job use."""
 
     @property
     def size(self) -> int:
-        """How many conditional intervals it adds to a model."""
+        """Number of conditional intervals that it adds to a model."""
         ...
 
     def suggest(self, variables: Variables, schedule: Schedule) -> None:
-        """Complete the hint with the places of a schedule."""
+        """Add the placement of a schedule to the hint."""
         ...
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return the slots of each job on each node in what a solver found, or ``None`` if there are none."""
+        """Return the slots of each job on each node in a solver's solution.
+
+        ``None`` if no placement exists for these start times.
+        """
         ...
 
     def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
-        """Add what forbids start times for which there are no places; return whether there was anything to forbid."""
+        """Forbid start times for which no placement exists. Return whether a constraint was added."""
         ...
 
 
 @dataclass
 class Pooled:
-    """All nodes are one: HCP's model. The jobs that start now are placed after it."""
+    """Model the machine as one pool, as HCP does.
+
+    Jobs that start now are placed on nodes after the search.
+    """
 
     problem: Problem
     size: int = 0
 
     def add_to(self, variables: Variables) -> None:
-        """Add nothing: the capacity of the pool is all there is."""
+        """Add nothing: the capacity of the pool is constrained elsewhere."""
 
     def holds(self, schedule: Schedule) -> bool:
-        """Return that it does."""
+        """Return True for every schedule."""
         return True
 
     def suggest(self, variables: Variables, schedule: Schedule) -> None:
         """Suggest nothing."""
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return all slots on the one node."""
+        """Return all slots of each scheduled job on one node."""
         return (self.problem.slots * (starts >= 0))[:, None]
 
     def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
@@ -70,10 +76,14 @@ class Pooled:
 
 
 class PlacesNow(Pooled):
-    """The jobs that start now find places on the nodes; what starts later shares the pool: the short form of PCP.
+    """Place the jobs that start now on nodes. Later jobs share the pool.
 
-    ``sum(slots[j] : start[j] == 0, demand[j] >= d) <= room(d)`` for every demand d that a job has, with the slots of d
-    that fit on the nodes. That is necessary; what is not sufficient is refused when CP-SAT finds it.
+    This is the short form of PCP. For each demand ``d`` of a job it adds one inequality. ``room(d)`` is the number of
+    slots of ``d`` that fit on the nodes now:
+
+    ``sum(slots[j] : start[j] == 0, demand[j] >= d) <= room(d)``
+
+    These inequalities are necessary but not sufficient. The model forbids each solution that cannot be placed.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -82,7 +92,7 @@ class PlacesNow(Pooled):
         self._known: dict[bytes, Places] = {}
 
     def add_to(self, variables: Variables) -> None:
-        """Add an inequality for each demand of which more slots are asked for than there are."""
+        """Add an inequality for each demand with fewer free slots than the jobs require."""
         asked, rooms = slots_asked(self.problem)
         for slots, room in zip(asked.T, rooms.tolist(), strict=True):
             asking = np.flatnonzero(slots)
@@ -93,18 +103,18 @@ class PlacesNow(Pooled):
             variables.model.add_bool_or(~variables.now(job) for job in core)
 
     def holds(self, schedule: Schedule) -> bool:
-        """Return whether the jobs that start now have their slots within what is free."""
+        """Return whether the slots of jobs that start now fit into the free amounts."""
         now = schedule.starts == 0
         counts = schedule.counts[now]
         used = counts.T @ self.problem.demand[now]
         return bool((counts.sum(axis=1) == self.problem.slots[now]).all() and (used <= self.problem.free_now).all())
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return the places of the jobs that start now."""
+        """Return the placement of the jobs that start now."""
         return self._place(starts, budget).counts
 
     def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
-        """Let the few jobs that cannot be placed together not all start now."""
+        """Forbid that jobs start now together if they cannot be placed together."""
         places = self._place(starts, budget)
         if places.possible is not False:
             return False
@@ -113,7 +123,7 @@ class PlacesNow(Pooled):
         return True
 
     def _place(self, starts: IntArray, budget: Budget) -> Places:
-        """Place the jobs that start now, once for the same jobs."""
+        """Place the jobs that start now. The result is cached by these jobs."""
         now = (starts == 0).tobytes()
         if now not in self._known:
             self._known[now] = place_now(self.problem, starts, min(0.005, budget.left))
@@ -123,14 +133,14 @@ class PlacesNow(Pooled):
 
 @dataclass(frozen=True, slots=True)
 class PlaceVariables:
-    """The slots that a job may have on a node.
+    """Variables for the slots of one job on one node.
 
     Attributes
     ----------
     slots
-        How many, an integer variable.
+        Number of slots, an integer variable.
     present
-        Whether there is any.
+        Whether the job has at least one slot here.
     interval
         From the job's start for its duration, conditional on `present`.
     """
@@ -141,22 +151,25 @@ class PlaceVariables:
 
 
 class NodeAllocation:
-    """Every job has its slots on nodes, and no node more than it holds: the model of PCP (CP 2019, section 2.2).
+    """Place the slots of every job on nodes, within each node's capacity: PCP (CP 2019, section 2.2).
 
-    A conditional interval for each job and node, a choice of nodes for each job, a cumulative for each node and
-    resource.
+    The model has:
+
+    * A conditional interval per job and node.
+    * A choice of nodes per job.
+    * A cumulative constraint per node and resource.
 
     Parameters
     ----------
     problem
-        Jobs and machine, with its nodes.
+        Jobs, and a machine with nodes.
     every_resource
-        Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+        Whether to constrain resources that no job demands. Version 0 of the paper does.
 
     Attributes
     ----------
     on
-        The variables by job and node, where a slot fits on the empty node.
+        Variables by job and node. Only pairs where a slot fits on the empty node.
     """
 
     def __init__(self, problem: Problem, every_resource: bool = False) -> None:
@@ -167,7 +180,7 @@ class NodeAllocation:
         self.on: dict[tuple[int, int], PlaceVariables] = {}
 
     def add_to(self, variables: Variables) -> None:
-        """Add the intervals and what they must meet."""
+        """Add the intervals and their constraints."""
         self.add_intervals(variables)
         self.add_alternatives(variables)
         self.add_capacity(variables)
@@ -190,24 +203,26 @@ class NodeAllocation:
             variables.on[job, node] = present
 
     def add_alternatives(self, variables: Variables) -> None:
-        """Let each job choose nodes for all its slots: ``sum(slots[j, n] : n) == slots[j]``."""
+        """Distribute all slots of each job over nodes: ``sum(slots[j, n] : n) == slots[j]``."""
         of_job = defaultdict(list)
         for (job, _), place in self.on.items():
             of_job[job].append(place.slots)
         for job, slots in enumerate(self.problem.slots.tolist()):
             if self.most[job].sum() < slots:
-                variables.contradict()  # Not even the empty machine has room for it.
+                variables.contradict()  # Even the empty machine is too small for it.
             else:
                 variables.model.add(cp_model.LinearExpr.sum(of_job[job]) == slots)
 
     def add_capacity(self, variables: Variables) -> None:
-        """At every time t, for every node and resource: what runs there, and what is held, is within the capacity.
+        """Limit running jobs and occupied amounts to the capacity of each node and resource.
 
-        ``sum(demand[j] * slots[j, n] : start[j] <= t < start[j] + duration[j]) + held(n, t) <= capacity[n]``, a
-        cumulative for each.
+        At every time t, with one cumulative constraint per node and resource:
+
+        ``sum(demand[j] * slots[j, n] : start[j] <= t < start[j] + duration[j])
+        + held(n, t) <= capacity[n]``
         """
         if self.problem.overfull:
-            variables.contradict()  # More is held than there is, be it on a node that no job asks for.
+            variables.contradict()  # A node is over capacity, maybe one that no job can use.
         asked = self.problem.demand.any(axis=0) | self.every_resource
         on_node = defaultdict(list)
         for job, node in self.on:
@@ -217,7 +232,7 @@ class NodeAllocation:
                 self.add_cumulative(variables, node, resource, jobs)
 
     def add_cumulative(self, variables: Variables, node: int, resource: int, jobs: list[int]) -> None:
-        """Keep the jobs on a node, beside what is held there, within one of its resources."""
+        """Limit the jobs and occupied amounts of a node to one of its resources."""
         problem = self.problem
         asking = [job for job in jobs if problem.demand[job, resource]]
         holding = np.flatnonzero((problem.held_node == node) & (problem.held_amount[:, resource] > 0))
@@ -234,11 +249,11 @@ class NodeAllocation:
         )
 
     def _slots(self, job: int, node: int) -> cp_model.IntVar | int:
-        """Return the slots of an interval that is present, as a number if there is only one."""
+        """Return the slots of a present interval, as a number if only one slot fits."""
         return self.on[job, node].slots if self.most[job, node] > 1 else 1
 
     def holds(self, schedule: Schedule) -> bool:
-        """Add up what lies on each node whenever a job starts or something begins to hold."""
+        """Check the use of each node whenever a job starts or an occupied interval begins."""
         problem, starts, classes = self.problem, schedule.starts, self.problem.classes
         if (schedule.counts.sum(axis=1) != problem.slots).any():
             return False
@@ -254,7 +269,7 @@ class NodeAllocation:
         return True
 
     def suggest(self, variables: Variables, schedule: Schedule) -> None:
-        """Complete the hint with the slots on the nodes."""
+        """Add the slots on the nodes to the hint."""
         for (job, node), place in self.on.items():
             count = int(schedule.counts[job, node])
             variables.model.add_hint(place.present, count > 0)
@@ -262,26 +277,29 @@ class NodeAllocation:
                 variables.model.add_hint(place.slots, count)
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return the slots of each job on each node that a solver found, shape (jobs, nodes)."""
+        """Return the slots of each job on each node in a solver's solution. Shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         for (job, node), place in self.on.items():
             counts[job, node] = solver.value(place.slots)
         return counts
 
     def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
-        """Forbid nothing: the model has the nodes."""
+        """Forbid nothing: the model contains the nodes."""
         return False
 
 
 def allocation_of(problem: Problem, every_resource: bool = False) -> Allocation:
-    """Return the allocation that a problem asks for: by its nodes, by the nodes of this instant, or none."""
+    """Return the allocation that fits a problem.
+
+    All nodes if the problem has several, the nodes at this instant if they are known, else a pool.
+    """
     if problem.nodes > 1:
         return NodeAllocation(problem, every_resource)
     return PlacesNow(problem) if len(problem.free_now) else Pooled(problem)
 
 
 def empty_slots(problem: Problem) -> IntArray:
-    """Return how many slots of each job fit on each node where nothing is held, at most those it asks for.
+    """Return how many slots of each job fit on each empty node, at most the job's slots.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What is known of a problem when the search for a schedule ends."""
+"""Result of the search for a schedule."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from typing import Literal
 
 from ..scheduling.list_schedules import Schedule
 
-#: What made a schedule: a list in some order, the local search over orders, CP-SAT, or nothing.
+#: Origin of a schedule: a list order, the local search, CP-SAT, or none.
 Source = Literal["list", "local search", "cp-sat", "none"]
 
 
 class Status(Enum):
-    """What is known of a problem when the solver stops."""
+    """What the search proved about a problem."""
 
-    #: The schedule has the least cost there is.
+    #: No schedule costs less.
     OPTIMAL = "optimal"
-    #: The schedule holds; nothing proves that there is none better.
+    #: The schedule meets all constraints. A better one may exist.
     FEASIBLE = "feasible"
-    #: There is no schedule.
+    #: No schedule exists.
     INFEASIBLE = "infeasible"
-    #: Neither a schedule nor a proof that there is none.
+    #: Neither a schedule nor a proof that none exists.
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The schedule of least cost that was found, and what is known of it.
+    """The best schedule of a search, and what the search proved.
 
     Attributes
     ----------
     status
         What is proved.
     schedule
-        The schedule, or ``None``; its cost is computed from the start times.
+        The schedule, or ``None``. Its cost is computed from the start times.
     bound
-        No schedule costs less; ``None`` if nothing is known.
+        Lower bound on the cost of every schedule, or ``None``.
     source
-        What made the schedule.
+        Origin of the schedule.
     decided
-        Whether no schedule in which other jobs start now costs less. So it is if `status` is optimal.
+        Whether no schedule that starts other jobs now costs less. True if `status` is optimal.
     listed
-        The best list schedule; ``None`` if no list leads to one.
+        The best list schedule, or ``None`` if no order gives one.
     solver_time
-        Deterministic seconds of CP-SAT (of wall-clock time under such a limit).
+        Seconds of CP-SAT. Deterministic time, or wall-clock time under a wall-clock limit.
     spent
-        What the decision took of its budget, seconds.
+        Seconds of its budget that the decision used.
     exceeded
-        Whether the budget refused a part of the search or cut it short.
+        Whether the budget refused or shortened a part of the search.
     """
 
     status: Status

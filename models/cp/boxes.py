@@ -1,8 +1,10 @@
-"""The nodes of each resource side by side on one axis, time on the other, and a box for each slot: PCP'21.
+"""The model PCP'21: a box per slot, with the units of a resource on one axis and time on the other.
 
 Galleguillos, Kiziltan and Soto, *A Job Dispatcher for Large and Heterogeneous HPC Systems Running Modern Applications*
-(CP 2021, LIPIcs 210, 26; arXiv 2009.10348). The model grows with the slots of the jobs and not with the nodes of the
-machine. It is narrower than that of PCP: the units of a slot lie side by side for as long as the job runs.
+(CP 2021, LIPIcs 210, 26; arXiv 2009.10348).
+
+The nodes of a resource lie side by side on its axis. The size of the model depends on the slots of the jobs, not on the
+nodes of the machine. It is more restrictive than PCP: the units of a slot stay adjacent while the job runs.
 """
 
 from __future__ import annotations
@@ -22,21 +24,21 @@ from .allocation import NodeAllocation
 from .limits import Budget
 from .variables import Variables
 
-#: Intervals that a box costs as much as: CP-SAT compares it with all others before it searches, which deterministic
-#: time does not count.
+#: Cost of a box, in intervals. CP-SAT compares each box with all others before its search. Deterministic time does not
+#: count that.
 _BOX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SlotBox:
-    """The units of one resource that a slot of a job holds while the job runs.
+    """The units of one resource that one slot of a job uses.
 
     Attributes
     ----------
     lowest
-        The first of them, on the axis of the resource.
+        First unit on the axis of the resource.
     units
-        All of them: an interval on that axis.
+        All its units, an interval on that axis.
     """
 
     lowest: cp_model.IntVar
@@ -45,7 +47,10 @@ class SlotBox:
 
 @dataclass(frozen=True, slots=True)
 class HeldBox:
-    """Units of one resource that are held in [begin, end): `height` of them from `lowest` on."""
+    """Units of one resource that are occupied in [begin, end).
+
+    The units are ``lowest`` to ``lowest + height - 1``.
+    """
 
     begin: int
     end: int
@@ -53,31 +58,31 @@ class HeldBox:
     height: int
 
     def meets(self, begin: int, end: int) -> bool:
-        """Return whether it is held at some time in [begin, end)."""
+        """Return whether the units are occupied at some time in [begin, end)."""
         return self.begin < end and begin < self.end
 
 
 class NodeBoxes(NodeAllocation):
-    """Every slot has a box on the axis of each resource that it asks for, all in one node, and no two boxes overlap.
+    """Give every slot a box on the axis of each resource. No two boxes overlap.
 
-    Nodes that differ in nothing are neighbours on an axis. What is held of a node are its lowest units, so that what is
-    free of it lies side by side whoever ends first.
+    All boxes of a slot lie in one node. Equal nodes are neighbours on an axis. Occupied amounts are the lowest units of
+    a node. So its free units are adjacent, in whatever order jobs end.
 
     Parameters
     ----------
     problem
-        Jobs and machine, with its nodes.
+        Jobs, and a machine with nodes.
 
     Attributes
     ----------
     first, capacity
-        The first unit of each node on each axis, and its units, shape (nodes, resources), in the order of the axes.
+        First unit and number of units of each node on each axis. Shape (nodes, resources), in axis order.
     boxes
-        Those of each job and resource, one per slot.
+        Boxes by job and resource, one per slot.
     node
-        The node of each job and slot, by its place on the axes, where it asks for several resources.
+        Node by job and slot, as a position on the axes. Only for jobs with several resources.
     held
-        What is held of each resource that a job asks for.
+        Occupied boxes of each resource that a job demands.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -94,9 +99,9 @@ class NodeBoxes(NodeAllocation):
         self.size = _BOX * (slots + sum(map(len, self.held.values())))
 
     def add_to(self, variables: Variables) -> None:
-        """Add the boxes and what they must meet."""
+        """Add the boxes and their constraints."""
         if self.problem.overfull:
-            variables.contradict()  # More is held than there is.
+            variables.contradict()  # Over capacity.
             return
         for job in range(self.problem.jobs):
             self.add_boxes(variables, job)
@@ -106,11 +111,11 @@ class NodeBoxes(NodeAllocation):
         self.add_disjunctions(variables)
 
     def add_boxes(self, variables: Variables, job: int) -> None:
-        """Make the boxes of a job, each within some node: ``first[n] <= lowest <= first[n] + capacity[n] - demand``."""
+        """Add the boxes of a job, each within a node: ``first[n] <= lowest <= first[n] + capacity[n] - demand``."""
         model, demand = variables.model, self.problem.demand[job]
         nodes = self.nodes_for(job)
         if not len(nodes):
-            variables.contradict()  # Not even an empty machine has room for a slot of it.
+            variables.contradict()  # Even an empty machine has no room for one slot.
             return
         for resource in np.flatnonzero(demand).tolist():
             amount, first = int(demand[resource]), self.first[nodes, resource]
@@ -124,14 +129,13 @@ class NodeBoxes(NodeAllocation):
                 self.boxes[job, resource].append(SlotBox(lowest, units))
 
     def nodes_for(self, job: int) -> IntArray:
-        """Return the nodes, by their place on the axes, that have room for a slot of a job when they are empty."""
+        """Return the nodes, by axis position, where a slot of a job fits when they are empty."""
         return np.flatnonzero((self.capacity >= self.problem.demand[job]).all(axis=1))
 
     def add_node_maps(self, variables: Variables, job: int) -> None:
         """Keep the boxes of a slot in one node: ``first[node] <= lowest <= first[node] + capacity[node] - demand``.
 
-        An element constraint maps the node to its units on the axis of each resource. A slot that asks for one resource
-        needs no map.
+        An element constraint maps the node to its units on each axis. A slot with one resource needs no map.
         """
         model, demand = variables.model, self.problem.demand[job]
         resources = np.flatnonzero(demand).tolist()
@@ -156,14 +160,14 @@ class NodeBoxes(NodeAllocation):
                     model.add(lowest >= unit if name == "first" else lowest <= unit)
 
     def add_symmetry(self, variables: Variables) -> None:
-        """Put the slots of a job, which are alike, in order: ``lowest[i] + demand <= lowest[i + 1]``."""
+        """Order the equal slots of a job: ``lowest[i] + demand <= lowest[i + 1]``."""
         for (job, resource), boxes in self.boxes.items():
             amount = int(self.problem.demand[job, resource])
             for below, above in pairwise(boxes):
                 variables.model.add(below.lowest + amount <= above.lowest)
 
     def add_no_overlap(self, variables: Variables) -> None:
-        """Let no two boxes of a resource overlap, what is held among them."""
+        """Forbid overlaps among the boxes of a resource and its occupied boxes."""
         model = variables.model
         of_resource: dict[int, list[tuple[cp_model.IntervalVar, cp_model.IntervalVar]]] = defaultdict(list)
         for (job, resource), of_job in self.boxes.items():
@@ -176,7 +180,10 @@ class NodeBoxes(NodeAllocation):
             model.add_no_overlap_2d(spans, units_of)
 
     def _held(self, resource: int) -> Iterator[HeldBox]:
-        """Yield what is held of a resource, nodes that leave no job any room as one box where they are neighbours."""
+        """Yield the occupied boxes of a resource.
+
+        Nodes without room for any job are full. Full neighbours form one box.
+        """
         problem, classes = self.problem, self.problem.classes
         asked = problem.demand[:, resource]
         least = int(asked[asked > 0].min())
@@ -199,10 +206,11 @@ class NodeBoxes(NodeAllocation):
                         yield HeldBox(*span, unit, height)
 
     def add_disjunctions(self, variables: Variables) -> None:
-        """Keep two jobs apart in time that together need more of a resource than there is: ``need[j] + need[k] > all``.
+        """Separate two jobs in time if they exceed a resource together: ``need[j] + need[k] > all``.
 
-        The paper finds such pairs by their energies, ``need * duration`` above ``all * the longer duration``: these are
-        some of them. It also starts the job of less energy first, which loses schedules and is left out.
+        The paper finds such pairs by energy: ``need * duration`` above ``all * the longer duration``. The pairs here
+        are some of those. The paper also starts the job with less energy first. That loses schedules and is not done
+        here.
         """
         need, total = self.problem.need, self.capacity.sum(axis=0)
         for job, other in combinations(range(self.problem.jobs), 2):
@@ -210,9 +218,9 @@ class NodeBoxes(NodeAllocation):
                 variables.model.add_no_overlap([variables.jobs[job].interval, variables.jobs[other].interval])
 
     def suggest(self, variables: Variables, schedule: Schedule) -> None:
-        """Complete the hint with units for the slots of a schedule, in the order of their starts, lowest first.
+        """Add units for the slots of a schedule to the hint, in order of start, lowest unit first.
 
-        Where those that are free of a node do not lie side by side a box gets no hint.
+        A box gets no hint if the free units of its node are not adjacent.
         """
         taken: dict[tuple[int, int], list[HeldBox]] = defaultdict(list)
         for resource, boxes in self.held.items():
@@ -235,7 +243,7 @@ class NodeBoxes(NodeAllocation):
                         variables.model.add_hint(self.boxes[job, resource][slot].lowest, unit)
 
     def _lowest(self, node: int, resource: int, beside: list[HeldBox], amount: int) -> int | None:
-        """Return the lowest of so many units of a node, side by side, that no box holds; ``None`` if there are none."""
+        """Return the first of `amount` adjacent free units of a node, or ``None``."""
         unit = int(self.first[node, resource])
         top = unit + int(self.capacity[node, resource])
         for box in sorted(beside, key=lambda box: box.lowest):
@@ -245,7 +253,7 @@ class NodeBoxes(NodeAllocation):
         return unit if unit + amount <= top else None
 
     def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
-        """Return the slots of each job on each node that a solver found, shape (jobs, nodes)."""
+        """Return the slots of each job on each node in a solver's solution. Shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         members = self.problem.classes.members
         placed: set[int] = set()

@@ -1,4 +1,4 @@
-"""What a schedule must meet, one class per family of constraints."""
+"""Constraints on a schedule, one class per family."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ from .variables import Variables
 
 
 class Constraint(Protocol):
-    """A family of constraints: what CP-SAT is given, and a check of schedules that does not trust it."""
+    """A family of constraints, with an independent check of schedules."""
 
     def add_to(self, variables: Variables) -> None:
-        """Add it to the model of these variables."""
+        """Add the constraint to the model of these variables."""
         ...
 
     def holds(self, schedule: Schedule) -> bool:
-        """Return whether a schedule meets it. A schedule that does not is never used."""
+        """Return whether a schedule meets the constraint. Other schedules are never used."""
         ...
 
 
 @dataclass(frozen=True)
 class PoolCapacity:
-    """At every time t, for every resource: the need of the jobs that run, and what is held, is within the capacity.
+    """Limit running jobs and occupied amounts to the capacity of a pool.
 
-    ``sum(need[j] : start[j] <= t < start[j] + duration[j]) + held(t) <= capacity``, a cumulative for each resource.
+    At every time t, with one cumulative constraint per resource:
+
+    ``sum(need[j] : start[j] <= t < start[j] + duration[j]) + held(t) <= capacity``
 
     Attributes
     ----------
     problem
         Jobs and one node.
     every_resource
-        Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+        Whether to constrain resources that no job demands. Version 0 of the paper does.
     """
 
     problem: Problem
     every_resource: bool = False
 
     def add_to(self, variables: Variables) -> None:
-        """Add a cumulative for each resource that can be short, with what is held as fixed intervals."""
+        """Add a cumulative constraint per scarce resource, with occupied amounts as fixed intervals."""
         problem = self.problem
         free, scarce = problem.profile[1], self._constrained()
         if not self.every_resource:
@@ -55,19 +57,18 @@ class PoolCapacity:
             self.add_cumulative(variables, need, np.minimum(free[:, resource], need.sum()))
 
     def add_cumulative(self, variables: Variables, demand: IntArray, level: IntArray) -> None:
-        """Let jobs together demand no more than a level at any time.
+        """Limit the total demand of jobs to a level at any time.
 
-        Fixed intervals lower it, one for each stretch of time in which it is the same: where there is enough for all
-        jobs no interval is needed, whatever is held.
+        Fixed intervals lower the capacity, one per period of equal level. A period with enough for all jobs needs none.
 
         Parameters
         ----------
         variables
-            Of the model.
+            Variables of the model.
         demand
-            Of each job, shape (jobs,).
+            Demand of each job, shape (jobs,).
         level
-            From each time of the problem's profile on, shape (steps,); below zero there is no schedule.
+            Level from each time of the problem's profile on, shape (steps,). No schedule exists if it is negative.
         """
         jobs, most = np.flatnonzero(demand), max(int(level.max()), 0)
         intervals = [variables.jobs[job].interval for job in jobs.tolist()]
@@ -82,7 +83,7 @@ class PoolCapacity:
         variables.model.add_cumulative(intervals, demands, most)
 
     def holds(self, schedule: Schedule) -> bool:
-        """Add up what runs whenever a job starts or something begins to hold."""
+        """Check the use whenever a job starts or an occupied interval begins."""
         problem, starts, (times, free) = self.problem, schedule.starts, self.problem.profile
         at = np.unique(np.concatenate((starts[starts >= 0], problem.held_from)))
         runs = (starts >= 0) & (starts <= at[:, None]) & (at[:, None] < starts + problem.duration)
@@ -97,14 +98,16 @@ class PoolCapacity:
 
 @dataclass(frozen=True, eq=False)
 class OthersStart:
-    """Not exactly these jobs start now: ``some start[j] > 0 for j that does, or start[j] == 0 for j that does not``.
+    """Require that another set of jobs starts now.
+
+    ``start[j] > 0`` for some job in `now`, or ``start[j] == 0`` for some other job.
 
     Attributes
     ----------
     now
-        Whether each starts now, shape (jobs,).
+        Whether each job starts now, shape (jobs,).
     settled
-        Jobs that do as in `now` in every schedule worth having, shape (jobs,).
+        Jobs that behave as in `now` in every better schedule. Shape (jobs,).
     """
 
     now: BoolArray
@@ -120,5 +123,5 @@ class OthersStart:
             variables.model.add(literals[job] == int(self.now[job]))
 
     def holds(self, schedule: Schedule) -> bool:
-        """Compare."""
+        """Return whether the set of jobs that start now differs."""
         return bool(((schedule.starts == 0) != self.now).any())

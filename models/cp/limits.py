@@ -1,4 +1,4 @@
-"""How much work one decision may take: the budget of all its parts, and the calls of the solver within it."""
+"""Time limits of one decision: the budget of all its parts, and the calls of the solver."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from dataclasses import dataclass
 
 
 class Budget:
-    """What lists, local search, packing, bounds, solver and proofs of one decision may take together.
+    """Time that all parts of one decision may use together.
 
-    Counted in deterministic seconds: CP-SAT's deterministic time, and for all other parts counts of their steps times
-    what a step takes on an ordinary core. So a decision ends at the same step on any machine under any load. Where the
-    solver's limit is one of wall-clock time, its calls are charged with that.
+    The parts are lists, local search, packing, bounds, solver and proofs. Time is counted in deterministic seconds. For
+    CP-SAT that is its deterministic time. For other parts it is a step count times a step's seconds on an ordinary
+    core. So a decision ends at the same step on any machine under any load. Solver calls with a wall-clock limit are
+    charged their wall-clock time.
 
     Parameters
     ----------
     seconds
-        In all, above 0.
+        Total, above 0.
 
     Attributes
     ----------
     spent
-        So far.
+        Seconds used so far.
     exceeded
-        Whether a part was refused or cut short.
+        Whether the budget refused or shortened a part.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
@@ -34,15 +35,15 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """What is left, not below 0."""
+        """Seconds left, at least 0."""
         return max(self.seconds - self.spent, 0.0)
 
     def charge(self, seconds: float) -> None:
-        """Count what a part has taken."""
+        """Add the seconds that a part used."""
         self.spent += seconds
 
     def pay(self, seconds: float) -> bool:
-        """Charge a part with what it will take, if so much is left; return whether it is."""
+        """Charge a part in advance. Return False, and charge nothing, if too little is left."""
         if seconds > self.left:
             self.exceeded = True
             return False
@@ -50,12 +51,12 @@ class Budget:
         return True
 
     def part(self, seconds: float) -> float:
-        """Return `seconds`, or what is left if that is less."""
+        """Return `seconds`, or the seconds left if fewer."""
         self.exceeded |= seconds > self.left
         return min(seconds, self.left)
 
     def count(self, many: int, each: float) -> int:
-        """Charge as many of `many` steps as there is time for, each of so many seconds; return how many."""
+        """Charge up to `many` steps of `each` seconds. Return how many the budget allows."""
         most = many if each * many <= self.left else int(self.left / each)
         self.exceeded |= most < many
         self.charge(most * each)
@@ -64,19 +65,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Limit:
-    """How long the solver may think in each of its calls.
+    """Time limit of each solver call.
 
     Attributes
     ----------
     first, most
-        The solver is called again with twice its last limit, from `first` up to `most` (the paper's d and d_max), until
-        something is proved.
+        Limits of the first and of the longest call, seconds. Each call doubles the limit until a proof ends the search
+        (the paper's d and d_max).
     restarts
-        After how many calls in a row that bring no change it is not called again (the paper's k). ``None``, the paper's
-        version 0: called again only while there is no schedule.
+        Calls in a row without improvement after which the solver stops (the paper's k). ``None`` repeats calls only
+        while no schedule is known (the paper's version 0).
     wall
-        Whether they are seconds of wall-clock time, as in the paper, or CP-SAT's deterministic time: close to seconds,
-        and the same on any machine under any load.
+        Whether limits are wall-clock seconds, as in the paper. Otherwise they are CP-SAT's deterministic time: close to
+        seconds, and equal on any machine under any load.
 
     Raises
     ------
@@ -96,14 +97,14 @@ class Limit:
             raise ValueError(f"restarts must be >= 0, got {self.restarts}")
 
     def attempts(self) -> Attempts:
-        """Return the calls that are allowed."""
+        """Return the sequence of calls."""
         return Attempts(self)
 
 
 class Attempts:
-    """The calls of a solver, one after the other: iterated over, the limit of each in seconds.
+    """Sequence of solver calls. Iteration yields the limit of each in seconds.
 
-    After each call :meth:`note` is told its outcome.
+    Call :meth:`note` with the outcome of each.
     """
 
     def __init__(self, limit: Limit) -> None:
@@ -119,7 +120,7 @@ class Attempts:
             seconds *= 2
 
     def note(self, *, proved: bool, found: bool, better: bool) -> None:
-        """Note whether a call proved something, has a schedule, and a better one than was known before it."""
+        """Record whether a call gave a proof, a schedule, or a better schedule than before."""
         restarts = self._limit.restarts
         self._vain = 0 if better or not self._calls else self._vain + 1
         self._calls += 1

@@ -1,4 +1,4 @@
-"""What a scheduling model minimises."""
+"""Objective of a scheduling model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .variables import LinearExprT, Variables
 
 
 class PlanObjective(Protocol):
-    """A cost: as CP-SAT has it, and of a schedule. The schedule of least cost is used."""
+    """A cost to minimise, as a CP-SAT expression and as a function of a schedule."""
 
     def expression(self, variables: Variables) -> LinearExprT:
-        """Return what the model minimises, a whole number; may add variables."""
+        """Return the integer expression that the model minimises. May add variables."""
         ...
 
     def cost(self, schedule: Schedule) -> float:
@@ -33,25 +33,25 @@ class WeightedLateness:
     problem: Problem
 
     def expression(self, variables: Variables) -> LinearExprT:
-        """Return the sum of ``weight * late``: a constant less where a job is late already."""
+        """Return the sum of ``weight * late``, without the constant part of jobs that are late already."""
         rows = self.problem.first_rows
         late = [variables.jobs[row].late for row in rows.tolist()]
         return cp_model.LinearExpr.weighted_sum(late, self.problem.weight[rows].tolist())
 
     def cost(self, schedule: Schedule) -> float:
-        """Return the cost that the schedule has."""
+        """Return the cost of a schedule."""
         return schedule.cost
 
     @property
     def constant(self) -> int:
-        """The weight of what is late already, which the expression leaves out."""
+        """Weighted lateness of jobs that are late already. The expression leaves it out."""
         problem = self.problem
         return 0 if problem.has_modes else int((problem.weight * np.maximum(-problem.due, 0)).sum())
 
     def latest(self, cost: int) -> IntArray:
-        """Return when each job starts at the latest in a schedule that costs no more, shape (jobs,).
+        """Return the latest start of each job in a schedule of at most this cost. Shape (jobs,).
 
-        ``max(due, 0) + cost / weight``: a job alone must not cost more.
+        ``max(due, 0) + cost / weight``: one job alone must not cost more.
         """
         problem = self.problem
         due = problem.due_start if problem.has_modes else np.maximum(problem.due, 0)

@@ -1,4 +1,4 @@
-"""Places on the nodes for jobs that start now: by best fit, then exactly with CP-SAT within a limit."""
+"""Place the jobs that start now on nodes: by best fit, then exactly with CP-SAT."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from ..scheduling.node_classes import equal_rows
 from ..scheduling.node_groups import place_in_order
 from ..scheduling.problem import Problem
 
-#: Pairs of a job and a node up to which the exact model is solved: to write a larger one takes longer than most
-#: decisions. And its deterministic seconds.
+#: Largest exact model, in pairs of job and node, and its limit in deterministic seconds. Writing a larger model takes
+#: longer than most decisions.
 LARGEST, LIMIT = 1500, 0.005
-#: How often best fit is tried, the job that failed put first.
+#: Number of best-fit passes. Each pass moves the job that failed to the front.
 TRIES = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """What is known of the places of jobs that start now.
+    """Result of placing the jobs that start now.
 
     Attributes
     ----------
     possible
-        Whether they can be placed; ``None`` if that is not known.
+        Whether a placement exists, or ``None`` if unknown.
     counts
-        Slots of each job of the problem on each node, shape (jobs, nodes), zeros for jobs that do not start now; or
-        ``None``.
+        Slots of each job on each node, or ``None``. Shape (jobs, nodes). Zeros for jobs that do not start now.
     core
-        Where it is not possible, jobs that cannot be placed together, rising.
+        Jobs that cannot be placed together, ascending. Empty if a placement may exist.
     time
         Deterministic seconds of CP-SAT.
     """
@@ -44,7 +43,7 @@ class Places:
 
 
 def place_now(problem: Problem, starts: IntArray, limit: float = LIMIT) -> Places:
-    """Place the jobs that start now on the nodes, or say which few of them cannot be placed together."""
+    """Place the jobs that start now on the nodes, or return a few that do not fit together."""
     jobs = np.flatnonzero(starts == 0)
     counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
     if not len(jobs) or _best_fit(problem, jobs, counts):
@@ -53,7 +52,7 @@ def place_now(problem: Problem, starts: IntArray, limit: float = LIMIT) -> Place
 
 
 def _best_fit(problem: Problem, jobs: IntArray, counts: IntArray) -> bool:
-    """Fill in the places of jobs, those with the largest share of a node first; return whether all have found some."""
+    """Place jobs in `counts`, largest share of a node first. Return whether all fit."""
     share = (problem.demand / np.maximum(problem.classes_now.capacity.max(axis=0, initial=0), 1)).max(axis=1)
     order = jobs[np.argsort(-share[jobs], kind="stable")]
     for _ in range(TRIES):
@@ -68,16 +67,16 @@ def _best_fit(problem: Problem, jobs: IntArray, counts: IntArray) -> bool:
 
 
 class PackingModel:
-    """Slots of each job on each node as integers, linear in each node and resource.
+    """Packing model: integer slots per job and node, a linear capacity per node and resource.
 
-    Of nodes of equal free amounts no more are in the model than the jobs have slots for.
+    Of equal nodes, the model contains at most as many as the jobs have slots.
 
     Parameters
     ----------
     problem
-        Jobs, and nodes in `free_now`.
+        Jobs, and the free nodes in `free_now`.
     jobs
-        The jobs to be placed, shape (some,).
+        Numbers of the jobs to place, shape (jobs to place,).
     """
 
     def __init__(self, problem: Problem, jobs: IntArray) -> None:
@@ -93,7 +92,7 @@ class PackingModel:
         self.size = int(np.count_nonzero(self.fits))
 
     def solve(self, limit: float) -> Places:
-        """Decide within a limit of deterministic time."""
+        """Solve the model within a limit of deterministic seconds."""
         alone = np.flatnonzero(self.fits.sum(axis=1) < self.problem.slots[self.jobs])
         if len(alone):
             return Places(False, None, (int(self.jobs[alone[0]]),))
@@ -115,7 +114,7 @@ class PackingModel:
         return Places(False, None, tuple(core), solver.deterministic_time)
 
     def build(self) -> None:
-        """Write the model: variables, the slots of each job, the capacity of each node."""
+        """Write the model: variables, slots per job, capacity per node."""
         self.model = cp_model.CpModel()
         self.placed = [self.model.new_bool_var(f"placed[{job}]") for job in self.jobs.tolist()]
         self.slots = {
@@ -127,14 +126,14 @@ class PackingModel:
         self.model.add_assumptions(self.placed)
 
     def add_slots(self) -> None:
-        """Let each job that is placed have its slots: ``placed[j] => sum(slots[j, n] : n) >= slots[j]``."""
+        """Give each placed job its slots: ``placed[j] => sum(slots[j, n] : n) >= slots[j]``."""
         for job, number in enumerate(self.jobs.tolist()):
             here = [self.slots[job, node] for node in np.flatnonzero(self.fits[job]).tolist()]
             enough = self.model.add(cp_model.LinearExpr.sum(here) >= int(self.problem.slots[number]))
             enough.only_enforce_if(self.placed[job])
 
     def add_capacity(self) -> None:
-        """Keep each node within its resources: ``sum(slots[j, n] * demand[j] : j) <= free[n]``."""
+        """Limit the use of each node to its resources: ``sum(slots[j, n] * demand[j] : j) <= free[n]``."""
         demand = self.problem.demand[self.jobs]
         for node, resource in np.argwhere(self.fits.T @ demand > self.free).tolist():
             asking = np.flatnonzero((demand[:, resource] > 0) & (self.fits[:, node] > 0)).tolist()
@@ -143,7 +142,7 @@ class PackingModel:
             self.model.add(weighted <= int(self.free[node, resource]))
 
     def counts(self, solver: cp_model.CpSolver) -> IntArray:
-        """Return what the solver found, shape (jobs of the problem, nodes)."""
+        """Return the slots in the solver's solution. Shape (jobs of the problem, nodes)."""
         counts = np.zeros((self.problem.jobs, len(self.problem.free_now)), dtype=np.int64)
         left = self.problem.slots.copy()
         for (job, node), variable in self.slots.items():
@@ -155,14 +154,14 @@ class PackingModel:
 
 
 def slots_asked(problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return how many slots of each demand that a job has are asked for, and fit now.
+    """Return the required and the available slots for each distinct demand.
 
     Returns
     -------
     slots
-        The slots of each job that asks for at least a demand, else 0, shape (jobs, demands).
+        Slots of each job that needs at least the demand, else 0. Shape (jobs, demands).
     room
-        How many slots of the demand fit on the nodes now, shape (demands,), at most as many on a node as are asked for.
+        Slots of the demand that fit on the nodes now. Shape (demands,). Per node at most the required slots.
     """
     kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)

@@ -1,7 +1,7 @@
-"""What a schedule costs at least, by prices on the pool: and how much more if a job starts now, or does not.
+"""Lower bounds on the cost of a schedule on a pool, also if one job starts now or later.
 
-Lagrangian relaxation of the capacity, in intervals of time, whose prices are found by subgradients (Held, Wolfe and
-Crowder, Mathematical Programming 6, 1974). With prices every job is on its own, and its start is exact to the second.
+Lagrangian relaxation of the capacity in intervals of time. Subgradient steps set the prices (Held, Wolfe and Crowder,
+Mathematical Programming 6, 1974). Prices make jobs independent. The start of each is exact to the second.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem, rising
 from .packing import slots_asked
 
-#: Steps of the subgradient, and intervals of time.
+#: Subgradient steps, and intervals of time.
 STEPS, INTERVALS = 60, 48
-#: Most demands whose slots on the nodes now have a price.
+#: Most demands with a price for slots on the nodes now.
 DEMANDS = 12
-#: What a job pays: until an edge, and each second from there on.
+#: Rows of what a job pays: until an edge, and per second after it.
 UNTIL, EACH_SECOND = range(2)
-#: Bounds of a job that starts now, or later.
+#: Rows of bounds for a job that starts now, or later.
 NOW, LATER = range(2)
 
 
 class Bounds(NamedTuple):
-    """No schedule costs less.
+    """Lower bounds on the cost of schedules.
 
     Attributes
     ----------
     least
-        Of all schedules.
+        Bound of all schedules.
     now, later
-        Of those in which each job starts now, and in which it does not, shape (jobs,); infinite where it cannot.
+        Bound of the schedules in which each job starts now, or later. Shape (jobs,), infinite where impossible.
     """
 
     least: int
@@ -43,9 +43,9 @@ class Bounds(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """Jobs, those that differ in nothing once: with the same prices they do the same.
+    """Groups of equal jobs: with equal prices they start at the same time.
 
-    `asked` lists the resources that each job needs, and how many these are in the last column.
+    `asked` lists the resources that each job needs. Its last column is their number.
     """
 
     need: FloatArray
@@ -59,29 +59,29 @@ class Jobs(NamedTuple):
 
 
 def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STEPS) -> Bounds:
-    """Return bounds on the cost of the schedules of a pool.
+    """Return lower bounds on the cost of schedules on a pool.
 
     Parameters
     ----------
     problem
         Jobs and a pool.
     starts, cost
-        Of a schedule, which says where prices are worth having.
+        Start times and cost of a schedule. They place the intervals and scale the steps.
     steps
-        Of the subgradient.
+        Subgradient steps.
     """
     edges = _edges(problem, starts)
     times, free = problem.profile
     room = _room(times, np.maximum(free, 0), edges)
     asked = problem.need.any(axis=0)
     slots, most = _slots_now(problem)
-    # Later there is room for as many as there are: what the nodes can hold then is not known here.
+    # Later slots are unlimited: the free amounts of nodes are known only now.
     rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
     rooms[0, asked.sum() :] = edges[1] * most
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
     there, count = np.ascontiguousarray(rooms.T, np.float64), len(jobs.many)
     ends = np.empty((4, count))
-    # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
+    # Capacity of an interval is the sum over its seconds, a relaxation of the capacity per second.
     best = ascend(
         jobs, edges, there, np.zeros_like(there), np.zeros_like(there), np.zeros((2, len(edges))),
         np.empty(count, dtype=np.int64), ends, float(cost), steps,
@@ -93,7 +93,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
 
 
 def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
-    """Return what is free between each two edges, summed over the seconds, shape (intervals, resources)."""
+    """Return the free amounts between edges, summed over seconds. Shape (intervals, resources)."""
     step = np.searchsorted(times, edges, side="right") - 1
     before = np.cumsum(np.diff(times, prepend=0)[1:, None] * free[:-1], axis=0)
     until = np.concatenate((np.zeros((1, free.shape[1]), dtype=np.int64), before))[step]
@@ -101,7 +101,10 @@ def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
 
 
 def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
-    """Return what jobs there are, and which of these each job is, shape (jobs,); `need` has what a price is put on."""
+    """Return the groups of equal jobs and the group of each job. Shape (jobs,).
+
+    `need` holds the amounts that have a price.
+    """
     columns = np.column_stack((need, problem.duration, problem.weight, problem.due, problem.earliest))
     first, kind = equal_rows(columns)
     absent = need[first] <= 0
@@ -116,20 +119,20 @@ def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
 
 
 def _edges(problem: Problem, starts: IntArray) -> IntArray:
-    """Return begins of intervals and the end of the last: releases, and starts and ends of a schedule."""
+    """Return the interval begins and the last end: releases, and starts and ends of a schedule."""
     ends = starts + problem.duration
     times = np.concatenate((problem.profile[0], starts, ends, np.array([0, problem.first_later])))
     times = rising(times[times <= max(int(ends.max(initial=1)), 1)])
     if len(times) > INTERVALS:
         spread = np.linspace(0, len(times) - 1, INTERVALS).astype(np.int64)
-        times = times[np.unique(np.append(spread, 1))]  # Nothing starts between now and the first time after it.
+        times = times[np.unique(np.append(spread, 1))]  # Nothing starts between now and the second time.
     return np.append(times, times[-1] + 1) if len(times) < 2 else times
 
 
 def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return the slots of each job that asks for as much as some demand, and how many of these there are on the nodes.
+    """Return required and available slots of the scarcest demands, shapes (jobs, demands) and (demands,).
 
-    Shape (jobs, demands) and (demands,): of the demands for which there are too few, the scarcest.
+    A demand counts every job that needs at least as much. Demands with enough slots are left out.
     """
     slots, most = slots_asked(problem)
     wanted = slots.sum(axis=0)
@@ -143,20 +146,20 @@ def ascend(
     jobs: Jobs, edges: IntArray, room: FloatArray, price: FloatArray, use: FloatArray, paid: FloatArray,
     starts: IntArray, ends: FloatArray, cost: float, steps: int,
 ) -> float:  # fmt: skip
-    """Return the best bound; fill in ``ends[NOW]`` and ``ends[LATER]``, those of each job that starts then.
+    """Return the best bound. Write the bounds per job to ``ends[NOW]`` and ``ends[LATER]``.
 
     Parameters
     ----------
     jobs, edges, room
-        The jobs, the intervals, and what is free in each, shape (resources, intervals).
+        Jobs, interval edges, and free amounts of each interval. Shape of `room`: (resources, intervals).
     price, use
-        Of each resource in each interval, of the shape of `room`; the prices zero.
+        Price and use of each resource in each interval, shaped like `room`. Prices start at zero.
     paid
-        Room for what a job pays until each edge, and each second from there on, shape (2, edges), zeros.
+        Buffer for what a job pays until each edge and per second after it. Shape (2, edges), zeros.
     starts, ends
-        Room for the cheapest start of each job, shape (jobs,), and for bounds and costs, shape (4, jobs).
+        Buffers for the cheapest start of each job, shape (jobs,). And for bounds and costs, shape (4, jobs).
     cost, steps
-        Of a schedule, and how many steps are taken.
+        Cost of a schedule, and number of steps.
     """
     (resources, intervals), best, scale, vain = room.shape, -np.inf, 1.0, 0
     for _ in range(steps):
@@ -175,8 +178,8 @@ def ascend(
             if vain == 8:
                 scale, vain = scale / 2, 0
         _usage(jobs, edges, starts, use)
-        # Raise the price of what is requested too much, and lower that of the rest. Measured in shares of the room, so
-        # that long intervals and rare resources count alike.
+        # Raise the price of overused resources and lower the others. Shares of the room make long intervals and rare
+        # resources count alike.
         norm, distance = 0.0, scale * max(cost - bound, 0.0)
         for interval in range(intervals):
             for resource in range(resources):
@@ -198,7 +201,10 @@ def ascend(
 def _priced(
     jobs: Jobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, ends: FloatArray
 ) -> float:
-    """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one."""
+    """Return the sum of the least costs.
+
+    Also writes each job's cheapest start and its least costs for a start now and a later start.
+    """
     total, last = 0.0, len(edges) - 1
     for job in range(len(starts)):
         weight, due, duration = jobs.weight[job], jobs.due[job], jobs.duration[job]
@@ -222,7 +228,7 @@ def _priced(
 
 @borrowing
 def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
-    """Return what a job pays from now until a time."""
+    """Return what a job pays from now until `time`."""
     edge, end = 0, len(edges)
     while end - edge > 1:
         middle = (edge + end) // 2
@@ -240,16 +246,17 @@ def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
 def _best_later(
     lowest: int, weight: float, due: int, duration: int, edges: IntArray, paid: FloatArray
 ) -> tuple[float, int]:
-    """Return the least cost of a start from a time on, and when: there, when it is due, or where a price changes.
+    """Return the least cost of a start at or after a time, and that start.
 
-    The other ends of jobs that start or end at one edge after the other are met in one pass over the edges.
+    Candidates are `lowest`, the due date, and each start or end at which a price changes. One pass over the edges finds
+    the other end of the job for all of them.
     """
     last, behind, ahead, when = len(edges) - 1, 0, 0, lowest
     best = weight * max(lowest - due, 0) + (_paid(lowest + duration, edges, paid) - _paid(lowest, edges, paid))
     for edge in range(len(edges)):
         start = edges[edge]
         if weight * (start - duration - due) >= best:
-            break  # What is paid never falls, so that no later start can cost less.
+            break  # Payments never fall, so no later start costs less.
         if start > lowest:
             while ahead < last and edges[ahead + 1] <= start + duration:
                 ahead += 1
@@ -278,7 +285,7 @@ def _best_later(
 
 @borrowing
 def _usage(jobs: Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
-    """Fill in what the jobs take of each interval."""
+    """Compute each interval's resource use."""
     for resource in range(use.shape[0]):
         for interval in range(use.shape[1]):
             use[resource, interval] = 0.0

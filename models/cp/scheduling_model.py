@@ -1,4 +1,4 @@
-"""The scheduling model on CP-SAT: start times for waiting jobs, and places for them (CP 2019, section 2.2)."""
+"""The scheduling model on CP-SAT: start times and placements of waiting jobs (CP 2019, section 2.2)."""
 
 from __future__ import annotations
 
@@ -21,33 +21,38 @@ from .variables import Variables
 
 @dataclass(eq=False)
 class SchedulingModel:
-    """Interval variables, the constraints, and the cost as objective. ``build()`` is its table of contents.
+    """Variables, constraints and objective of one problem. ``build()`` lists its parts.
 
-    What makes it fast: a complete hint that bounds the start times by its cost, jobs that differ in nothing put in
-    order, and search parameters for small models. ``model.variables.model`` is CP-SAT's model, with named variables.
+    Three things make it fast:
+
+    * A complete hint. Its cost bounds the start times.
+    * A fixed order of equal jobs.
+    * Search parameters for small models.
+
+    ``model.variables.model`` is CP-SAT's model, with named variables.
 
     Attributes
     ----------
     problem
-        Jobs and machine: a pool, or nodes.
+        Jobs, and a pool or nodes.
     horizon
-        No job ends later, seconds from now.
+        Latest end of any job, seconds from now.
     hint
-        A schedule that holds and ends by the horizon, to begin with; nothing worse is looked for.
+        A valid initial schedule. Worse schedules are excluded.
     below
-        Only schedules that cost less than the hint are looked for.
+        Whether to exclude schedules of the same cost as the hint.
     every_resource
-        Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+        Whether to constrain resources that no job demands. Version 0 of the paper does.
     beside
-        Further constraints. With any, jobs that ask for the same may still differ.
+        Further constraints. They may distinguish jobs of equal demands.
     others
-        The jobs that start now in the hint, if only schedules are looked for in which other jobs do.
+        Requires that another set of jobs starts now than in the hint.
     objective
-        What is minimised; by default the cost of the problem.
+        What to minimise. By default the cost of the problem.
     allocation
-        Where the nodes are; by default what the problem asks for.
+        How slots lie on nodes. By default the problem chooses.
     labels
-        What the names of the variables call each job.
+        Name of each job in the names of variables.
     """
 
     problem: Problem
@@ -88,34 +93,34 @@ class SchedulingModel:
         latest = np.minimum(self.horizon - self.pool.duration, self.pool.latest)
         if self.hint is not None and self.objective is None:
             latest = np.minimum(latest, self.lateness.latest(self.hint.cost))
-        # A job that is moved up as far as it goes starts now or as something ends, unless it is kept from moving.
+        # A job moved as early as possible starts now or at some end. Further constraints may prevent the move.
         first_later = 1 if self.beside or self.objective is not None else self.pool.first_later
         self.variables = Variables(self.pool, self.horizon, latest, self.labels, first_later)
 
     def add_capacity(self) -> None:
-        """Add a cumulative per resource of the machine."""
+        """Add a cumulative constraint per resource of the machine."""
         self.capacity.add_to(self.variables)
 
     def add_allocation(self) -> None:
-        """Add the nodes: for all jobs, for those that start now, or not at all."""
+        """Add nodes for all jobs, for jobs that start now, or none."""
         assert self.allocation is not None
         self.allocation.add_to(self.variables)
 
     def add_order_of_equal_jobs(self) -> None:
-        """Start jobs that differ in nothing in a fixed order: ``start[j] <= start[k]`` for j before k in a chain."""
+        """Fix the order of equal jobs: ``start[j] <= start[k]`` for j before k in a chain."""
         for chain in comparable(self.pool) if self.symmetric else ():
             for before, after in pairwise(chain):
                 self.variables.model.add(self.variables.jobs[before].start <= self.variables.jobs[after].start)
 
     def add_further_constraints(self) -> None:
-        """Add the constraints of a site, and of the search."""
+        """Add the constraints of a site and of the search."""
         for constraint in self.beside:
             constraint.add_to(self.variables)
         if self.others is not None:
             self.others.add_to(self.variables)
 
     def add_objective(self) -> None:
-        """Minimise the cost; only costs below that of the hint if it is to be improved."""
+        """Minimise the cost, below that of the hint if `below` is set."""
         model = self.variables.model
         cost = (self.objective or self.lateness).expression(self.variables)
         model.minimize(cost)
@@ -123,18 +128,21 @@ class SchedulingModel:
             model.add(cost <= self.hint.cost - self.lateness.constant - 1)
 
     def add_hint(self) -> None:
-        """Let the search begin at the hint."""
+        """Start the search at the hint."""
         if self.hint is not None:
             self.suggest(self.hint)
 
     def suggest(self, schedule: Schedule) -> None:
-        """Give CP-SAT a schedule as its hint."""
+        """Set the hint of CP-SAT to a schedule."""
         assert self.allocation is not None
         self.variables.suggest(schedule.starts)
         self.allocation.suggest(self.variables, schedule)
 
     def schedule(self, outcome: Outcome, budget: Budget) -> Schedule | None:
-        """Return the schedule that the solver found, its jobs moved up where they can be and everything holds."""
+        """Return the solver's schedule, or ``None`` if it violates a constraint.
+
+        Its jobs are moved to earlier starts where all constraints still hold.
+        """
         assert self.allocation is not None
         starts = self.variables.starts(outcome.solver)
         cost = self.problem.cost(starts)
@@ -146,17 +154,17 @@ class SchedulingModel:
         return found if found is not None and self.allows(found) else None
 
     def allows(self, schedule: Schedule) -> bool:
-        """Return whether a schedule meets every constraint, and no job starts or ends too late."""
+        """Return whether a schedule meets all constraints and time limits."""
         assert self.allocation is not None
         return holds(self.problem, schedule, self.horizon, (self.capacity, self.allocation, *self.beside))
 
     def value(self, schedule: Schedule) -> float:
-        """Return what a schedule costs."""
+        """Return the cost of a schedule."""
         return schedule.cost if self.objective is None else self.objective.cost(schedule)
 
 
 def holds(problem: Problem, schedule: Schedule, horizon: int, constraints: Sequence[Constraint]) -> bool:
-    """Return whether a schedule meets constraints, and every job starts and ends in its time."""
+    """Return whether a schedule meets constraints, and each job its earliest and latest times."""
     one_each, starts = taken_modes(problem, schedule.starts)
     timely = (starts <= one_each.latest).all() and (starts >= one_each.earliest).all()
     within = int((starts + one_each.duration).max(initial=0)) <= horizon

@@ -1,4 +1,4 @@
-"""The search for a schedule: lists, bounds, local search, and CP-SAT, within one budget."""
+"""Search for a schedule within one budget: lists, bounds, local search and CP-SAT."""
 
 from __future__ import annotations
 
@@ -20,54 +20,55 @@ from .scheduling_model import SchedulingModel, holds
 from .solver import Calls, Outcome
 from .symmetry import only_chain, rearranged
 
-#: Jobs of a pool that bounds leave free to start now or later with which CP-SAT is asked: with more it hardly proves
-#: anything. And modes of all jobs of a plan.
+#: Limits for calling CP-SAT. The first is the number of undecided jobs on a pool: above it a proof is rare. The second
+#: is the number of modes of all jobs.
 MOST_CONTESTED, MOST_MODES = 8, 12
-#: How often at most jobs that cannot all start now are learnt of in one call of the solver.
+#: Most solutions without a placement that one call of the solver may reject.
 _REFUSALS = 20
-#: The local search goes in so many parts; one that brings nothing is the last.
+#: Number of parts of the local search. It ends at the first part without improvement.
 _PARTS = 4
-#: Seconds of an ordinary core per job, resource, step of the profile and class of nodes in a list schedule; and per
-#: job, resource and interval in a step of the bounds.
+#: Seconds on an ordinary core. The first: per job, resource, profile step and node class of a list schedule. The
+#: second: per job, resource and interval of a bound step.
 _LISTING, _PRICING = 1e-9, 2e-9
 
 
 @dataclass(eq=False)
 class Search:
-    """How a problem is solved, and what is known of it on the way. :meth:`solve` is its table of contents.
+    """Search for the schedule of one problem. :meth:`solve` lists its parts.
 
     Attributes
     ----------
     problem
         Jobs and machine.
     horizon
-        No job ends later, seconds from now; by default late enough for all jobs one after the other.
+        Latest end of any job, seconds from now. By default late enough for all jobs in sequence.
     budget
-        What all parts may take together.
+        Time of all parts together.
     limit
-        How long the solver may think in each call.
+        Time limit of each solver call.
     iterations
         Steps of the local search.
     solver
-        Whether CP-SAT is asked.
+        Whether to use CP-SAT.
     whole
-        Version 0 of the paper: no bounds and no local search, every resource is constrained, CP-SAT in each decision.
+        Version 0 of the paper. No bounds and no local search, every resource is constrained, and each decision calls
+        CP-SAT.
     hinted
-        Whether CP-SAT begins at the best schedule known.
+        Whether CP-SAT starts at the best schedule so far.
     beside
         Further constraints.
     objective
-        What is minimised, where it is not the cost of the problem; then no bound is known.
+        What to minimise, if not the cost of the problem. Then no bounds are used.
     allocation
-        Where the nodes are in the model; by default what the problem asks for.
+        How slots lie on nodes. By default the problem chooses.
     calls
-        How CP-SAT is called.
+        Parameters of CP-SAT.
     labels
-        What the names of the variables call each job.
+        Name of each job in the names of variables.
     rng
-        Of the local search.
+        Random generator of the local search.
     inspect
-        Called with each model before it is solved.
+        Function to call with each model before it is solved.
     """
 
     problem: Problem
@@ -102,7 +103,7 @@ class Search:
         self.order = np.arange(problem.jobs)
 
     def solve(self, orders: Sequence[IntArray]) -> Answer:
-        """Return the best schedule found, never worse than the best of the lists in these orders."""
+        """Return the best schedule, never worse than the best list schedule of these orders."""
         self.list(orders)
         if not self.whole:
             self.bound()
@@ -113,16 +114,16 @@ class Search:
 
     @property
     def known(self) -> bool:
-        """Whether nothing is left to be found out."""
+        """Whether the search has nothing left to decide."""
         return self.decided or self.status in {Status.OPTIMAL, Status.INFEASIBLE}
 
     @property
     def linear(self) -> bool:
-        """Whether the cost is that of the problem, and every schedule of the problem may be used."""
+        """Whether the cost is the problem's own and no further constraints exist."""
         return not self.beside and self.objective is None
 
     def value(self, schedule: Schedule) -> float:
-        """Return what a schedule costs."""
+        """Return the cost of a schedule."""
         return schedule.cost if self.objective is None else self.objective.cost(schedule)
 
     def usable(self, schedule: Schedule | None) -> bool:
@@ -132,7 +133,7 @@ class Search:
         return schedule is not None and holds(self.problem, schedule, self.end, (pool, self.allocation, *self.beside))
 
     def offer(self, schedule: Schedule | None, source: Source) -> bool:
-        """Keep a schedule, and what made it, if it is the best; return whether it is."""
+        """Keep a schedule and its origin if it is the best so far. Return whether it is."""
         if schedule is None or (self.best is not None and self.value(schedule) >= self.value(self.best)):
             return False
         self.best, self.source = schedule, source
@@ -140,10 +141,8 @@ class Search:
             self.status = Status.FEASIBLE
         return True
 
-    # Lists.
-
     def list(self, orders: Sequence[IntArray]) -> None:
-        """Start the jobs in each of some orders, each job as early as it fits, and keep the best schedule."""
+        """Build list schedules in the given orders, each job at its earliest fit, and keep the best."""
         chain = only_chain(self.problem) if self.linear and not self.whole else None
         if chain is not None:
             listed = list_schedule(self.problem, chain)
@@ -166,7 +165,7 @@ class Search:
 
     @property
     def decoding(self) -> float:
-        """About the seconds that a list schedule takes, from the size of the problem."""
+        """Approximate seconds of one list schedule, from the size of the problem."""
         problem = self.problem
         parts = len(problem.classes.count) + problem.jobs if problem.nodes > 1 else 1
         steps = len(problem.classes.times if problem.nodes > 1 else problem.profile[0]) + problem.jobs
@@ -179,10 +178,11 @@ class Search:
         ends = (schedule.starts + self.problem.duration)[schedule.starts >= 0]
         return int(ends.max(initial=0)) <= self.end
 
-    # Bounds.
-
     def bound(self) -> None:
-        """Bound the cost of all schedules, and of those in which other jobs start now; compare the best one."""
+        """Bound the cost of all schedules and of those that start other jobs now.
+
+        If the best schedule reaches a bound, the search is decided.
+        """
         if self.best is None or self.known or self.objective is not None:
             return
         problem = self.problem
@@ -199,15 +199,13 @@ class Search:
 
     @property
     def settled(self) -> BoolArray:
-        """Whether a job starts now in all schedules that cost less, or in none, as in the best one, shape (jobs,)."""
+        """Whether every better schedule agrees with the best one on a job's start now. Shape (jobs,)."""
         assert self.best is not None
         if self.bounds is None:
             return np.zeros(self.problem.jobs, dtype=np.bool_)
         otherwise = np.where(self.best.starts == 0, self.bounds.later, self.bounds.now)
         settled: BoolArray = otherwise > self.best.cost - 1
         return settled
-
-    # Local search.
 
     def improve(self) -> None:
         """Improve the order of the best list by swaps, moves and changes of mode."""
@@ -225,10 +223,11 @@ class Search:
             self.offer(found, "local search")
             self.bound()
 
-    # CP-SAT.
-
     def ask(self) -> None:
-        """Let CP-SAT look for a better schedule: one in which other jobs start now, or any."""
+        """Search for a better schedule with CP-SAT, where a proof is likely.
+
+        With a known best schedule, only schedules that start other jobs now are of interest.
+        """
         assert self.allocation is not None
         jobs = self.problem.jobs
         if self.best is None or self.whole or not self.linear or self.problem.has_modes:
@@ -238,7 +237,7 @@ class Search:
             self.decide()
 
     def write(self, *, decide: bool = False) -> SchedulingModel | None:
-        """Write the model, if the budget has what it takes."""
+        """Write the model, or return ``None`` if the budget is too small."""
         assert self.allocation is not None
         if not self.budget.pay(WRITING * (self.allocation.size + self.problem.jobs)):
             return None
@@ -256,7 +255,7 @@ class Search:
         return model
 
     def call(self, model: SchedulingModel, seconds: float, hinted: bool = False) -> Outcome:
-        """Call the solver until it finds what has places, or nothing."""
+        """Call the solver until its solution has a placement or it has no solution."""
         assert self.allocation is not None
         for _ in range(_REFUSALS):
             outcome = self.calls.solve(model.variables.model, seconds, hinted=hinted)
@@ -268,10 +267,10 @@ class Search:
         return outcome
 
     def decide(self) -> None:
-        """Look for a schedule that costs less and in which other jobs start now, until none is left.
+        """Search for cheaper schedules that start other jobs now, until none exists.
 
-        After each that is found and proved to be the best of its kind, those that start the same jobs remain: the next
-        search begins from it, within the same limit.
+        A proved optimum leaves only schedules that start the same jobs. The next search starts from it, within the same
+        limit.
         """
         attempts = self.limit.attempts()
         model: SchedulingModel | None = None
@@ -293,7 +292,7 @@ class Search:
                 break
 
     def minimise(self) -> None:
-        """Look for the best schedule, from the best one known if there is any."""
+        """Search for the cheapest schedule, from the best one so far."""
         attempts, model, least = self.limit.attempts(), self.write(), np.inf
         if model is None:
             return
@@ -321,7 +320,7 @@ class Search:
                 break
 
     def answer(self) -> Answer:
-        """Return what is known now."""
+        """Return the result so far."""
         least = self.least
         if self.best is not None and least is not None:
             least = min(least, self.best.cost)
@@ -332,7 +331,7 @@ class Search:
 
 
 def _alone(problem: Problem) -> int:
-    """Return what the jobs cost if each were alone beside what is held."""
+    """Return a lower bound on the cost: each job alone beside the occupied amounts."""
     starts = earliest_starts(problem)
     if starts is None:
         return least_cost(problem)

@@ -1,4 +1,4 @@
-"""CP-SAT's search: its parameters, its limits, and what it says."""
+"""Calls of CP-SAT: parameters, limits and outcome."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _STATUS = {cp_model.OPTIMAL: Status.OPTIMAL, cp_model.FEASIBLE: Status.FEASIBLE,
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What the solver said.
+    """Outcome of one solver call.
 
     Attributes
     ----------
     status
         What is proved of the model.
     solver
-        The solver, which has the values of the variables if `status` is optimal or feasible.
+        The solver. It holds values of the variables if `status` is optimal or feasible.
     spent
-        Seconds of the call: deterministic time, or of the wall clock under such a limit.
+        Seconds of the call. Deterministic time, or wall-clock time under such a limit.
     """
 
     status: Status
@@ -37,18 +37,18 @@ class Outcome:
 
     @property
     def bound(self) -> int:
-        """No values of the variables have a smaller objective; says nothing if there are none at all."""
+        """Lower bound on the objective. Meaningless for an infeasible model."""
         return math.ceil(self.solver.best_objective_bound - 1e-6)
 
 
 @dataclass(frozen=True)
 class Calls:
-    """How CP-SAT is called: one worker, and the parameters that serve scheduling models of this size best.
+    """Parameters of CP-SAT: one worker, and settings for scheduling models of this size.
 
     Attributes
     ----------
     wall
-        Whether limits are wall-clock time, or deterministic time.
+        Whether limits are wall-clock time instead of deterministic time.
     log
         Whether the solver prints its progress.
     """
@@ -57,11 +57,11 @@ class Calls:
     log: bool = False
 
     def solve(self, model: cp_model.CpModel, seconds: float, *, hinted: bool = False) -> Outcome:
-        """Solve a model once within so many seconds; with `hinted` the search begins at the hint of the model."""
+        """Solve a model once within `seconds`. If `hinted`, start at the model's hint."""
         solver = cp_model.CpSolver()
         parameters = solver.parameters
         parameters.num_workers = 1
-        parameters.catch_sigint_signal = False  # Ctrl-C is for the program, not for the solver alone.
+        parameters.catch_sigint_signal = False  # Ctrl-C is for the program, not only for the solver.
         if self.wall:
             parameters.max_time_in_seconds = seconds
         else:

@@ -1,4 +1,4 @@
-"""Jobs that differ in nothing: an order of them loses no schedule."""
+"""Equal jobs: fix their order without losing a schedule."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from ..scheduling.problem import Problem
 
 
 def comparable(problem: Problem) -> Iterator[list[int]]:
-    """Yield chains of jobs that may be started in that order without loss.
+    """Yield chains of equal jobs that may start in this order without loss.
 
-    They ask for the same, the weight does not rise along a chain and the due date does not fall, so that swapping two
-    that are out of order never costs more. An order of jobs that dominate each other in demand or duration would lose
-    schedules.
+    The jobs of a chain have equal demands. Along it, weights never rise and due dates never fall. So swapping two jobs
+    into this order never costs more. Jobs that only dominate each other in demand or duration have no such order.
     """
     for group in problem.alike:
         by_urgency = group[np.lexsort((problem.due[group], -problem.weight[group]))]
@@ -33,11 +32,11 @@ def comparable(problem: Problem) -> Iterator[list[int]]:
 
 
 def only_chain(problem: Problem) -> IntArray | None:
-    """Return the order of the jobs if all ask for the same and none is less urgent than the next.
+    """Return the order of the jobs if all form one chain, else ``None``.
 
-    Then no schedule costs less than that list. What is free only grows, as all that is held is held from now on, so
-    that the k-th start is no later than in any other schedule; and the more urgent job has the earlier one. So it is on
-    nodes, too: slots that are alike fit wherever one of them fits. ``None`` otherwise, or for a single job.
+    ``None`` also for a single job. The list in this order is then optimal. All occupied amounts are occupied from now
+    on, so free amounts only grow. The k-th start is no later than in any other schedule, and the more urgent job has
+    it. This holds on nodes too: equal slots fit wherever one fits.
     """
     late = problem.held_from.any() or (problem.quotas is not None and problem.quotas.held_from.any())
     if problem.jobs < 2 or problem.earliest.any() or late:
@@ -48,7 +47,7 @@ def only_chain(problem: Problem) -> IntArray | None:
 
 
 def rearranged(problem: Problem, schedule: Schedule) -> Schedule:
-    """Return the schedule with the starts and places of jobs that differ in nothing dealt out along each chain."""
+    """Return the schedule with starts and placements of equal jobs sorted along each chain."""
     chains = list(comparable(problem))
     if not chains:
         return schedule

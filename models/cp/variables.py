@@ -1,4 +1,4 @@
-"""The variables of a scheduling model: small named parts around those of CP-SAT."""
+"""Named variables of a scheduling model, around CP-SAT's own."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ortools.sat.python import cp_model
 from ...base import IntArray
 from ..scheduling.problem import Problem
 
-#: What a site's own parts are given of CP-SAT.
+#: CP-SAT types for the parts of a site.
 CpModel: TypeAlias = cp_model.CpModel
 IntVar: TypeAlias = cp_model.IntVar
 IntervalVar: TypeAlias = cp_model.IntervalVar
-#: A linear expression of CP-SAT, or a number.
+#: A CP-SAT linear expression, or a number.
 LinearExprT: TypeAlias = cp_model.LinearExpr | int | float
 
 
 @dataclass(frozen=True, slots=True)
 class JobVariables:
-    """The variables of one job, or of one of its modes.
+    """Variables of one job, or of one of its modes.
 
     Attributes
     ----------
     start
-        Seconds from now; of all modes of a job the same.
+        Seconds from now. Shared by all modes of a job.
     interval
-        From its start for its duration; optional for a mode.
+        From its start for its duration. Optional for a mode.
     late
-        Seconds past its due date; the start itself where that is a constant less. Of all modes of a job the same.
+        Seconds past the due date. For a job that is due already, the start itself. Shared by all modes of a job.
     present
-        Whether a mode is taken; ``None`` for a job that has one mode.
+        Whether the mode is chosen. ``None`` for a job with one mode.
     """
 
     start: cp_model.IntVar
@@ -43,29 +43,29 @@ class JobVariables:
 
 
 class Variables:
-    """The jobs of a problem as variables of a model, and what several families of constraints share.
+    """Variables of all jobs, and parts that several constraint families share.
 
     Parameters
     ----------
     problem
         Jobs and a machine of one node.
     horizon
-        No job ends later, seconds from now.
+        Latest end of any job, seconds from now.
     latest
-        When each job starts at the latest, shape (jobs,); below zero where it never can.
+        Latest start of each job, shape (jobs,). Negative if it can never start.
     labels
-        What the names of the variables call each job; by default its number.
+        Name of each job in the names of variables. By default its number.
     first_later
-        No job that does not start now starts before, seconds from now.
+        Earliest start of a job that does not start now, seconds from now.
 
     Attributes
     ----------
     model
         CP-SAT's model.
     jobs
-        One entry per job, or per mode of one.
+        One entry per job, or per mode of a job.
     on
-        Whether a job has slots on a node, by job and node, where the nodes are in the model.
+        Whether a job has slots on a node, by job and node. Empty without nodes.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class Variables:
             late = self.model.new_int_var(0, max(most - due, least - due, 0), f"late[{label}]")
             self.model.add(late >= start - due)
         if most < least:
-            self.contradict()  # It cannot end by the horizon.
+            self.contradict()  # The job cannot end by the horizon.
         return JobVariables(start, self.model.new_fixed_size_interval_var(start, duration, f"run[{label}]"), late)
 
     def _modes(self, rows: list[tuple[str, int, int, int, int]]) -> list[JobVariables]:
-        """Return optional intervals with one start, of which exactly one is present; its end counts."""
+        """Return optional intervals with one start, exactly one of them present. Lateness counts from the end."""
         label, least, most = rows[0][0], min(row[1] for row in rows), max(row[2] for row in rows)
         if most < least:
             self.contradict()
@@ -117,18 +117,18 @@ class Variables:
         return modes
 
     def contradict(self) -> None:
-        """Add what nothing meets: there is no schedule."""
+        """Make the model infeasible."""
         self.model.add_bool_or(())
 
     def span(self, begin: int, end: int) -> cp_model.IntervalVar:
-        """Return the fixed interval between two times; there is one of each."""
+        """Return the fixed interval between two times, one object per pair."""
         if (begin, end) not in self._spans:
             name = f"busy[{begin},{end}]"
             self._spans[begin, end] = self.model.new_fixed_size_interval_var(begin, max(end - begin, 0), name)
         return self._spans[begin, end]
 
     def now(self, job: int) -> cp_model.IntVar:
-        """Return a literal that says whether a job starts now; if not, it starts at `first_later` or after."""
+        """Return the literal that a job starts now. Otherwise it starts at `first_later` or after."""
         if job not in self._now:
             literal = self._now[job] = self.model.new_bool_var(f"now[{self.labels[job]}]")
             start = self.jobs[job].start
@@ -137,7 +137,7 @@ class Variables:
         return self._now[job]
 
     def suggest(self, starts: IntArray) -> None:
-        """Give the solver start times as its hint, complete, instead of the last ones."""
+        """Replace the hint of the solver by complete start times."""
         self.model.clear_hints()  # type: ignore[no-untyped-call]
         for job, start, due in zip(self.jobs, starts.tolist(), self.problem.due_start.tolist(), strict=True):
             if job.present is not None:
@@ -151,7 +151,7 @@ class Variables:
             self.model.add_hint(literal, bool(starts[number] == 0))
 
     def starts(self, solver: cp_model.CpSolver) -> IntArray:
-        """Return the start times that a solver found, shape (jobs,); -1 of modes that are not taken."""
+        """Return the start times in a solver's solution. Shape (jobs,). -1 for modes not chosen."""
         return np.array([
             solver.value(job.start) if job.present is None or solver.value(job.present) else -1 for job in self.jobs
         ], dtype=np.int64)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The event loop of simulations of rigid jobs, compiled."""
+"""Compiled event loop of simulations of rigid jobs."""
 
 from .events import FIRST_SLOT, RUNNING, Events, enter, open_events, start
 from .runs import run_easy, run_in_order

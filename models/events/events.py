@@ -1,7 +1,7 @@
-"""Rigid jobs that arrive, wait, run and leave, compiled: the events of a simulation without an object per job.
+"""Compiled events of a simulation: rigid jobs that arrive, wait, run and end, without an object per job.
 
-On a pool, or on nodes of which all jobs ask for the same amounts per slot. At one instant completions come first, then
-arrivals, then one decision. Jobs get rows in the order in which they enter the queue.
+On a pool, or on nodes where all jobs demand the same amounts per slot. At one instant, completions come first, then
+arrivals, then one decision. Jobs get rows in order of their entry into the queue.
 """
 
 from __future__ import annotations
@@ -31,49 +31,48 @@ from ..backfilling.job_queue import (
 )
 from ..compiled import borrowing, compiled
 
-#: The rows of the jobs that are given: when they may enter the queue, their submission, predicted run time, walltime,
-#: and time on the machine, seconds; how many jobs they wait for; where in `lists` the jobs that wait for them begin,
-#: and the corrections of their predictions.
+#: Rows of the input of jobs: eligibility, submission, predicted run time, walltime and run time, seconds. Then the
+#: number of jobs that it waits for. Then the begin in `lists` of its successors, and of the corrections of its
+#: prediction.
 _ELIGIBLE, _SUBMIT, _PREDICTED, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRECTIONS = range(8)
-#: Of a job that has a row already, in place of its blockers.
+#: Value instead of blockers, for a job that already has a row.
 _ENTERED = -1
-#: The columns behind those of the queue: where the slots of a row begin in `placed`, and its next correction.
+#: Columns after those of the queue: begin of the row's slots in `placed`, and its next correction.
 FIRST_SLOT, _CORRECTION = 6, 7
-#: The numbers behind those of the queue: jobs whose time to enter has come, running jobs, closed times that are over;
-#: the lowest node that may have a free slot, and slots that were given out; when to decide again whatever happens,
-#: seconds, 0 for never.
+#: Counters after those of the queue: eligible jobs, running jobs, closed times that are over. Then the lowest node that
+#: may have a free slot, and the number of placed slots. Then the time of the next forced decision, seconds, 0 for none.
 _ARRIVED, RUNNING, WINDOW, _LOWEST, _PLACED, WAKE = range(3, 9)
-#: The rows of the running jobs, the latest end first: the end and the row; the same by expected ends; the same by
-#: walltimes, see :func:`by_walltimes`.
+#: Rows of the running jobs, latest end first: the end and the row. The same by expected ends, and by walltimes, see
+#: :func:`literal_room_of`.
 _END, _ROW, _EXPECTED, _EXPECTED_ROW, _LITERAL, _LITERAL_ROW = range(6)
 
 
 class Events(NamedTuple):
-    """The jobs of a simulation, and how far it is.
+    """Jobs and state of a simulation.
 
     Attributes
     ----------
     jobs
-        What is given of the jobs, in order of the time at which they may enter the queue, shape (8, jobs + 1).
+        Input of the jobs, in order of eligibility. Shape (8, jobs + 1).
     amount
         Amounts of the whole job, shape (jobs, resources).
     lists
-        Jobs that wait for another one to end, and predicted run times of a job that outlives one prediction after the
-        other, seconds; those of job `j` begin where `jobs` says, and end where those of job `j + 1` begin.
+        Jobs that wait for another job's end, and successive predictions of a job that overruns, seconds. Those of job
+        `j` begin where `jobs` says and end where those of job `j + 1` begin.
     closed
-        Begins and ends between which no job runs, one after the other, seconds; shape (windows, 2).
+        Begins and ends of times when no job runs, in order, seconds. Shape (windows, 2).
     queue
-        Those that have entered the queue, in this order, whatever has become of them.
+        All jobs that have entered the queue, in this order.
     running
         Shape (6, most).
     amounts
-        What is free, room for what a decision leaves, and what there is, at least 1; shape (3, resources).
+        Free amounts, buffer for a decision, and capacity, at least 1. Shape (3, resources).
     chosen
         Rows of the jobs that start at a decision, shape (most,).
     slots
-        Free slots of each node; of shape (0,) on a pool.
+        Free slots of each node. Shape (0,) on a pool.
     placed
-        Nodes of the slots that were given out.
+        Nodes of the placed slots.
     """
 
     jobs: IntArray
@@ -107,21 +106,21 @@ def open_events(
     Parameters
     ----------
     submit, work, predicted, walltime
-        Of the jobs, in order of their eligibility: submission, time on the machine, predicted run time, walltime,
-        seconds; shape (jobs,).
+        Submission, run time, predicted run time and walltime of the jobs, seconds. In order of eligibility, shape
+        (jobs,).
     amount
-        Amounts, at most the capacity; on nodes the slots; shape (jobs, resources).
+        Amounts, at most the capacity, or slots on nodes. Shape (jobs, resources).
     capacity
-        Of the pool, or all slots; shape (resources,).
+        Capacity of the pool, or all slots. Shape (resources,).
     slots
-        The slots of each node, shape (nodes,); ``None`` on a pool.
+        Slots of each node, shape (nodes,). ``None`` on a pool.
     eligible
-        When jobs may enter the queue, rising, seconds, shape (jobs,); by default as they are submitted.
+        When jobs may enter the queue, rising, seconds, shape (jobs,). By default at submission.
     successors, corrections
-        Where the values of each job begin, shape (jobs + 1,), and the values: jobs that enter the queue once all jobs
-        that they wait for have ended; predicted run times, seconds. None by default.
+        Begin of each job's values, shape (jobs + 1,), and the values. Successors enter the queue once all jobs that
+        they wait for have ended. Corrections are predicted run times, seconds. None by default.
     closed
-        As in :class:`Events`, of which :func:`.run_easy` alone knows; none by default.
+        As in :class:`Events`. Only :func:`.run_easy` uses it. None by default.
     """
     count, resources = len(submit), amount.shape[1]
     nothing = np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -149,7 +148,7 @@ def open_events(
 
 @borrowing
 def next_instant(events: Events) -> int:
-    """Return when the next event is, seconds; :data:`.NEVER` if there is none."""
+    """Return the time of the next event, seconds, or :data:`.NEVER`."""
     numbers, now = events.queue.numbers, NEVER
     if numbers[_ARRIVED] < len(events.amount):
         now = events.jobs[_ELIGIBLE, numbers[_ARRIVED]]
@@ -162,18 +161,18 @@ def next_instant(events: Events) -> int:
 
 @borrowing
 def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
-    """Let jobs end and enter the queue that do so by now.
+    """Let jobs end and enter the queue up to now.
 
     Parameters
     ----------
     events, now
-        Brought forward to an instant, seconds.
+        The simulation, and the time to reach, seconds.
     ended, gone
-        Filled from a place on with the jobs that ended.
+        Receives the ended jobs, from position `gone` on.
 
     Returns
     -------
-    How many jobs there are in `ended` then.
+    Number of jobs in `ended`.
     """
     jobs, numbers, running = events.jobs, events.queue.numbers, events.running
     ordered = jobs[_SUCCESSORS, len(events.amount)] == 0
@@ -203,7 +202,7 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
 
 @borrowing
 def enter(events: Events, job: int, now: int) -> int:
-    """Let a job wait, behind all others; return its row."""
+    """Add a job to the end of the queue. Return its row."""
     jobs, queue, row = events.jobs, events.queue, events.queue.numbers[COUNT]
     columns = queue.columns
     columns[ORDER, row], columns[SUBMIT, row], columns[SINCE, row] = job, jobs[_SUBMIT, job], now
@@ -217,7 +216,7 @@ def enter(events: Events, job: int, now: int) -> int:
 
 @borrowing
 def _end(events: Events, row: int) -> None:
-    """Take the job that ends first off the machine."""
+    """Remove the job that ends first from the machine."""
     queue, numbers, ends, rows = (
         events.queue,
         events.queue.numbers,
@@ -241,7 +240,7 @@ def _end(events: Events, row: int) -> None:
 
 @borrowing
 def room_of(events: Events) -> Room:
-    """Return what is free, and the expected ends, for a decision."""
+    """Return the free amounts and the expected ends, for a decision."""
     running, amounts = events.running, events.amounts
     held = events.amount[:0]
     return Room(
@@ -252,7 +251,10 @@ def room_of(events: Events) -> Room:
 
 @borrowing
 def literal_room_of(events: Events, now: int) -> Room:
-    """Return what is free, and the ends by walltimes; as expected, or the next second, where these have passed."""
+    """Return the free amounts and the ends by walltimes.
+
+    If a walltime has passed, the expected end, or the next second.
+    """
     running, amounts = events.running, events.amounts
     for at in range(events.queue.numbers[RUNNING]):
         row = running[_EXPECTED_ROW, at]
@@ -266,14 +268,17 @@ def literal_room_of(events: Events, now: int) -> Room:
 
 @borrowing
 def expect(events: Events, row: int, now: int) -> None:
-    """Note the expected end of a job that starts, before :func:`put_on_machine`."""
+    """Record the expected end of a starting job, before :func:`put_on_machine`."""
     end, running = now + events.queue.columns[PREDICTED, row], events.running
     insert_end(running[_EXPECTED], running[_EXPECTED_ROW], events.queue.numbers[RUNNING], end, row)
 
 
 @borrowing
 def put_on_machine(events: Events, row: int, now: int) -> None:
-    """Start a job that was chosen: it has left the queue and is among the expected ends; slots are the first free."""
+    """Start a chosen job, on the first free slots.
+
+    It has left the queue already, and its expected end is recorded.
+    """
     queue, numbers = events.queue, events.queue.numbers
     queue.start[row] = now
     insert_end(events.running[_END], events.running[_ROW], numbers[RUNNING], now + queue.columns[RUNTIME, row], row)
@@ -290,7 +295,7 @@ def put_on_machine(events: Events, row: int, now: int) -> None:
 
 @borrowing
 def start(events: Events, row: int, now: int) -> None:
-    """Start a waiting job: it leaves the queue, and less is free."""
+    """Start a waiting job: it leaves the queue and reduces the free amounts."""
     leave(events.queue, row, now)
     for resource in range(events.amounts.shape[1]):
         events.amounts[0, resource] -= events.queue.amount[row, resource]
@@ -300,7 +305,7 @@ def start(events: Events, row: int, now: int) -> None:
 
 @borrowing
 def correct(events: Events, now: int) -> None:
-    """Predict longer run times of running jobs that have outlived what was predicted, as often as they have."""
+    """Replace the predictions of running jobs that overran them, repeatedly if needed."""
     columns, jobs, at = events.queue.columns, events.jobs, events.queue.numbers[RUNNING] - 1
     ends, rows = events.running[_EXPECTED], events.running[_EXPECTED_ROW]
     while at >= 0 and ends[at] <= now:
@@ -319,7 +324,7 @@ def correct(events: Events, now: int) -> None:
 
 @compiled
 def running_rows(events: Events) -> IntArray:
-    """Return the rows of the jobs that run, by their expected ends."""
+    """Return the rows of the running jobs, by expected end."""
     count = events.queue.numbers[RUNNING]
     rows = np.empty(count, dtype=np.int64)
     for at in range(count):
@@ -329,7 +334,10 @@ def running_rows(events: Events) -> IntArray:
 
 @borrowing
 def expected_end(events: Events, row: int, now: int, literally: bool) -> int:
-    """Return when a running job is to end, after `now`, seconds: `literally` by its walltime, while that lasts."""
+    """Return the expected end of a running job after `now`, seconds.
+
+    If `literally`, the end of its walltime, until that passes.
+    """
     columns, begun = events.queue.columns, events.queue.start[row]
     end = begun + columns[WALLTIME, row] if literally else now
     return int(end if end > now else max(begun + columns[PREDICTED, row], now + 1))
@@ -337,5 +345,5 @@ def expected_end(events: Events, row: int, now: int, literally: bool) -> int:
 
 @borrowing
 def note(events: Events, now: int, decision: IntArray) -> None:
-    """Note the time and the jobs that wait and run before a decision, shape (4,)."""
+    """Record the time, and the waiting and running jobs before a decision. Shape (4,)."""
     decision[0], decision[1], decision[2] = now, events.queue.numbers[WAITING], events.queue.numbers[RUNNING]

@@ -1,7 +1,7 @@
-"""The event loop under each policy, compiled.
+"""Compiled event loop of each policy.
 
-Each policy has an entry of its own, since numba finds no function in its cache that is passed as an argument. An entry
-goes on from where the last call stopped, for as many decisions as there is room to note.
+Each policy has its own entry, because numba never finds a function argument in its cache. An entry continues where the
+last call stopped, for as many decisions as the output can hold.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from .events import (
 def run_in_order(
     events: Events, until: int, decisions: IntArray, ended: IntArray, order: int, skip: bool
 ) -> tuple[int, int]:
-    """Go through instants with jobs started in an order, as :func:`.fill` has it.
+    """Simulate instants with jobs started in an order, as in :func:`.fill`.
 
     Parameters
     ----------
     events
-        Brought forward.
+        Updated in place.
     until
-        No instant from this one on is looked at, seconds.
+        End of the simulation, seconds. Instants at or after it are not simulated.
     decisions
-        Filled: time, jobs that wait and run before it, and that it starts; shape (decisions, 4).
+        Receives time, waiting and running jobs before it, and started jobs. Shape (decisions, 4).
     ended
-        Filled: the jobs that ended, in this order; longer than the number of jobs that may run at once.
+        Receives the jobs that ended, in order. Longer than the number of jobs that can run at once.
     order, skip
         As for :func:`.fill`.
 
     Returns
     -------
-    How many decisions and ended jobs there are; nothing is left to come if there are none.
+    Number of decisions and of ended jobs. The simulation is over if both are 0.
     """
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
-        # A job that comes and has to wait for another one is no reason to decide.
+        # An arriving job that waits for another job triggers no decision.
         before = numbers[COUNT] + gone
         gone = advance(events, now, ended, gone)
         if numbers[WAITING] > 0 and numbers[COUNT] + gone > before:
@@ -69,7 +69,7 @@ def run_in_order(
 def run_easy(
     events: Events, until: int, decisions: IntArray, ended: IntArray, shortest_first: bool, by_walltime: bool
 ) -> tuple[int, int]:
-    """Go through instants under EASY backfilling.
+    """Simulate instants under EASY backfilling.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ def run_easy(
     shortest_first
         As for :func:`.backfill`.
     by_walltime
-        Whether starts are reserved by walltimes, not by predicted run times.
+        Whether reservations use walltimes instead of predicted run times.
     """
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
-        # A job that comes and has to wait for another one is no reason to decide.
+        # An arriving job that waits for another job triggers no decision.
         before, woken = numbers[COUNT] + gone, 0 < numbers[WAKE] == now
         gone = advance(events, now, ended, gone)
         if woken or (numbers[WAITING] > 0 and numbers[COUNT] + gone > before):
@@ -97,7 +97,7 @@ def run_easy(
                 put_on_machine(events, events.chosen[place], now)
             decisions[rows, 3] = count
             rows += 1
-            # While jobs wait, it is decided again when the closed time is over.
+            # While jobs wait, decide again at the end of the closed time.
             if woken:
                 numbers[WAKE] = 0
             if numbers[WAITING] > 0 and numbers[WINDOW] < len(events.closed):

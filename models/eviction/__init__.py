@@ -1,4 +1,4 @@
-"""Which running jobs give way for an on-demand job, at the least loss (Maurya et al., DS-RT 2020)."""
+"""Choose running jobs to evict for an on-demand job, at the least loss (Maurya et al., DS-RT 2020)."""
 
 from .checkpointing import (
     Sizes,

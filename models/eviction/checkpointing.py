@@ -1,7 +1,7 @@
-"""What a running job loses if it is killed, and how long its checkpoints take.
+"""Loss of a killed job, and duration of its checkpoints.
 
-Section III.B of the eviction paper (Maurya et al., DS-RT 2020), and J. T. Daly: "A higher order estimate of the optimum
-checkpoint interval for restart dumps", Future Generation Computer Systems 22(3), 2006.
+Sources: section III.B of the eviction paper (Maurya et al., DS-RT 2020), and J. T. Daly: "A higher order estimate of
+the optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22(3), 2006.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Sizes(Protocol):
     Attributes
     ----------
     system_size, application_size
-        Of a checkpoint of each kind, GB a node; ``None`` where there is none. A system checkpoint of size 0 is none.
+        GB per node of each kind of checkpoint, or ``None``. A system checkpoint of size 0 does not exist.
     interval
-        Seconds between application checkpoints; ``None`` if there are none.
+        Seconds between application checkpoints, or ``None``.
     write
-        Seconds at the end of which one that falls due is written.
+        Seconds from the due time until an application checkpoint is written.
     restart
-        Seconds before it works on after it gave way.
+        Seconds that a job needs to restart after eviction.
     """
 
     @property
@@ -51,15 +51,15 @@ class Sizes(Protocol):
 
 
 def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
-    """Return the seconds that a checkpoint of a job takes that writes alone: equation 1.
+    """Return the seconds to write one job's checkpoint alone (equation 1).
 
-    max(sum of sizes / aggregate bandwidth, largest size / bandwidth of a node), with sizes in GB, one for each node,
-    shape (nodes,).
+    max(sum of sizes / aggregate bandwidth, largest size / bandwidth of a node). Sizes are in GB, one per node, shape
+    (nodes,).
 
     Raises
     ------
     ValueError
-        If there is no node or a size is no finite number of at least 0.
+        If there is no node, or a size is not finite or below 0.
     """
     each = np.asarray(sizes, dtype=np.float64)
     if each.ndim != 1 or not len(each) or not np.isfinite(each).all() or (each < 0).any():
@@ -73,20 +73,20 @@ def since_last(elapsed: float, interval: float | None, kept: float = 0, write: f
     Parameters
     ----------
     elapsed
-        Seconds of work since the job started or went on from a checkpoint.
+        Seconds of work since the start or restart of the job.
     interval
-        Seconds of work between application checkpoints; ``None`` if there are none.
+        Seconds of work between application checkpoints, or ``None``.
     kept
-        Seconds of work that it had done before, and goes on from.
+        Seconds of work saved before the restart.
     write
-        Seconds at the end of which a checkpoint that falls due is written; until then it does not count.
+        Seconds from the due time until a checkpoint is written. Until then it does not count.
     """
     done = kept + elapsed
     return elapsed if interval is None or done < interval + write else min(elapsed, (done - write) % interval)
 
 
 def until_next(elapsed: float, interval: float, kept: float = 0) -> float:
-    """Return the seconds of work until the next application checkpoint begins, above 0 and at most `interval`."""
+    """Return the seconds of work until the next application checkpoint: above 0, at most `interval`."""
     return interval - (kept + elapsed) % interval
 
 
@@ -102,24 +102,24 @@ def writing_job(
     ends: float | None = None,
     unsure: float = 0,
 ) -> WritingJob:
-    """Return a running job with what a kill loses and the checkpoints it can write; times in seconds.
+    """Return a running job with its loss if killed and its possible checkpoints. Times are in seconds.
 
     Parameters
     ----------
     id, nodes
-        Its name, and the nodes it runs on.
+        Its name, and its number of nodes.
     elapsed, kept
         Its work, as for :func:`since_last`.
     sizes
-        How it saves its state, the same on each node; ``None`` if it cannot.
+        Its checkpoint sizes, equal on each node. ``None`` if it has no checkpoints.
     storage
-        What it writes to.
+        Storage of the checkpoints.
     weight
-        What is lost with a node-hour.
+        Loss per node-hour.
     ends
-        Seconds until it is predicted to end by itself; ``None`` where that is not relied on.
+        Seconds until its predicted end. ``None`` to ignore it.
     unsure
-        The probability that it does not, 0 to 1; it is then killed, at the loss that it has by then.
+        Probability that it does not end then, 0 to 1. In that case it is killed, at its loss by then.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def writing_job(
     again = 0 if sizes is None else sizes.restart
 
     def lost(seconds: float) -> Fraction:
-        """Return what a kill loses when it has worked so long."""
+        """Return the loss of a kill after `seconds` of work."""
         written = 0 if sizes is None else sizes.write
         return weight * node_hours(nodes, since_last(seconds, interval, kept, written))
 
@@ -149,25 +149,25 @@ def writing_job(
 def running_job(
     id: str, nodes: int, elapsed: float, sizes: Sizes | None, storage: Storage, *, kept: float = 0
 ) -> RunningJob:
-    """Return :func:`writing_job` for checkpoints that are written one after another; its loss is in node-hours."""
+    """Return :func:`writing_job` for checkpoints written one after another. The loss is in node-hours."""
     return writing_job(id, nodes, elapsed, sizes, storage, kept=kept).alone(storage)
 
 
 def node_hours(nodes: int, seconds: float) -> Fraction:
-    """Return the work of some nodes in some seconds, exactly."""
+    """Return the exact node-hours of some nodes over some seconds."""
     return nodes * Fraction(seconds) / HOUR
 
 
 def daly_interval(write: float, mtbf: float) -> float:
-    """Return the seconds of work between two checkpoints that lose the least to failures; Daly's equation 37.
+    """Return the work between two checkpoints that loses least to failures, in seconds (Daly's equation 37).
 
-    With the time d of writing one and the mean time M between failures, both above 0, it is
+    d is the write time and M the mean time between failures, both above 0. The interval is
     sqrt(2 d M) (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d where d < 2M, and else M.
 
     Raises
     ------
     ValueError
-        If an argument is no finite number above 0.
+        If an argument is not finite or not above 0.
     """
     for name, value in (("write", write), ("mtbf", mtbf)):
         number("checkpoint", name, value, above=True)

@@ -1,4 +1,4 @@
-"""What running jobs may do to give way, as a model of CP-SAT."""
+"""CP-SAT model of the eviction actions of running jobs."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ ACTIONS: tuple[Action, ...] = ("kill", "system", "application", "end")
 
 
 class Choices:
-    """What each job may do, as a model of CP-SAT: at most one thing, and enough nodes come free.
+    """CP-SAT model: each job has at most one action, and enough nodes come free.
 
     Parameters
     ----------
     jobs, nodes_needed
-        What runs, and how many nodes are to be freed.
+        Running jobs, and number of nodes to free.
     allowed
-        Places of jobs and what each may do.
+        Positions of jobs with their possible actions.
 
     Attributes
     ----------
     model
         For further constraints.
     does
-        By place and action, whether it is done.
+        Literal by position and action.
 
     Raises
     ------
     ValueError
-        If losses are not fewer than 2**60 in sum, in their common unit.
+        If the losses sum to 2**60 or more in their common unit.
     """
 
     def __init__(self, jobs: Sequence[Evictable], nodes_needed: int, allowed: Iterable[tuple[int, Action]]) -> None:
@@ -47,7 +47,7 @@ class Choices:
         self.model.add(freed >= nodes_needed)
 
     def best(self, time: cp_model.LinearExprT) -> dict[str, Action]:
-        """Return what the jobs do, by id: first the least loss, then the least time.
+        """Return the actions by job id: least loss first, then least time.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Running jobs that can give way, and what a decision about them is."""
+"""Running jobs that can be evicted, and decisions about them."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from typing import Any, Literal
 from ...base.checks import check_whole
 
 Action = Literal["kill", "system", "application", "end"]
-#: A loss; a float stands for the decimal that it is printed as.
+#: A loss. A float means the decimal number that it prints as.
 Loss = float | Fraction
 
-#: How near to a whole number of steps a time counts as one, as a share of it.
+#: Relative tolerance within which a time counts as a whole number of steps.
 _NEAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job that runs now, and what it costs to have it give way.
+    """A running job, and the cost of evicting it.
 
     Attributes
     ----------
     id
         Name, unique among the jobs.
     nodes
-        How many it would free, at least 1.
+        Number of nodes that it frees, at least 1.
     loss
-        What is lost if it is killed, at least 0: node-hours since its last application checkpoint, or in any other
-        unit. Sums of losses are compared exactly, a float as the decimal that it is printed as: 0.1 + 0.2 ties with
-        0.3. What is computed and is to tie should be whole numbers or fractions.
+        Loss of a kill, at least 0. Node-hours since the last application checkpoint, or any other unit. Sums of losses
+        are compared exactly, a float as the decimal that it prints as: 0.1 + 0.2 ties with 0.3. Computed losses that
+        should tie must be integers or fractions.
     system_checkpoint
-        Time from now on that a system checkpoint takes, at least 0; ``None`` where there can be none.
+        Time to write a system checkpoint from now, at least 0. ``None`` if impossible.
     application_checkpoint
-        The same of an application checkpoint, with the wait for the moment when it is due.
+        The same for an application checkpoint, including the wait until it is due.
     restart
-        What is lost besides when it starts again after it was killed or checkpointed, in the unit of `loss`.
+        Further loss when it restarts after eviction, in the unit of `loss`.
     ends
-        Time from now on at which it is predicted to end by itself, at least 0; ``None`` where nothing is relied on. It
-        then frees its nodes for every deadline from there on, and takes no time of checkpoints.
+        Time from now until its predicted end, at least 0. ``None`` to ignore it. From then on it frees its nodes
+        without checkpoint time.
     risk
-        What relying on that loses on average, in the unit of `loss`: the probability that it does not end in time,
-        times what is then lost.
+        Mean loss of relying on that end, in the unit of `loss`. It is the probability of a later end times the loss in
+        that case.
 
     Raises
     ------
     ValueError
-        If a field is out of its range; the message names job, field, expected and received.
+        If a field is out of its range. The message names job, field, expected and received.
     """
 
     id: str
@@ -75,19 +75,19 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What checkpoints are written to. The defaults are Theta's.
+    """Storage of checkpoints. The defaults are those of Theta.
 
     Attributes
     ----------
     aggregate
         Bandwidth of the file system, GB/s, above 0.
     node
-        The most that one node writes, GB/s, above 0.
+        Largest bandwidth of one node, GB/s, above 0.
 
     Raises
     ------
     ValueError
-        If one of them is no finite number above 0.
+        If a bandwidth is not finite or not above 0.
     """
 
     aggregate: float = 250.0
@@ -100,14 +100,14 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A checkpoint that is written.
+    """A checkpoint to write.
 
     Attributes
     ----------
     volume
-        Its size on all nodes, GB, at least 0.
+        Size on all nodes, GB, at least 0.
     least
-        Seconds it takes if the file system is no limit: that of the slowest node; at least 0.
+        Seconds with an unlimited file system: those of the slowest node. At least 0.
     delay
         Seconds until it can begin, at least 0.
 
@@ -132,33 +132,33 @@ class Write:
         return cls(nodes * size, size / storage.node, delay)
 
     def alone(self, storage: Storage) -> float:
-        """Return the seconds that it takes, its delay not counted, if nothing else is written: equation 1."""
+        """Return the seconds to write it alone, without its delay (equation 1)."""
         return max(self.volume / storage.aggregate, self.least)
 
     def left(self, at: float) -> float:
-        """Return the GB that are left at a time, at least: if it was written as fast as its nodes can."""
+        """Return the least GB still to write at time `at`, if the nodes write at full speed."""
         since = at - self.delay
         return (
             self.volume * max(0.0, 1 - since / self.least) if since > 0 and self.least else self.volume * (since <= 0)
         )
 
     def later(self, seconds: float) -> Write:
-        """Return it as it is so many seconds from now."""
+        """Return the checkpoint as seen `seconds` later."""
         return replace(self, delay=max(0, self.delay - seconds))
 
 
 @dataclass(frozen=True, slots=True)
 class WritingJob:
-    """A running job, and the checkpoints it can write.
+    """A running job, and the checkpoints that it can write.
 
     Attributes
     ----------
     id, nodes, loss
-        As those of :class:`hpcdispatch.models.eviction.RunningJob`.
+        As in :class:`hpcdispatch.models.eviction.RunningJob`.
     system, application
-        Its checkpoints; ``None`` where there can be none.
+        Its checkpoints. ``None`` if impossible.
     restart, ends, risk
-        As those of a running job.
+        As in a running job.
     """
 
     id: str
@@ -178,7 +178,7 @@ class WritingJob:
         object.__setattr__(self, "ends", number(where, "ends", self.ends, optional=True))
 
     def alone(self, storage: Storage, rounded: Callable[[float], float] = float) -> RunningJob:
-        """Return it for checkpoints that are written one after another, the seconds of each rounded."""
+        """Return the job for checkpoints written one after another, with rounded seconds."""
         system, application = (
             None if write is None else write.delay + rounded(write.alone(storage))
             for write in (self.system, self.application)
@@ -190,24 +190,24 @@ class WritingJob:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Who gives way, and what that costs.
+    """Jobs to evict for a deadline, and the cost.
 
     Attributes
     ----------
     deadline
-        By when the nodes are to be free.
+        Time by which the nodes are to be free.
     loss
-        Sum of the losses of the killed jobs, of the restarts, and of the risks of waiting for ends, rounded once;
-        infinite if the nodes cannot be freed.
+        Sum of the losses of killed jobs, of restarts and of the risks of waiting for ends. Rounded once. Infinite if
+        the nodes cannot be freed.
     checkpoint_time
-        Sum of the times of the checkpoints, each rounded up to steps; infinite if the nodes cannot be freed.
+        Sum of the times of the checkpoints, each rounded up to steps. Infinite if the nodes cannot be freed.
     actions
-        Job id to ``"kill"``, ``"system"`` or ``"application"`` (checkpoint) or ``"end"`` (it is left to end by itself),
-        in the order of the jobs; a job that is not named runs on.
+        Action by job id, in the order of the jobs: ``"kill"``, ``"system"`` or ``"application"`` (checkpoint), or
+        ``"end"`` (wait for its end). A job without an action continues.
     freed
-        Nodes that come free, at least as many as are needed.
+        Number of nodes that come free, at least the needed ones.
     reason
-        Why the nodes cannot be freed; empty if they can.
+        Why the nodes cannot be freed. Empty if they can.
     """
 
     deadline: float
@@ -224,7 +224,7 @@ class Eviction:
 
 
 def infeasible(deadline: float, nodes: int, total: int) -> Eviction:
-    """Return the decision that so many nodes cannot be freed."""
+    """Return the decision that `nodes` nodes cannot be freed."""
     reason = f"{nodes:,} nodes are needed, and the running jobs have {total:,}"
     return Eviction(deadline, math.inf, math.inf, {}, 0, reason)
 
@@ -234,20 +234,20 @@ Evictable = RunningJob | WritingJob
 
 
 def cost(job: Evictable, action: Action) -> Fraction:
-    """Return what an action loses, exactly."""
+    """Return the exact loss of an action."""
     if action == "end":
         return exact(job.risk)
     return exact(job.restart) + (exact(job.loss) if action == "kill" else 0)
 
 
 def decided(jobs: Sequence[RunningJob], actions: Mapping[str, Action], clock: Clock, deadline: float) -> Eviction:
-    """Return the decision of some actions; what it costs is added up here."""
+    """Return the decision with some actions. Its cost is computed here."""
     steps = sum(clock.needed(job, actions[job.id]) or 0 for job in jobs if job.id in actions)
     return decided_at(jobs, actions, deadline, steps * clock.step)
 
 
 def decided_at(jobs: Sequence[Evictable], actions: Mapping[str, Action], deadline: float, time: float) -> Eviction:
-    """Return the decision of some actions whose checkpoints take a time."""
+    """Return the decision with some actions. Their checkpoints take `time`."""
     chosen = {job.id: actions[job.id] for job in jobs if job.id in actions}
     loss = sum((cost(job, chosen[job.id]) for job in jobs if job.id in chosen), Fraction(0))
     return Eviction(deadline, float(loss), time, chosen, sum(job.nodes for job in jobs if job.id in chosen))
@@ -269,28 +269,28 @@ class Clock:
         object.__setattr__(self, "step", number("plan", "step", self.step, above=True))
 
     def up(self, time: float) -> int:
-        """Return how many steps a time takes."""
+        """Return a time in steps, rounded up."""
         return math.ceil(self._steps(time))
 
     def down(self, time: float) -> int:
-        """Return how many whole steps there are in a time."""
+        """Return a time in steps, rounded down."""
         return math.floor(self._steps(time))
 
     def needed(self, job: RunningJob, action: Action) -> int | None:
-        """Return how many steps of writing an action takes; ``None`` if it cannot be."""
+        """Return the checkpoint steps of an action. ``None`` if it is impossible."""
         if action in ("kill", "end"):
             return 0 if action == "kill" or job.ends is not None else None
         time = job.system_checkpoint if action == "system" else job.application_checkpoint
         return None if time is None else self.up(time)
 
     def in_time(self, job: RunningJob, action: Action, steps: int) -> int | None:
-        """Return how many steps of writing an action takes that frees the nodes within `steps`; ``None`` if none."""
+        """Return the checkpoint steps of an action that frees the nodes within `steps`. ``None`` if it does not."""
         needed = self.needed(job, action)
         latest = self.up(job.ends) if action == "end" and job.ends is not None else needed
         return needed if latest is not None and latest <= steps else None
 
     def _steps(self, time: Loss) -> float:
-        """Return a time in steps, a whole number where it is one but for the rounding of floats."""
+        """Return a time in steps. Rounding errors of floats are removed."""
         steps = float(time) / float(self.step)
         near = round(steps)
         return near if abs(steps - near) <= _NEAR * near else steps
@@ -302,7 +302,7 @@ def checked(jobs: Sequence[Evictable], nodes_needed: int) -> int:
     Raises
     ------
     ValueError
-        If two jobs have the same id, or the nodes are no whole number of at least 0.
+        If two jobs share an id, or the nodes are not an integer of at least 0.
     """
     seen: set[str] = set()
     for job in jobs:
@@ -313,19 +313,19 @@ def checked(jobs: Sequence[Evictable], nodes_needed: int) -> int:
 
 
 def exact(value: Loss) -> Fraction:
-    """Return what a number stands for."""
+    """Return a number as an exact fraction."""
     if isinstance(value, Fraction):
         return value
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(repr(float(value)))
 
 
 def integers(losses: Sequence[Loss], where: str = "", bits: int | None = None) -> tuple[list[int], int]:
-    """Return losses as whole multiples of one unit, exactly, and how many units make 1.
+    """Return losses as exact multiples of one unit, and the number of units in 1.
 
     Raises
     ------
     ValueError
-        If their sum takes more than so many bits.
+        If their sum needs more than `bits` bits.
     """
     fractions = [exact(loss) for loss in losses]
     unit = math.lcm(*(loss.denominator for loss in fractions))
@@ -336,9 +336,9 @@ def integers(losses: Sequence[Loss], where: str = "", bits: int | None = None) -
 
 
 def quickest(job: RunningJob, clock: Clock) -> tuple[Action, int] | None:
-    """Return the checkpoint of the fewest steps and how many, ``None`` if there can be none.
+    """Return the checkpoint of the fewest steps, and its steps. ``None`` if impossible.
 
-    Of equals it is the application's, as the job does some more work until then.
+    Ties go to the application checkpoint, because the job works until then.
     """
     kinds: tuple[Action, ...] = ("application", "system")
     times = [(kind, steps) for kind in kinds if (steps := clock.needed(job, kind)) is not None]
@@ -346,13 +346,15 @@ def quickest(job: RunningJob, clock: Clock) -> tuple[Action, int] | None:
 
 
 def no_time(job: RunningJob, clock: Clock, step: int) -> Action:
-    """Return how a job best frees its nodes within some steps without a checkpoint: at its own end, or killed."""
+    """Return how a job best frees its nodes within some steps without a checkpoint: its own end, or a kill."""
     ends = clock.in_time(job, "end", step) is not None and cost(job, "end") <= cost(job, "kill")
     return "end" if ends else "kill"
 
 
 def number(where: str, name: str, value: Any, *, above: bool = False, optional: bool = False) -> Any:
-    """Return a finite number of at least 0, or above 0, as an int, a fraction or a float, or ``None`` where it may be.
+    """Return a finite number of at least 0, or above 0, as an int, a fraction or a float.
+
+    ``None`` is returned as is if `optional`.
 
     Raises
     ------

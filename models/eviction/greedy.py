@@ -1,4 +1,4 @@
-"""The greedy way to decide who gives way (Maurya et al., DS-RT 2020, section IV.C.1)."""
+"""Greedy choice of jobs to evict (Maurya et al., DS-RT 2020, section IV.C.1)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _NEVER = 1 << 62
 
 
 def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
-    """Checkpoint the dearest jobs while there is time, then kill the cheapest; section IV.C.1 of the paper.
+    """Checkpoint the jobs of largest loss in time, then kill those of smallest loss (section IV.C.1).
 
-    In falling order of loss each job gets its quickest checkpoint, until the nodes are free or the next checkpoint
-    would be late. Then the jobs that are left are killed from the end, until the nodes are free; one that is predicted
-    to end in time is left to do so instead where that risks no more than a kill.
+    In falling order of loss each job gets its quickest checkpoint. This ends when enough nodes are free or the next
+    checkpoint would be late. Then the other jobs are killed from the end of the order, until enough nodes are free. A
+    job predicted to end in time is left to end, if that risks no more than a kill.
 
     Parameters and errors are those of :func:`hpcdispatch.models.eviction.plan`.
     """
@@ -43,7 +43,7 @@ def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step:
 def greedy_by_deadline(
     jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], step: float = 1
 ) -> list[Eviction]:
-    """Return :func:`greedy` for each deadline; the jobs are sorted once."""
+    """Return :func:`greedy` for each deadline. The jobs are sorted once."""
     clock = Clock(step)
     core = GreedyCore.of(jobs, nodes_needed, deadlines, clock)
     total = sum(job.nodes for job in jobs)
@@ -56,18 +56,18 @@ def greedy_by_deadline(
 
 
 class GreedyCore(NamedTuple):
-    """What is decided about, as arrays: the compiled part of :func:`greedy_by_deadline` alone.
+    """Input arrays of the compiled part of :func:`greedy_by_deadline`.
 
     Attributes
     ----------
     order
-        The places of the jobs in falling order of loss, shape (jobs,).
+        Positions of the jobs in falling order of loss, shape (jobs,).
     freed, save
-        Their nodes, and the steps of the quickest checkpoint, in that order.
+        Their nodes, and steps of their quickest checkpoints, in that order.
     needed
-        How many nodes are to be freed.
+        Number of nodes to free.
     limits
-        The deadlines in steps.
+        Deadlines in steps.
     """
 
     order: IntArray
@@ -78,7 +78,7 @@ class GreedyCore(NamedTuple):
 
     @classmethod
     def of(cls, jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], clock: Clock) -> GreedyCore:
-        """Return the arrays of some jobs; arguments and errors are those of :func:`greedy_by_deadline`."""
+        """Return the arrays of some jobs. Arguments and errors are those of :func:`greedy_by_deadline`."""
         limits = [clock.down(number("plan", "deadline", deadline)) for deadline in deadlines]
         order = sorted(range(len(jobs)), key=lambda place: -exact(jobs[place].loss))
         saves = [quickest(jobs[place], clock) for place in order]
@@ -87,7 +87,7 @@ class GreedyCore(NamedTuple):
         return cls(first, freed, save, checked(jobs, nodes_needed), np.array(limits, dtype=np.int64))
 
     def run(self) -> tuple[ByteArray, int]:
-        """Return what each job does, in its order, by deadline, and how many jobs were looked at in all."""
+        """Return the action of each job by deadline, in array order, and the number of jobs considered."""
         does, looked = _greedy(self.freed, self.save, self.needed, self.limits)
         return does, int(looked)
 
@@ -108,7 +108,7 @@ def _actions(
 
 @compiled
 def _greedy(nodes: IntArray, save: IntArray, needed: int, limits: IntArray) -> tuple[ByteArray, int]:
-    """Return what each job does for each deadline, shape (deadlines, jobs), and how many were looked at."""
+    """Return the action of each job by deadline, shape (deadlines, jobs), and the number of jobs considered."""
     does = np.zeros((len(limits), len(nodes)), dtype=np.uint8)
     looked = 0
     for row in range(len(limits)):

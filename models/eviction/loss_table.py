@@ -1,6 +1,6 @@
-"""The table behind eviction plans, compiled: least loss by nodes freed and time spent, and who gave way for it.
+"""Compiled table behind eviction plans: least loss by nodes freed and time used, and the actions.
 
-A loss is a whole number below 2**123, as a pair (high, low) with 0 <= low < 2**62 that stands for high * 2**62 + low.
+A loss is an integer below 2**123. It is a pair (high, low) with 0 <= low < 2**62 and means high * 2**62 + low.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ ByteArray = NDArray[np.uint8]
 #: Bits of the low half of a loss, and the largest low half.
 LOW_BITS = 62
 LOW_MASK = (1 << LOW_BITS) - 1
-#: The high half of a loss that stands for "cannot be done".
+#: High half of the loss of an impossible action.
 NEVER = 1 << 62
-#: What a job does, in the table.
+#: Actions of a job in the table.
 STAYS, KILLED, SAVED = 0, 1, 2
 
 
 class Candidates(NamedTuple):
-    """The jobs of a table, in the order in which they are decided.
+    """Jobs of a table, in table order.
 
     Attributes
     ----------
     nodes
-        How many each frees, at least 1, shape (jobs,).
+        Nodes that each frees, at least 1, shape (jobs,).
     high, low
-        The loss of freeing its nodes in no time, by a kill or its own end, in halves, shape (jobs,).
+        Loss of freeing its nodes in no time, by a kill or its own end, in halves. Shape (jobs,).
     save_high, save_low
-        The loss of saving it, in halves, shape (jobs,).
+        Loss of saving it, in halves, shape (jobs,).
     time
-        Steps that saving it takes; more than the horizon where it cannot be saved; shape (jobs,).
+        Steps of saving it, shape (jobs,). More than the horizon if it cannot be saved.
     """
 
     nodes: IntArray
@@ -48,16 +48,16 @@ class Candidates(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What :func:`fill` finds.
+    """Result of :func:`fill`.
 
     Attributes
     ----------
     high, low
         Least loss of freeing at least k nodes in at most t steps, at [t, k].
     choice
-        What each job does there, four cells a byte: job after job, step after step.
+        Action of each job there, four cells per byte, by job and step.
     first
-        Where the choices of each job begin, shape (jobs + 1,).
+        Start of each job's choices, shape (jobs + 1,).
     """
 
     high: IntArray
@@ -67,7 +67,7 @@ class Table(NamedTuple):
 
 
 def places(nodes: IntArray, most: int, horizon: int) -> IntArray:
-    """Return where the choices of each job begin, and after the last one how many bytes there are."""
+    """Return the start of each job's choices, and the number of bytes after the last."""
     bytes_each = (np.minimum(np.cumsum(nodes), most) // 4 + 1) * (horizon + 1)
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(bytes_each)])
 
@@ -76,11 +76,11 @@ def places(nodes: IntArray, most: int, horizon: int) -> IntArray:
 def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
     """Fill the table for 0 to `most` nodes and 0 to `horizon` steps.
 
-    With f(k, t) the least loss of freeing at least k nodes in at most t steps, job by job,
+    f(k, t) is the least loss of freeing at least k nodes in at most t steps. Job by job,
 
         f'(k, t) = min(f(k, t), f(max(k - nodes, 0), t) + loss, f(max(k - nodes, 0), t - time) + loss of saving).
 
-    Time and memory grow with jobs * most * horizon; a cell takes two bits.
+    Time and memory grow with jobs * most * horizon. A cell takes two bits.
     """
     before = min(jobs.nodes.max(), most) if len(jobs.nodes) else 0
     high = np.full((horizon + 3, before + most + 1), NEVER, dtype=np.int64)
@@ -117,9 +117,9 @@ def _decide(
     save_low: IntArray, loss_high: int, loss_low: int, extra_high: int, extra_low: int, best_high: IntArray,
     best_low: IntArray, did: ByteArray,
 ) -> None:  # fmt: skip
-    """Set the best losses of a row, and what the job did for them: stay, be killed or be saved.
+    """Set the best losses of a row, and the job's action: stay, kill or save.
 
-    One flat loop over arrays of their own, as that is compiled to vector instructions.
+    One flat loop over separate arrays compiles to vector instructions.
     """
     for k in range(len(best_high)):
         kill_low = rest_low[k] + loss_low
@@ -139,7 +139,7 @@ def _decide(
 
 @compiled
 def least_step(table: Table, nodes: int, step: int) -> int:
-    """Return the fewest steps that have the loss of freeing `nodes` in at most `step`."""
+    """Return the fewest steps with the same loss as freeing `nodes` in at most `step`."""
     found = step
     while (
         found > 0
@@ -152,7 +152,7 @@ def least_step(table: Table, nodes: int, step: int) -> int:
 
 @compiled
 def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArray:
-    """Return what each job does where `nodes` are freed in at most `step` steps, shape (jobs,)."""
+    """Return the action of each job to free `nodes` in at most `step` steps. Shape (jobs,)."""
     does = np.zeros(len(jobs.nodes), dtype=np.uint8)
     reach = np.minimum(np.cumsum(jobs.nodes), table.high.shape[1] - 1)
     for job in range(len(does) - 1, -1, -1):
@@ -168,7 +168,7 @@ def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArr
 
 @compiled
 def answer_all(jobs: Candidates, nodes: int, last: int, horizon: int, first: IntArray) -> ByteArray:
-    """Fill the table up to step `last`, and return what each job does for each deadline, shape (horizon + 1, jobs)."""
+    """Fill the table up to step `last`. Return the actions by deadline, shape (horizon + 1, jobs)."""
     table = fill(jobs, nodes, last, first)
     does = np.empty((horizon + 1, len(jobs.nodes)), dtype=np.uint8)
     for step in range(horizon + 1):
@@ -179,7 +179,7 @@ def answer_all(jobs: Candidates, nodes: int, last: int, horizon: int, first: Int
 def fill_wide(
     jobs: Candidates, losses: list[int], extras: list[int], most: int, horizon: int, first: IntArray
 ) -> Table:
-    """Fill the table as :func:`fill` does, for losses of any size, with their ranks in place of their halves.
+    """Fill the table as :func:`fill` does, for losses of any size. Ranks replace the halves.
 
     `losses` are those of freeing nodes in no time, `extras` those of saving.
     """

@@ -1,15 +1,16 @@
-"""Which running jobs give way for an on-demand job: killed or checkpointed, at the least loss, for every deadline.
+"""Choose running jobs to kill or checkpoint for an on-demand job, at the least loss, for every deadline.
 
-The problem and the table are those of A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for
-Co-Scheduling of Batch and On-Demand Jobs in HPC Datacenters", DS-RT 2020, sections II and III. Checkpoints are written
-one after another: their times, each with the wait for its moment, add up to at most the deadline. Killing takes no
-time. Minimised is the loss of the killed jobs, then the total time of the checkpoints. Beyond the paper, whoever is
-killed or checkpointed may lose something when it starts again, and a job that is predicted to end in time frees its
-nodes at a risk. A table holds for the deadlines at which the same jobs end in time, so that there is one more for each
-such end up to the horizon.
+Problem and table are those of A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for Co-Scheduling
+of Batch and On-Demand Jobs in HPC Datacenters", DS-RT 2020, sections II and III.
 
-Algorithm 1 as printed does not do the second: of several entries of the same loss its last line may take any. Here a
-plan takes the fewest steps that have the loss.
+Checkpoints are written one after another. Their times, each with its wait, sum to at most the deadline. A kill takes no
+time. The plan minimises the loss of killed jobs, then the total time of checkpoints.
+
+Two things go beyond the paper. An evicted job may lose more when it restarts. A job predicted to end in time frees its
+nodes at a risk. A table holds for deadlines with the same jobs ended. So each such end up to the horizon adds a table.
+
+Algorithm 1 as printed does not minimise the time: among entries of equal loss its last line may take any. Here a plan
+takes the fewest steps of that loss.
 """
 
 from __future__ import annotations
@@ -52,20 +53,20 @@ from .loss_table import (
     trace_back,
 )
 
-#: Sums of losses from here on, in their unit, are added as Python's integers.
+#: Larger sums of losses, in their unit, use Python's integers.
 _WIDE = 1 << (2 * LOW_BITS - 1)
 
 
 class EvictionPlan:
     """The best decision for every deadline, from :func:`plan`.
 
-    ``plan[deadline]`` is that of a deadline of 0 to the horizon, in the unit of the times; between two steps it is that
-    of the earlier one. Its length is the number of :attr:`deadlines`, and it iterates over their decisions.
+    ``plan[deadline]`` is the decision for a deadline from 0 to the horizon, in the unit of the times. Between two steps
+    it is that of the earlier one. Its length is the number of :attr:`deadlines`. Iteration yields their decisions.
 
     Attributes
     ----------
     nodes
-        How many are to be freed.
+        Number of nodes to free.
     deadlines
         0, 1, 2, ... steps, as times.
     """
@@ -81,7 +82,7 @@ class EvictionPlan:
         return len(self.deadlines)
 
     def __iter__(self) -> Iterator[Eviction]:
-        """Give the decision for each of :attr:`deadlines`."""
+        """Yield the decision for each of :attr:`deadlines`."""
         return map(self._at, range(len(self.deadlines)))
 
     def __getitem__(self, deadline: float) -> Eviction:
@@ -99,12 +100,12 @@ class EvictionPlan:
     def for_nodes(self, nodes: int) -> EvictionPlan:
         """Return the plan that frees another number of nodes.
 
-        Up to :attr:`nodes` it is read off the same table. For more the table of all nodes is filled, once.
+        Up to :attr:`nodes` it uses the same table. For more, the table of all nodes is filled once.
 
         Raises
         ------
         ValueError
-            If it is no whole number of at least 0.
+            If `nodes` is not an integer of at least 0.
         """
         nodes = check_whole("plan: nodes", nodes, 0)
         tables = self._tables if nodes <= self._tables.most else self._tables.whole
@@ -117,27 +118,27 @@ class EvictionPlan:
 
 
 def plan(jobs: Sequence[RunningJob], nodes_needed: int, horizon: float, step: float = 1) -> EvictionPlan:
-    """Find who gives way to free nodes, for every deadline up to a horizon, at the least loss.
+    """Choose the jobs to evict to free nodes, at the least loss, for every deadline up to a horizon.
 
-    The answer is exact, in loss and then in total time of checkpoints, for any losses.
+    The answer is exact for any losses. Ties go to the least total time of checkpoints.
 
     Parameters
     ----------
     jobs
-        What runs.
+        Running jobs.
     nodes_needed
-        How many nodes are to be freed at least; more than the jobs have is infeasible.
+        Number of nodes to free, at least. More than the jobs use is infeasible.
     horizon
-        The latest deadline.
+        Latest deadline.
     step
-        The resolution of the deadlines, in the same unit as `horizon` and the times of checkpoints. Those are rounded
-        up to steps, so that no plan is late. Time and memory grow with jobs * nodes * horizon / step, nodes divided by
+        Resolution of the deadlines, in the unit of `horizon` and of checkpoint times. Checkpoint times are rounded up
+        to steps, so no plan is late. Time and memory grow with jobs * nodes * horizon / step. Nodes count in units of
         their greatest common divisor.
 
     Raises
     ------
     ValueError
-        If two jobs share an id or an argument is out of its range; the message names it, expected and received.
+        If two jobs share an id, or an argument is out of its range. The message names it, expected and received.
     """
     nodes_needed = checked(jobs, nodes_needed)
     clock = Clock(step)
@@ -147,16 +148,16 @@ def plan(jobs: Sequence[RunningJob], nodes_needed: int, horizon: float, step: fl
 
 
 class PlanCore(NamedTuple):
-    """The jobs of a plan, as arrays: the compiled part of :func:`plan` alone, where nobody ends by itself.
+    """Input arrays of the compiled part of :func:`plan`, without jobs that end by themselves.
 
     Attributes
     ----------
     jobs
-        As they stand in the table.
+        Jobs in table order.
     needed
-        How many nodes are to be freed, in their greatest common divisor.
+        Number of nodes to free, in units of their greatest common divisor.
     last, horizon
-        The step after which more time changes nothing, and that of the latest deadline.
+        Step after which more time changes nothing, and step of the latest deadline.
     """
 
     jobs: Candidates
@@ -166,12 +167,12 @@ class PlanCore(NamedTuple):
 
     @classmethod
     def of(cls, jobs: Sequence[RunningJob], nodes_needed: int, horizon: float, clock: Clock) -> PlanCore:
-        """Return the arrays of some jobs; arguments and errors are those of :func:`plan`."""
+        """Return the arrays of some jobs. Arguments and errors are those of :func:`plan`."""
         tables = _Tables(jobs, checked(jobs, nodes_needed), clock, 0, clock.down(number("plan", "horizon", horizon)))
         return cls(tables.candidates, -(-tables.most // tables.grain), tables.last, tables.horizon)
 
     def run(self) -> tuple[ByteArray, int]:
-        """Return what each job does for each deadline, shape (deadlines, jobs), and how many cells were filled."""
+        """Return the action of each job by deadline, shape (deadlines, jobs), and the number of cells filled."""
         first = places(self.jobs.nodes, self.needed, self.last)
         does = answer_all(self.jobs, self.needed, self.last, self.horizon, first)
         reach = np.minimum(np.cumsum(self.jobs.nodes), self.needed)
@@ -179,7 +180,7 @@ class PlanCore(NamedTuple):
 
 
 class _TablesByEnd:
-    """The tables of some jobs, for so many nodes at most: one for the deadlines at which the same jobs have ended."""
+    """Tables of some jobs, for at most `most` nodes: one per range of deadlines with the same jobs ended."""
 
     def __init__(self, jobs: Sequence[RunningJob], most: int, clock: Clock, horizon: int) -> None:
         self.jobs, self.clock, self.horizon, self.most = tuple(jobs), clock, horizon, most
@@ -194,12 +195,12 @@ class _TablesByEnd:
         return _TablesByEnd(self.jobs, sum(job.nodes for job in self.jobs), self.clock, self.horizon)
 
     def at(self, step: int) -> _Tables:
-        """Return the table for a deadline."""
+        """Return the table of a deadline."""
         return self._tables[bisect_right(self._begins, step) - 1]
 
 
 class _Tables:
-    """The table of some jobs for deadlines from `begin` to `horizon`, between which nobody ends, and how to read it."""
+    """Table of some jobs for deadlines from `begin` to `horizon`. No job ends between these."""
 
     def __init__(self, jobs: Sequence[RunningJob], most: int, clock: Clock, begin: int, horizon: int) -> None:
         self.jobs, self.clock, self.begin, self.horizon, self.most = tuple(jobs), clock, begin, horizon, most
@@ -207,38 +208,38 @@ class _Tables:
 
     @cached_property
     def grain(self) -> int:
-        """The greatest common divisor of the nodes."""
+        """Greatest common divisor of the nodes."""
         return math.gcd(*(job.nodes for job in self.jobs)) or 1
 
     @cached_property
     def order(self) -> list[int]:
-        """The jobs by nodes: the fewer the earlier ones free, the less there is to fill."""
+        """Jobs by number of nodes. With small jobs first, fewer cells need filling."""
         return sorted(range(len(self.jobs)), key=lambda place: self.jobs[place].nodes)
 
     @cached_property
     def saves(self) -> list[tuple[Action, int] | None]:
-        """The quickest checkpoint of each job and its steps."""
+        """Quickest checkpoint of each job, and its steps."""
         return [quickest(job, self.clock) for job in self.jobs]
 
     @cached_property
     def last(self) -> int:
-        """The step after which more time changes nothing."""
+        """Step after which more time changes nothing."""
         return min(self.horizon, sum(save[1] for save in self.saves if save is not None))
 
     @cached_property
     def quits(self) -> list[Action]:
-        """How each job best frees its nodes in no time of checkpoints: killed, or at its own end."""
+        """Best way of each job to free its nodes without a checkpoint: kill, or its own end."""
         return [no_time(job, self.clock, self.begin) for job in self.jobs]
 
     @cached_property
     def losses(self) -> tuple[list[int], int]:
-        """What each job loses so, then what each loses that is saved, in whole units, and how many units make 1."""
+        """Loss of each job without, then with a checkpoint, in whole units, and the number of units in 1."""
         quits = [cost(job, action) for job, action in zip(self.jobs, self.quits, strict=True)]
         return integers([*quits, *(cost(job, "system") for job in self.jobs)])
 
     @cached_property
     def candidates(self) -> Candidates:
-        """The jobs as they stand in the table."""
+        """Jobs in table order."""
         saves = [self.saves[place] for place in self.order]
         times = [self.last + 1 if save is None else min(save[1], self.last + 1) for save in saves]
         nodes = [self.jobs[place].nodes // self.grain for place in self.order]
@@ -249,18 +250,18 @@ class _Tables:
         return Candidates(*np.array([nodes, *halves, times], dtype=np.int64))
 
     def _ordered_losses(self) -> tuple[list[int], list[int]]:
-        """Return the losses of jobs that quit, and of those that are saved, in the order of the table."""
+        """Return the losses without and with a checkpoint, in table order."""
         quits = [self.losses[0][place] for place in self.order]
         return quits, [self.losses[0][len(self.jobs) + place] for place in self.order]
 
     @cached_property
     def wide(self) -> bool:
-        """Whether sums of losses do not fit into the compiled table."""
+        """Whether sums of losses exceed the compiled table."""
         return sum(self.losses[0]) >= _WIDE
 
     @cached_property
     def table(self) -> Table:
-        """The table, filled when it is first read."""
+        """The table, filled at its first use."""
         most = -(-self.most // self.grain)
         first = places(self.candidates.nodes, most, self.last)
         if self.wide:
@@ -268,7 +269,7 @@ class _Tables:
         return fill(self.candidates, most, self.last, first)
 
     def decide(self, nodes: int, step: int) -> Eviction:
-        """Return the decision that frees so many nodes in so many steps."""
+        """Return the decision that frees `nodes` nodes in `step` steps."""
         deadline = step * self.clock.step
         if nodes > self.total:
             return infeasible(deadline, nodes, self.total)

@@ -1,9 +1,11 @@
-"""Eviction where checkpoints are written at the same time and share the bandwidth of the file system.
+"""Eviction with concurrent checkpoints that share the bandwidth of the file system.
 
-In the eviction paper (Maurya et al., DS-RT 2020) checkpoints are written one after another, as if each filled the
-bandwidth of the file system, and the waits for application checkpoints add up like the writes. But a job of few nodes
-leaves bandwidth unused, and jobs wait at the same time. Here any number of checkpoints are written at once, at rates
-that may change over time and sum to at most that of the file system; the rate of a job is bounded by that of its nodes.
+The eviction paper (Maurya et al., DS-RT 2020) writes one checkpoint after another, each at full bandwidth. Waits for
+application checkpoints add up like writes. But a job of few nodes leaves bandwidth unused, and jobs can wait at the
+same time.
+
+Here any number of checkpoints are written at once. Their rates may change over time. The rates sum to at most the
+bandwidth of the file system. The nodes of a job bound its rate.
 """
 
 from __future__ import annotations
@@ -14,17 +16,21 @@ from fractions import Fraction
 
 from .evictable import Action, Eviction, Storage, Write, WritingJob, checked, decided_at, infeasible, number
 
-#: Ticks of the solver's clock in a second; times are rounded up to them, so that no plan is late.
+#: Ticks per second of the solver's clock. Times are rounded up to ticks, so no plan is late.
 _TICKS = 1000
 
 
 def finish(writes: Sequence[Write], storage: Storage) -> float:
-    """Return the seconds until all of some checkpoints can be written.
+    """Return the seconds until all these checkpoints can be written.
 
-    It is the largest of delay + least of each, and of x + (what is at least left of all at x) / aggregate bandwidth
-    over x = 0 and the delays. No plan is faster, as after x the file system cannot take more. And there is one that is
-    as fast: every write may go on until the end, so that of all sets of moments as long, those before the end are the
-    tightest (minimum cut); what is left falls convexly between two delays.
+    It is the maximum of two terms:
+
+    * Delay + least time of each checkpoint.
+    * x + (least remaining GB of all checkpoints at x) / aggregate bandwidth, for x = 0 and each delay.
+
+    No plan is faster, because the file system cannot write more after x. Some plan is as fast. Every write may continue
+    until the end. So the last moments before the end are the tightest set of equal length (minimum cut). Between two
+    delays the remaining GB fall convexly.
     """
     if not writes:
         return 0.0
@@ -37,27 +43,27 @@ def finish(writes: Sequence[Write], storage: Storage) -> float:
 def plan_sharing(
     jobs: Sequence[WritingJob], nodes_needed: int, deadlines: Sequence[float], storage: Storage
 ) -> list[Eviction]:
-    """Find who gives way for each deadline: least loss, then earliest end of all checkpoints.
+    """Choose the jobs to evict for each deadline: least loss, then earliest end of all checkpoints.
 
-    Exact but for the times, which are rounded up to milliseconds; by CP-SAT, which takes some tens of milliseconds for
-    each deadline with another answer. :attr:`Eviction.checkpoint_time` is that of :func:`finish`.
+    Exact, except that times are rounded up to milliseconds. CP-SAT takes some tens of milliseconds per deadline with a
+    new answer. :func:`finish` gives :attr:`Eviction.checkpoint_time`.
 
     Parameters
     ----------
     jobs
-        What runs.
+        Running jobs.
     nodes_needed
-        How many nodes are to be freed at least.
+        Number of nodes to free, at least.
     deadlines
         Seconds, in any order.
     storage
-        What is written to.
+        Storage of the checkpoints.
 
     Raises
     ------
     ValueError
-        If two jobs share an id, an argument is out of its range, or the losses, in their common unit, are not fewer
-        than 2**60 in sum.
+        If two jobs share an id, or an argument is out of its range. Also if the losses sum to 2**60 or more in their
+        common unit.
     RuntimeError
         If CP-SAT ends without a proof.
     """
@@ -76,7 +82,7 @@ def plan_sharing(
 
 
 def _relied(jobs: Sequence[WritingJob], found: Eviction) -> float:
-    """Return when the last job ends whose end a decision relies on; 0 if it relies on none."""
+    """Return when the last job ends that a decision lets end by itself. 0 if none."""
     return max((job.ends or 0 for job in jobs if found.actions.get(job.id) == "end"), default=0)
 
 
@@ -91,7 +97,7 @@ def _solve(jobs: Sequence[WritingJob], nodes_needed: int, deadline: float, stora
         for kind in kinds
         if (write := getattr(job, kind)) is not None and _ticks(write.delay + write.least) <= limit
     }
-    from .choices import Choices  # noqa: PLC0415 - OR-Tools is slow to import, and of use here alone
+    from .choices import Choices  # noqa: PLC0415 - OR-Tools is slow to import, used only here
 
     choices = Choices(jobs, nodes_needed, [*now, *writes])
     end = choices.model.new_int_var(0, limit, "end")

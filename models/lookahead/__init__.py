@@ -1,4 +1,4 @@
-"""Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its guarantees."""
+"""Age-weighted look-ahead: plans of the most urgent jobs, and EASY's shadow schedule for the guarantees."""
 
 from .choosing import run_look_ahead
 from .expected_shadow import ExpectedShadow, lengthen_expected, longest_wait, open_expected, predict

@@ -1,4 +1,4 @@
-"""The event loop under look-ahead on a pool, compiled: all jobs start if there is room, else those planned to."""
+"""Compiled event loop under look-ahead on a pool: start all jobs if they fit, else those planned to start."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .planning import plan
 def run_look_ahead(
     events: Events, until: int, decisions: IntArray, ended: IntArray, settings: Settings
 ) -> tuple[int, int]:
-    """Go through instants under look-ahead with settled settings; see :func:`.run_in_order`."""
+    """Simulate instants under look-ahead with settled settings. See :func:`.run_in_order`."""
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         gone = advance(events, now, ended, gone)
@@ -46,21 +46,20 @@ def run_look_ahead(
 
 @compiled
 def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) -> IntArray:
-    """Start all waiting jobs if there is room, else those planned to start now; no plan if no job fits.
+    """Return all waiting jobs if they fit, else those planned to start now. No plan if no job fits.
 
-    Once predictions are not trusted, starts are guaranteed by walltimes, and no job starts that would delay one by
-    them.
+    Once predictions are not trusted, guaranteed starts use walltimes. Then no job starts that would delay one of them.
 
     Parameters
     ----------
     events, now, settings
-        How far the simulation is, the time, seconds, and how to plan.
+        State of the simulation, time in seconds, and settings of the plan.
     waits
         Rows of the waiting jobs, shape (waiting,).
 
     Returns
     -------
-    The jobs that start, in order, by their places in the queue, shape (starts,).
+    Starting jobs in order, as positions in the queue, shape (starts,).
     """
     amount, nothing, columns = events.queue.amount[waits], np.zeros(0, dtype=np.int64), events.queue.columns
     fits, count, together = fitting(amount, events.amounts[0])
@@ -82,14 +81,14 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
     found, _ = plan(queue, running, settings, walltimes)
     starts = _with_room(found.start, amount, events.amounts[0].copy())
     if not len(starts) and not len(runs):
-        # Nothing else will happen: the first that fits may not wait.
+        # Nothing else will happen, so the first job that fits must start.
         starts = _first(fits)
     return starts
 
 
 @compiled
 def _ends(events: Events, runs: IntArray, now: int, literally: bool) -> IntArray:
-    """Return when running jobs are expected to end, or have to by their walltimes, seconds from now."""
+    """Return expected ends of running jobs, or ends of their walltimes if `literally`, seconds from now."""
     ends = np.empty(len(runs), dtype=np.int64)
     for index in range(len(runs)):
         ends[index] = expected_end(events, runs[index], now, literally) - now
@@ -98,7 +97,7 @@ def _ends(events: Events, runs: IntArray, now: int, literally: bool) -> IntArray
 
 @compiled
 def _with_room(places: IntArray, amount: IntArray, free: IntArray) -> IntArray:
-    """Return those for whom there is room, one after the other."""
+    """Return the jobs that fit, one after the other."""
     kept = np.empty(len(places), dtype=np.int64)
     count = 0
     for place in places:

@@ -1,8 +1,8 @@
-"""What is expected of EASY up to now, where its exact schedule stops since run times are not known yet.
+"""Expected schedule under EASY up to now, beyond the end of its exact schedule.
 
-Once a job has started in EASY's schedule that in reality waits, nothing is certain there before that job has ended,
-days later in a backlog. So from where the exact schedule stops another one goes on to now, in which such jobs run for
-as long as is expected.
+A job may have started in EASY's schedule while it waits in reality. Its run time is unknown until it has ended, days
+later in a backlog. The exact schedule stops there. The expected schedule continues from that point to now, with
+expected run times of such jobs.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from ..backfilling.job_queue import BLOCK, COUNT, HEAD, RUNTIME, expect_length
 from ..compiled import compiled
 from .shadow import CLOCK, KNOWN, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
 
-#: The expected schedule begins anew from the exact one after so many seconds at least, or once the time has passed by
-#: this part of what the exact one lags behind: what is gone through again is then at most so many times what is new.
+#: When the expected schedule restarts from the exact one. After at least so many seconds, or after this share of the
+#: exact schedule's lag. So the repeated work is a bounded multiple of the new work.
 _OFTEN, _PART = 3600, 0.25
-#: The numbers: whether the expected schedule is to begin anew, when it last did, the first job that may have started at
-#: another time in it than in the exact one, and the first whose run time does not count yet.
+#: Numbers of the expected schedule: whether it restarts, and when it last did. Then the first job with a start that may
+#: differ from the exact schedule, and the first job with an uncounted run time.
 ANEW, BEGUN, APART, UNCOUNTED = range(4)
-#: The sums: what was predicted of those that have ended and what they ran, by their part of the machine.
+#: Sums: predicted run times of ended jobs, and their run times, weighted by share of the machine.
 _PREDICTED, _RAN = range(2)
 
 
 class ExpectedShadow(NamedTuple):
-    """What is expected of the jobs of a :class:`.ShadowJobs`, and of their schedule.
+    """Expectations about the jobs of a :class:`.ShadowJobs`, and their schedule.
 
     Attributes
     ----------
     predicted, walltime
-        What was predicted of each when it last waited, 0 if it never did, and what it requests, seconds; shape (jobs,).
+        Prediction of each job when it last waited, 0 if it never did, and its walltime, seconds. Shape (jobs,).
     guessed
-        How long it is expected to run, seconds, shape (jobs,): what is predicted times what those that have ended ran
-        by what was predicted of them, up to the request; 0 for as long as the schedule has it.
+        Expected run time, seconds, shape (jobs,). It is at most the walltime. It is the prediction, times the ratio of
+        run times to predictions of ended jobs. 0 for the prediction in the schedule.
     counted
-        1 where the run time is in `sums`, shape (jobs,).
+        1 if the run time is in `sums`, shape (jobs,).
     jobs
-        The expected schedule; its columns and amounts are those of the exact one.
+        The expected schedule. It shares columns and amounts with the exact one.
     capacity
-        Of the machine, shape (resources,).
+        Capacity of the machine, shape (resources,).
     sums
-        Of those of which less than the request was predicted, and of the others; shape (2, 2).
+        Sums of jobs with predictions below their walltimes, and of the others. Shape (2, 2).
     numbers
-        How far this is.
+        State of the schedule.
     """
 
     predicted: IntArray
@@ -59,7 +59,7 @@ class ExpectedShadow(NamedTuple):
 
 
 def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
-    """Return what is expected of a shadow before anything has been predicted, on a machine of these amounts."""
+    """Return the expectations before any prediction, for a machine of this capacity."""
     predicted, walltime, guessed, counted = np.zeros((4, len(jobs.running)), dtype=np.int64)
     sums, numbers = np.zeros((2, 2)), np.array([1, 0, 0, 0], dtype=np.int64)
     schedule = _sharing(lengthen(jobs, len(jobs.running))._replace(state=jobs.state.copy()), jobs)
@@ -67,7 +67,7 @@ def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
 
 
 def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedShadow:
-    """Return the same with room for as many jobs as a shadow has."""
+    """Return the expectations with room for as many jobs as a shadow has."""
     rows = len(jobs.running)
     made = np.zeros((4, rows), dtype=np.int64)
     for new, old in zip(made, expected[:4], strict=True):
@@ -78,7 +78,7 @@ def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedSha
 
 
 def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:
-    """Return a schedule with the columns and amounts of another one."""
+    """Return a schedule that shares the columns and amounts of another one."""
     queue = schedule.queue._replace(columns=jobs.queue.columns, amount=jobs.queue.amount)
     return schedule._replace(queue=queue)
 
@@ -87,7 +87,7 @@ def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:
 def predict(
     jobs: ShadowJobs, expected: ExpectedShadow, rows: IntArray, predicted: IntArray, walltime: IntArray
 ) -> None:
-    """Take note of what is predicted of those who wait, and of what they request, seconds; each of shape (waiting,)."""
+    """Record predictions and walltimes of waiting jobs, seconds, each of shape (waiting,)."""
     ratios = expected.sums[:, _PREDICTED].copy()
     for kind in range(2):
         ratios[kind] = expected.sums[kind, _RAN] / ratios[kind] if ratios[kind] > 0 else 1.0
@@ -96,24 +96,24 @@ def predict(
         expected.predicted[row], expected.walltime[row] = predicted[index], walltime[index]
         guess = round(ratios[int(predicted[index] >= walltime[index])] * predicted[index])
         expected.guessed[row] = min(max(int(guess), 1), walltime[index])
-        # What the jobs of a block ask for at least is kept apart, durations are not.
+        # The block index of this schedule is separate, so it needs the new duration too.
         expect_length(expected.jobs.queue, row)
 
 
 @compiled
 def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: int, recent: int) -> int:
-    """Bring both schedules forward; return the longest wait under EASY of late, as it is known or expected, seconds.
+    """Advance both schedules. Return the longest recent wait under EASY, known or expected, seconds.
 
     Parameters
     ----------
     jobs, expected
-        Brought forward.
+        Schedules, updated in place.
     arrived
-        How many jobs have come.
+        Number of jobs that have arrived.
     now
-        Up to when, seconds.
+        Time to reach, seconds.
     recent
-        Of those that wait there, or have started so many seconds ago at most; the same at each call.
+        A wait counts if the job still waits or started at most this many seconds ago. The same at each call.
     """
     numbers = expected.numbers
     until = replay(jobs, arrived, now)
@@ -131,7 +131,7 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
 
 @compiled
 def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
-    """Add those that have ended since to the sums."""
+    """Add newly ended jobs to the sums."""
     counted, predicted, numbers, columns = expected.counted, expected.predicted, expected.numbers, jobs.queue.columns
     for job in range(numbers[UNCOUNTED], arrived):
         if not columns[KNOWN, job] or counted[job]:
@@ -150,7 +150,7 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
 
 @compiled
 def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
-    """Begin the expected schedule from where the exact one is: only what may differ is copied."""
+    """Restart the expected schedule from the exact one. Copies only what may differ."""
     first, state, queue, schedule = expected.numbers[APART], jobs.state, jobs.queue, expected.jobs
     last = max(queue.numbers[COUNT], schedule.queue.numbers[COUNT])
     schedule.queue.start[first:last] = queue.start[first:last]

@@ -1,4 +1,4 @@
-"""What a plan is made from, and the starts that are guaranteed to the oldest jobs."""
+"""Inputs of a plan, and guaranteed starts of the oldest jobs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from ..profiles.amounts import Steps, earliest, hold, latest, make_steps, release
 
-#: A job ages on a scale of this part of the longest wait that is to be allowed.
+#: Time scale of ageing, as a share of the longest allowed wait.
 AGE_SHARE = 0.5
-#: Stands for no guarantee, seconds from now.
+#: Value for no guarantee, seconds from now.
 NO_GUARANTEE = np.iinfo(np.int64).max
 
 
@@ -22,14 +22,14 @@ NO_TIMES, NO_AMOUNTS = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.in
 
 
 class Queue(NamedTuple):
-    """The waiting jobs, oldest first.
+    """Waiting jobs, oldest first.
 
     Attributes
     ----------
     wait, duration
-        Seconds waited so far, and predicted run time, at least 1; shape (jobs,).
+        Seconds waited so far, and predicted run time, at least 1. Shape (jobs,).
     amount
-        Amounts the whole job asks for, shape (jobs, resources).
+        Amounts of the whole job, shape (jobs, resources).
     fits
         Whether the job can start now, shape (jobs,).
     """
@@ -41,7 +41,7 @@ class Queue(NamedTuple):
 
 
 class Running(NamedTuple):
-    """What holds the machine.
+    """Running jobs, amounts of the machine, and closures.
 
     Attributes
     ----------
@@ -50,12 +50,13 @@ class Running(NamedTuple):
     amount
         Amounts, shape (running, resources).
     free
-        What is free now, shape (resources,).
+        Free amounts now, shape (resources,).
     capacity
-        What there is, at least 1, shape (resources,).
-    closes, opens, closed
-        When more is closed beside that, from and until, seconds from now, shape (closures,), and how much of it, shape
-        (closures, resources).
+        Capacity, at least 1, shape (resources,).
+    closes, opens
+        Begin and end of further closures, seconds from now. Shape (closures,).
+    closed
+        Their amounts, shape (closures, resources).
     """
 
     end: IntArray
@@ -68,16 +69,16 @@ class Running(NamedTuple):
 
 
 class Walltimes(NamedTuple):
-    """What is known beside the predictions; all empty where only these count.
+    """Walltimes and earlier guarantees. All empty if only predictions count.
 
     Attributes
     ----------
     duration
         Walltimes of the waiting jobs, seconds, shape (jobs,).
     end
-        When the running ones have to end, seconds from now, at least 1, shape (running,).
+        Ends of the running jobs' walltimes, seconds from now, at least 1. Shape (running,).
     guaranteed
-        What was guaranteed to the waiting ones, seconds from now, :data:`.NO_GUARANTEE` for nothing, shape (jobs,) or
+        Earlier guaranteed starts of waiting jobs, seconds from now, :data:`.NO_GUARANTEE` for none. Shape (jobs,) or
         (0,).
     """
 
@@ -87,21 +88,21 @@ class Walltimes(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How to plan.
+    """Settings of a plan.
 
     Attributes
     ----------
     due
-        The wait after which a job is to have started, seconds; below 0 for no guarantees. Before :func:`settle` the
-        least that it may be.
+        Longest wait before a job must start, seconds. Negative for no guarantees. Before :func:`settle`, its lower
+        bound.
     tolerance
-        Part of the time until then by which a young job may be put off past its earliest start.
+        How far a young job may be delayed past its earliest start, as a share of its time left.
     blocked, guards, iterations
-        Blocked jobs in the plan; jobs with a guarantee; orders tried by the local search.
+        Number of blocked jobs in the plan, of jobs with a guarantee, and of orders in the local search.
     age_scale
-        Seconds of waiting that double the weight of a job; below 0 for no ageing.
+        Seconds of waiting that double the weight of a job. Negative for no ageing.
     trust
-        Predictions are trusted until the first job has waited so many times the wait after which it was due.
+        Predictions are trusted until the first job has waited this multiple of `due`.
     """
 
     due: int
@@ -114,16 +115,16 @@ class Settings(NamedTuple):
 
 
 class Guarantees(NamedTuple):
-    """Starts held for the oldest jobs.
+    """Guaranteed starts of the oldest jobs.
 
     Attributes
     ----------
     free
-        What is free beside what runs and the guarantees.
+        Free amounts beside running jobs and guarantees.
     start
-        Seconds from now, -1 for none, of the oldest jobs, shape (guards,).
+        Starts of the oldest jobs, seconds from now, -1 for none. Shape (guards,).
     overdue
-        The first job that cannot be on time nor start now, -1 if there is none.
+        First job that can neither be on time nor start now. -1 if none.
     """
 
     free: Steps
@@ -133,9 +134,9 @@ class Guarantees(NamedTuple):
 
 @compiled
 def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
-    """Return how to plan now: due times and ageing by the longest wait under EASY so far, seconds.
+    """Return the current settings: due times and ageing by the longest wait under EASY so far, seconds.
 
-    Jobs are due after `patience` times that, at least as late as `chosen` has it; never, if `patience` is infinite.
+    Jobs are due after `patience` times that wait, at least after ``chosen.due``. Never, if `patience` is infinite.
     """
     due, age = -1, -1.0
     if math.isfinite(patience):
@@ -146,13 +147,13 @@ def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
 
 @compiled
 def doubts(settings: Settings, wait: int) -> bool:
-    """Return whether predictions are not trusted any more, given how long the first job has waited, seconds."""
+    """Return whether predictions are no longer trusted, after the first job has waited `wait` seconds."""
     return settings.due >= 0 and wait > settings.trust * settings.due
 
 
 @compiled
 def told_apart(queue: Queue, running: Running, walltimes: Walltimes) -> Walltimes:
-    """Return walltimes where they differ from what is predicted, else nothing: then a plan by predictions will do."""
+    """Return walltimes if they differ from predictions, else empty ones: then a plan by predictions suffices."""
     for job in range(len(walltimes.duration)):
         if queue.duration[job] != walltimes.duration[job]:
             return walltimes
@@ -165,22 +166,26 @@ def told_apart(queue: Queue, running: Running, walltimes: Walltimes) -> Walltime
 
 @compiled
 def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltimes: Walltimes) -> Guarantees:
-    """Hold a start for each of the oldest jobs, in order of age; first for those that were guaranteed one before.
+    """Guarantee a start to each of the oldest jobs, by age. Jobs with an earlier guarantee come first.
 
-    It is the last one that fits and is not past the job's time. That time is `due` seconds after it came; for a job not
-    yet so old no earlier than its earliest start plus `tolerance` times what is missing; for a job that was guaranteed
-    a start before, no later than that. The first job that cannot be on time is held at its earliest start; others that
-    cannot are held nothing.
+    It is the last start that fits and meets the job's due time. The due time depends on the job:
 
-    If nothing has been started since that is in the way of a guarantee, and whatever runs ends no later than was known
-    then, all of them can be kept: each start is still free beside what runs and the other ones.
+    * With an earlier guarantee: that start.
+    * Otherwise, `due` seconds after its arrival.
+    * If it is younger than `due`: not before its earliest start plus `tolerance` times the time left.
+
+    The first job that cannot be on time gets its earliest start. Others that cannot get none.
+
+    All earlier guarantees can be kept under two conditions. Nothing has started since that conflicts with one. And no
+    running job ends later than known then. Each guaranteed start is then still free beside running jobs and the other
+    guarantees.
 
     Parameters
     ----------
     queue, running, settings
-        The jobs and how to plan.
+        Jobs and settings.
     walltimes
-        Walltimes, in place of the predictions, and what was guaranteed before; empty for predictions and no guarantees.
+        Walltimes, used instead of predictions, and earlier guarantees. Empty for predictions and no guarantees.
     """
     guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
     durations, ends, kept = queue.duration, running.end, walltimes.guaranteed
@@ -210,7 +215,10 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
 
 @compiled
 def steps_beside(running: Running, ends: IntArray, more: int) -> tuple[Steps, int]:
-    """Return what is free beside what runs until these ends and what is closed, with room for more intervals."""
+    """Return the free amounts beside running jobs and closures, with room for `more` intervals.
+
+    `ends` are the ends of the running jobs.
+    """
     closures = len(running.closes)
     steps = make_steps(len(ends) + 1 + 2 * (closures + more), len(running.free))
     count = release(running.free, ends, running.amount, steps)
@@ -221,7 +229,7 @@ def steps_beside(running: Running, ends: IntArray, more: int) -> tuple[Steps, in
 
 @compiled
 def _due(queue: Queue, duration: int, settings: Settings, job: int, steps: Steps, count: int) -> int:
-    """Return by when a job without a guarantee is to start, seconds from now."""
+    """Return the due time of a job without a guarantee, seconds from now."""
     left = settings.due - queue.wait[job]
     if left > 0 and settings.tolerance > 0:
         soonest = earliest(steps, count, queue.amount[job], duration, 0)

@@ -1,4 +1,4 @@
-"""The look-ahead plan of jobs that can run in several modes: each gets one of them, and its end counts."""
+"""Look-ahead plan of jobs with several modes: each job gets one mode, and its end counts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..scheduling.selection import by_falling_weight
 from .guarantees import Queue, Running, Settings, Walltimes, keep_guarantees
 from .planning import candidates, guaranteed_starts, moves, shares, weights
 
-#: Of the moves of the local search every so many gives a job another mode.
+#: Every `_EVERY`-th move of the local search changes a mode.
 _EVERY = 3
 
 
 class Modes(NamedTuple):
-    """The modes of the waiting jobs, those of a job one after the other.
+    """Modes of the waiting jobs, those of a job adjacent.
 
     Attributes
     ----------
     first
-        The first row of each job, and how many rows there are; shape (jobs + 1,).
+        First row of each job, and number of rows. Shape (jobs + 1,).
     duration, need, fits
-        As of :class:`.Queue`, by row.
+        As in :class:`.Queue`, by row.
     """
 
     first: IntArray
@@ -37,21 +37,20 @@ class Modes(NamedTuple):
 
 
 class ModePlan(NamedTuple):
-    """What a plan says.
+    """Result of a plan.
 
     Attributes
     ----------
     start
-        Rows to be started now: of those guaranteed it first, then by weight.
+        Rows to start now: guaranteed ones first, then by weight.
     candidates, guarantees
-        How many jobs were planned, and how many were guaranteed a start.
+        Number of planned jobs, and of jobs with a guaranteed start.
     objective
-        The sum of weight times end, seconds from now.
+        Sum of weight times end, seconds from now.
     searched
-        Whether the local search found better than every list.
+        Whether the local search improved on every list.
     overdue
-        The oldest job past its time that cannot start now in its first mode: its place in the queue; -1 if there is
-        none.
+        Position of the oldest overdue job that cannot start now in its first mode. -1 if none.
     """
 
     start: IntArray
@@ -64,10 +63,10 @@ class ModePlan(NamedTuple):
 
 @compiled
 def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Settings) -> ModePlan:
-    """Plan the queue and say who starts now, and in which mode.
+    """Plan the queue. Return the jobs that start now, and their modes.
 
-    As :func:`.plan` does. The guarantees are those of the first modes; a job that is guaranteed a start may run in
-    another mode only if it ends no later than guaranteed. The weight is that of the fastest mode.
+    As :func:`.plan` does. Guarantees are for the first modes. A job with a guaranteed start may use another mode only
+    if it ends no later. The weight is that of the fastest mode.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
 
 @compiled
 def _by_job(modes: Modes) -> tuple[IntArray, BoolArray]:
-    """Return the least time of each job, and whether it fits now in some mode."""
+    """Return the shortest duration of each job, and whether it fits now in some mode."""
     count = len(modes.first) - 1
     fastest, fits = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
     for job in range(count):
@@ -114,7 +113,7 @@ def _by_job(modes: Modes) -> tuple[IntArray, BoolArray]:
 
 @compiled
 def _rows_of(jobs: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rows of some jobs, and which of these jobs each is of."""
+    """Return the rows of some jobs, and the job of each row."""
     many = 0
     for job in jobs:
         many += first[job + 1] - first[job]
@@ -131,7 +130,7 @@ def _rows_of(jobs: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
 def _orders(
     mode_of: IntArray, weight: FloatArray, duration: IntArray, share: FloatArray, search: PoolSearch
 ) -> IntArray:
-    """Return lists worth trying, each a row of every job, the first modes first: see :func:`.mode_orders`."""
+    """Return candidate lists of one row per job, first modes first. See :func:`.mode_orders`."""
     own = np.flatnonzero(np.diff(np.concatenate((np.full(1, -1), mode_of))))
     work, free = share * duration, np.zeros(len(own))
     least = own.copy()

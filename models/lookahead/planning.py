@@ -1,4 +1,4 @@
-"""Age-weighted look-ahead: plan the jobs that fit now and the most urgent others between guarantees to the oldest."""
+"""Age-weighted look-ahead: plan jobs that fit now and urgent others, between guarantees of the oldest."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ..scheduling.pool_search import BEST, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, first_by, stable_order
 from .guarantees import Guarantees, Queue, Running, Settings, Walltimes, keep_guarantees, steps_beside
 
-#: Run time below which a slowdown counts a job as that long, seconds.
+#: Least run time in a bounded slowdown, seconds.
 BOUND = 10.0
-#: Jobs that fit now and are planned, at most.
+#: Largest number of planned jobs that fit now.
 MOST_FITTING = 100
-#: Where the draws of the local search begin.
+#: Seed of the local search's random numbers.
 SEED = 88172645463325252
 
 
 class Plan(NamedTuple):
-    """What a plan says.
+    """Result of a plan.
 
     Attributes
     ----------
     start
-        Jobs to be started now: those guaranteed it, then by weight; their places in the queue.
+        Jobs to start now, as positions in the queue: guaranteed ones first, then by weight.
     candidates, requested, guarantees
-        How many jobs were planned, the amounts they ask for, and how many jobs were guaranteed a start.
+        Number of planned jobs, their amounts, and number of jobs with a guaranteed start.
     objective
-        The sum of weight times start, seconds from now.
+        Sum of weight times start, seconds from now.
     searched
-        Whether the local search found better than every list.
+        Whether the local search improved on every list.
     overdue
-        The oldest job past its time that cannot start now: its place in the queue; -1 if there is none.
+        Position of the oldest overdue job that cannot start now. -1 if none.
     """
 
     start: IntArray
@@ -50,29 +50,27 @@ class Plan(NamedTuple):
 
 @compiled
 def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltimes) -> tuple[Plan, IntArray]:
-    """Plan the queue and say which jobs start now.
+    """Plan the queue. Return the jobs that start now.
 
-    The oldest jobs are guaranteed a start first, see :func:`.keep_guarantees`. Then the candidates, those that fit now
-    and the most urgent others, are put in the best order that five lists and a local search find. In that order each
-    starts as early as it fits until its end; one with a guarantee gives it back for that and starts no later than
-    guaranteed.
+    First the oldest jobs get guaranteed starts, see :func:`.keep_guarantees`. Candidates are jobs that fit now and the
+    most urgent others. Five lists and a local search find their best order. In that order each job starts at its
+    earliest fit. A job with a guarantee first gives up its reserved time, and starts no later than guaranteed.
 
-    With walltimes in `walltimes`, starts are guaranteed by these, and no prediction counts for more than its walltime.
-    Of the jobs that the plan starts now only those do that fit, for all of their walltime, beside what runs, what has
-    started before and what is guaranteed to others. So all guaranteed starts stay free at once, whatever run times turn
-    out to be, up to the walltimes. Where a planned job does not fit so, others that do start in its place, the oldest
-    first.
+    If `walltimes` is given, guarantees use walltimes, and predictions are capped at walltimes. Of the jobs that the
+    plan starts now, only some do. Each must fit for its whole walltime beside three things: running jobs, earlier
+    starts, and guarantees of others. So all guaranteed starts stay free, for any run times up to the walltimes. If a
+    planned job does not fit, others that fit start instead, oldest first.
 
     Parameters
     ----------
     queue, running, settings
-        The jobs and how to plan.
+        Jobs and settings.
     walltimes
-        Walltimes and earlier guarantees; empty to plan by predictions alone.
+        Walltimes and earlier guarantees. Empty to plan by predictions alone.
 
     Returns
     -------
-    The plan, and the guaranteed starts, seconds from now, -1 for none, shape (guards,).
+    The plan, and the guaranteed starts, seconds from now, -1 for none. Shape (guards,).
     """
     by_walltimes = len(walltimes.duration) > 0
     guarantees = keep_guarantees(queue, running, settings, walltimes)
@@ -122,7 +120,7 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
 
 @compiled
 def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
-    """Return what is free beside what runs and what is guaranteed, by the predictions up to the walltimes."""
+    """Return the free amounts beside running jobs and guarantees, by predictions up to walltimes."""
     ends = np.empty(len(until), dtype=np.int64)
     for index in range(len(ends)):
         ends[index] = min(running.end[index], until[index])
@@ -135,11 +133,11 @@ def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntA
 
 @compiled
 def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: IntArray, guarantees: Guarantees) -> int:
-    """Keep of the first `some` jobs those that delay no guaranteed start; if one does, try all others that fit as well.
+    """Keep those of the first `some` jobs that delay no guaranteed start. If one does, try all others that fit.
 
     Returns
     -------
-    How many there are then in `begin`, in their order.
+    Number of jobs in `begin`, in order.
     """
     wanted, size = np.empty(len(queue.wait), dtype=np.int64), some
     wanted[:some] = begin[:some]
@@ -161,7 +159,7 @@ def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: I
                 count = hold(steps, count, own, own + duration, amount, 1)
         if turn == 1 or kept == some:
             return kept
-        # Those that keep the guarantees first, then all that fit and were not planned to start now.
+        # Jobs that keep the guarantees first, then all that fit and were not planned to start now.
         planned = np.zeros(len(queue.wait), dtype=np.bool_)
         for index in range(some):
             planned[wanted[index]] = True
@@ -176,10 +174,10 @@ def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: I
 
 @compiled
 def weights(waits: IntArray, durations: IntArray, age_scale: float) -> FloatArray:
-    """Return what a second's delay of each job costs, shape (jobs,).
+    """Return the cost per second of delay of each job. Shape (jobs,).
 
-    With wait t, duration d and b = max(1, (t + d) / max(d, 10)) it is b / max(d, 10) * (1 + (t / scale)**2): the
-    slope of b**2 / 2, times a factor that grows with age.
+    For wait t and duration d, let b = max(1, (t + d) / max(d, 10)). The cost is b / max(d, 10) * (1 + (t / scale)**2).
+    That is the slope of b**2 / 2, times a factor that grows with age.
     """
     weight = np.empty(len(waits))
     for job in range(len(weight)):
@@ -193,7 +191,7 @@ def weights(waits: IntArray, durations: IntArray, age_scale: float) -> FloatArra
 
 @compiled
 def guaranteed_starts(jobs: IntArray, start: IntArray) -> IntArray:
-    """Return what is guaranteed to each of the jobs, -1 for nothing."""
+    """Return the guaranteed start of each of the jobs, -1 for none."""
     guaranteed = np.full(len(jobs), -1, dtype=np.int64)
     for index in range(len(jobs)):
         if jobs[index] < len(start):
@@ -203,7 +201,7 @@ def guaranteed_starts(jobs: IntArray, start: IntArray) -> IntArray:
 
 @compiled
 def shares(amount: IntArray, capacity: IntArray) -> FloatArray:
-    """Return which part of the machine each job asks for, the mean over the resources."""
+    """Return each job's share of the machine, mean over the resources."""
     share = np.zeros(len(amount))
     for job in range(len(amount)):
         for resource in range(len(capacity)):
@@ -214,9 +212,10 @@ def shares(amount: IntArray, capacity: IntArray) -> FloatArray:
 
 @compiled
 def candidates(fits: BoolArray, weight: FloatArray, guaranteed: IntArray, blocked: int) -> IntArray:
-    """Return who is planned, by weight: those that fit now or are guaranteed that, and the first few that do not fit.
+    """Return the jobs to plan, by weight.
 
-    Only the first jobs can be guaranteed anything, `guaranteed` is theirs.
+    They are the jobs that fit now, those guaranteed a start now, and the first `blocked` that do not fit. `guaranteed`
+    belongs to the first jobs. Only these can have guarantees.
     """
     key = -weight
     fitting, others = first_by(key, fits, MOST_FITTING), first_by(key, ~fits, blocked)
@@ -233,7 +232,7 @@ def candidates(fits: BoolArray, weight: FloatArray, guaranteed: IntArray, blocke
 
 @compiled
 def _insert(jobs: IntArray, count: int, job: int, key: FloatArray) -> int:
-    """Put a job among others by least key, ties by place, unless it is there; return how many they are."""
+    """Insert a job by least key, ties by position, unless present. Return the number of jobs."""
     at = count
     while at > 0 and (key[jobs[at - 1]] > key[job] or (key[jobs[at - 1]] == key[job] and jobs[at - 1] > job)):
         at -= 1
@@ -247,7 +246,7 @@ def _insert(jobs: IntArray, count: int, job: int, key: FloatArray) -> int:
 
 @compiled
 def moves(jobs: int, iterations: int) -> IntArray:
-    """Draw the changes of the local search, see :func:`.search`: always the same (xorshift, Marsaglia 2003)."""
+    """Return the random changes of the local search, see :func:`.search`. They are fixed (xorshift, Marsaglia 2003)."""
     drawn = np.empty((iterations, 3), dtype=np.int64)
     random, many = np.uint64(SEED), np.uint64(max(jobs, 1))
     for move in range(iterations):
@@ -262,7 +261,7 @@ def moves(jobs: int, iterations: int) -> IntArray:
 
 @compiled
 def in_turn(weight: FloatArray, duration: IntArray, amount: IntArray, guaranteed: IntArray, starts: IntArray) -> None:
-    """Of jobs that differ in nothing, let the first start first, where the other keeps its guarantee."""
+    """Among equal jobs, let the first start first, if the other keeps its guarantee."""
     for job in range(len(starts)):
         for other in range(job + 1, len(starts)):
             later = starts[job] > starts[other] >= 0 and weight[job] == weight[other]

@@ -1,4 +1,4 @@
-"""What EASY would have done with the same jobs: a second schedule, as far as run times are known or guessed."""
+"""Shadow schedule: what EASY would have done with the same jobs, as far as run times are known or expected."""
 
 from __future__ import annotations
 
@@ -26,34 +26,38 @@ from ..backfilling.job_queue import (
 )
 from ..compiled import compiled
 
-#: The column behind those of the queue: 1 where the job has ended in reality, so that its run time is known.
+#: Column after those of the queue: 1 if the job has ended in reality, so that its run time is known.
 KNOWN = 6
 #: Entries of `ShadowJobs.state`.
 RUNNING, CLOCK, PEAK, PEAKS = range(4)
-#: Where the free amounts begin in it.
+#: Begin of the free amounts in it.
 HEADER = 4
 
 
 class ShadowJobs(NamedTuple):
-    """The jobs in the order in which they came, and where the shadow stands; times in seconds.
+    """Jobs in order of arrival, and the state of the shadow schedule. Times are in seconds.
 
     Attributes
     ----------
     queue
-        The jobs, of which as many count as have arrived in the shadow: submission, when the wait begins; when the job
-        was first seen, which does not fall; predicted run time, at least 1; what is known of the run time: where
-        `known`, the run time itself, else it is longer than this; and the start in the shadow.
+        The jobs. Only jobs that have arrived in the shadow count. Its columns are:
+
+        * Submission, when the wait begins.
+        * First decision that included the job. It never falls.
+        * Predicted run time, at least 1.
+        * Run time if `known`, else a lower bound.
+        * Start in the shadow.
     running
-        Jobs that run in the shadow, in order of their predicted end, in the first entries, shape (jobs,).
+        Jobs that run in the shadow, by predicted end, in the first entries. Shape (jobs,).
     peaks
-        Jobs that have started in the shadow, in this order, of which each has waited longer than all that started after
-        it, shape (jobs,); or (0,) where they are not asked for. In the entries from `PEAK` to `PEAKS` of `state`.
+        Jobs that started in the shadow, in order, each with a longer wait than all later ones. In the entries from
+        `PEAK` to `PEAKS` of `state`. Shape (jobs,), or (0,) if not needed.
     scratch
-        Room to decide in, shape (3, jobs + 1).
+        Buffer for decisions, shape (3, jobs + 1).
     state
-        How many run; the clock; where the peaks begin and end; then the free amounts.
+        Number of running jobs, clock, begin and end of the peaks, then the free amounts.
     closed
-        Begins and ends between which the whole machine is closed, by begin, seconds, shape (windows, 2).
+        Begin and end of the times when the whole machine is closed, seconds, by begin. Shape (windows, 2).
     """
 
     queue: JobQueue
@@ -65,12 +69,12 @@ class ShadowJobs(NamedTuple):
 
     @property
     def submit(self) -> IntArray:
-        """When the waits begin, shape (jobs,)."""
+        """Begin of each wait, shape (jobs,)."""
         return cast(IntArray, self.queue.columns[SUBMIT])
 
     @property
     def arrival(self) -> IntArray:
-        """When the jobs were first seen, shape (jobs,)."""
+        """First decision that included each job, shape (jobs,)."""
         return cast(IntArray, self.queue.columns[SINCE])
 
     @property
@@ -80,7 +84,7 @@ class ShadowJobs(NamedTuple):
 
     @property
     def run(self) -> IntArray:
-        """What is known of the run times, shape (jobs,)."""
+        """Run times or lower bounds, shape (jobs,)."""
         return cast(IntArray, self.queue.columns[RUNTIME])
 
     @property
@@ -90,7 +94,7 @@ class ShadowJobs(NamedTuple):
 
 
 def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
-    """Return a shadow that begins at `now`, with room for so many jobs, on a machine of these amounts."""
+    """Return a shadow that begins at `now`, with room for `rows` jobs, on a machine of this capacity."""
     state = np.zeros(HEADER + len(capacity), dtype=np.int64)
     state[CLOCK] = now
     state[HEADER:] = capacity
@@ -100,7 +104,7 @@ def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
 
 
 def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
-    """Let a shadow without jobs begin with what runs: its first rows, shape (running,), and when they started."""
+    """Start an empty shadow with running jobs: their rows, shape (running,), and their starts."""
     count = len(running)
     jobs.queue.start[running], jobs.running[:count] = start, running
     jobs.queue.numbers[[COUNT, HEAD]] = jobs.state[RUNNING] = count
@@ -108,7 +112,7 @@ def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
 
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
-    """Return the same shadow with room for so many jobs."""
+    """Return the same shadow with room for `rows` jobs."""
     made, before = open_shadow(jobs.state[HEADER:], 0, rows), len(jobs.running)
     for new, old in zip(made.queue[1:4], jobs.queue[1:4], strict=True):
         new[: len(old)] = old
@@ -119,31 +123,32 @@ def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
 
 @compiled
 def expect(jobs: ShadowJobs, row: int, duration: int) -> None:
-    """Predict another run time of a job."""
+    """Set a new predicted run time of a job."""
     jobs.queue.columns[PREDICTED, row] = duration
     expect_length(jobs.queue, row)
 
 
 @compiled
 def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
-    """Bring the shadow forward, to `now` at most; return when the next thing may happen.
+    """Advance the shadow to `now` at most. Return the time of its next possible event.
 
-    It goes on to the next arrival or end while that end is known: it stops at the first instant at which a job may have
-    ended that in reality runs or waits. So what it says is exact, but may lag behind.
+    It continues to the next arrival or end, while ends are known. It stops at the first instant at which a job may have
+    ended that still runs or waits in reality. So its result is exact, but may lag behind.
     """
     return go_on(jobs, arrived, now, jobs.running[:0])
 
 
 @compiled
 def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
-    """Bring the shadow forward, and do not stop where run times are not known but guessed; as :func:`replay` else.
+    """Advance the shadow as :func:`replay` does, with guessed run times instead of stops.
 
-    Guesses say how long jobs run that have not ended in reality, seconds, shape (jobs,), 0 for as long as predicted;
-    who has outlived a guess is taken to run as long again, but for the prediction. Without any, shape (0,), it stops.
+    `guessed` holds run times of jobs that have not ended in reality, seconds. Shape (jobs,). 0 stands for the
+    prediction. A job that overruns its guess is assumed to run twice its time so far. Before its prediction has
+    passed, that is at most the prediction. Without guesses, shape (0,), the shadow stops.
 
     Returns
     -------
-    When the next thing may happen: if that is later than now, the shadow is where EASY is.
+    Time of the next possible event. If it is later than now, the shadow is up to date.
     """
     queue = jobs.queue
     while True:
@@ -159,9 +164,9 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
 
 @compiled
 def longest_since(jobs: ShadowJobs, since: int) -> int:
-    """Return the longest wait in the shadow of those that wait or have started since then, seconds.
+    """Return the longest wait in the shadow of jobs that wait or started since then, seconds.
 
-    To be asked for times that do not fall: who started before is forgotten.
+    `since` must never fall between calls: jobs that started before are removed.
     """
     state, peaks, queue, longest = jobs.state, jobs.peaks, jobs.queue, 0
     start, submit = queue.start, queue.columns[SUBMIT]
@@ -176,7 +181,7 @@ def longest_since(jobs: ShadowJobs, since: int) -> int:
 
 @compiled
 def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, int]:
-    """Return the next arrival or end in the shadow, and when one that is not known may come at the earliest."""
+    """Return the next arrival or end in the shadow, and the earliest end that is unknown."""
     queue, state, running = jobs.queue, jobs.state, jobs.running
     clock, time, unknown = state[CLOCK], NEVER, NEVER
     if queue.numbers[COUNT] < arrived:
@@ -196,7 +201,7 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
 
 @compiled
 def _window(jobs: ShadowJobs, now: int) -> int:
-    """Return the first of the times at which all is closed that is not over."""
+    """Return the first closure that is not over, as a row of `closed`."""
     window = 0
     while window < len(jobs.closed) and jobs.closed[window, 1] <= now:
         window += 1
@@ -205,7 +210,7 @@ def _window(jobs: ShadowJobs, now: int) -> int:
 
 @compiled
 def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
-    """Return how long a job runs, or at least runs where nothing is guessed, seconds."""
+    """Return the run time of a job, or without guesses its lower bound, seconds."""
     run, duration = columns[RUNTIME, row], columns[PREDICTED, row]
     if columns[KNOWN, row] or len(guessed) == 0:
         return int(run)
@@ -217,7 +222,7 @@ def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
 
 @compiled
 def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
-    """Let those end that do by then."""
+    """End the jobs that end by `time`."""
     queue, state, running, kept = jobs.queue, jobs.state, jobs.running, 0
     for index in range(state[RUNNING]):
         row = running[index]
@@ -233,7 +238,7 @@ def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
 
 @compiled
 def easy(jobs: ShadowJobs, now: int) -> None:
-    """Start from the head of the queue, then those that do not delay the first job that does not fit."""
+    """Start jobs from the head of the queue, then those that do not delay the first one that does not fit."""
     queue, state, running, scratch = jobs.queue, jobs.state, jobs.running, jobs.scratch
     free = state[HEADER:].copy()
     if next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]:
@@ -253,7 +258,7 @@ def easy(jobs: ShadowJobs, now: int) -> None:
 
 @compiled
 def _sort(jobs: ShadowJobs) -> None:
-    """Put those that run into the order of their predicted end: they are, but for what has been predicted anew."""
+    """Sort running jobs by predicted end. Only new predictions can be out of order."""
     running, start, duration = jobs.running, jobs.queue.start, jobs.queue.columns[PREDICTED]
     for index in range(1, jobs.state[RUNNING]):
         row = running[index]
@@ -266,14 +271,14 @@ def _sort(jobs: ShadowJobs) -> None:
 
 @compiled
 def start_job(jobs: ShadowJobs, row: int, now: int) -> None:
-    """Start a waiting job for which there is room."""
+    """Start a waiting job that fits."""
     leave(jobs.queue, row, now)
     _put_on_machine(jobs, row, now)
 
 
 @compiled
 def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
-    """Let a job run that has left the queue."""
+    """Run a job that has left the queue."""
     queue, state = jobs.queue, jobs.state
     queue.start[row] = now
     jobs.running[state[RUNNING]] = row
@@ -286,7 +291,7 @@ def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
 
 @compiled
 def _rise(jobs: ShadowJobs, row: int) -> None:
-    """Put a job that starts behind those that have waited longer, in the place of those that have not."""
+    """Append a starting job to the peaks, after removing those that did not wait longer."""
     state, peaks, start, submit = jobs.state, jobs.peaks, jobs.queue.start, jobs.queue.columns[SUBMIT]
     wait = start[row] - submit[row]
     while state[PEAK] < state[PEAKS]:

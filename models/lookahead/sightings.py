@@ -1,4 +1,4 @@
-"""What is learnt of run times from who waits and who runs at one decision after the other."""
+"""Learn run times from the waiting and running jobs of successive decisions."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from ..backfilling.job_queue import PREDICTED, RUNTIME
 from ..compiled import compiled
 from .shadow import KNOWN, ShadowJobs, expect
 
-#: What a job did when it was last seen.
+#: State of a job at the last decision that included it.
 GONE, WAITS, RUNS = range(3)
 
 
 class Sightings(NamedTuple):
-    """Rows of jobs as in :class:`.ShadowJobs`.
+    """States of jobs. Rows as in :class:`.ShadowJobs`.
 
     Attributes
     ----------
     status
         `GONE`, `WAITS` or `RUNS`, shape (jobs,).
     start, end
-        When a job that runs was first seen to have begun, and to be predicted to end, seconds; shape (jobs,).
+        Start and predicted end of a running job, as first reported, seconds. Shape (jobs,).
     seen
-        The number of the decision at which it was last seen, shape (jobs,).
+        Number of the last decision that included the job, shape (jobs,).
     """
 
     status: IntArray
@@ -33,7 +33,7 @@ class Sightings(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One decision: the rows of who waits, shape (waiting,), and runs, shape (running,), its time and its number."""
+    """One decision: rows of waiting and of running jobs, shapes (waiting,) and (running,), time and number."""
 
     waiting: IntArray
     running: IntArray
@@ -52,23 +52,23 @@ def see_jobs(
     start: IntArray,
     end: IntArray,
 ) -> None:
-    """Take note of who waits and runs, and of the run times of those that have vanished since the last decision.
+    """Record waiting and running jobs, and the run times of jobs that ended since the last decision.
 
-    A run time shows when the job vanishes. If nothing was dispatched for a while before, it is taken to have ended as
-    predicted, or just after it was last seen.
+    A job that is missing has ended, which reveals its run time. If the dispatcher was not called for a while, the end
+    is estimated: as predicted, or just after the last decision.
 
     Parameters
     ----------
     jobs, known
-        What is known of the jobs; changed.
+        Data of the jobs, updated.
     last, seen
-        The last decision, with all who ran when it was carried out, and this one.
+        The last decision, with all jobs that ran after it, and this one.
     still
-        How many of those who waited were left waiting.
+        Number of jobs that the last decision left waiting.
     predicted
-        Run times of those who wait, seconds.
+        Predicted run times of the waiting jobs, seconds.
     start, end
-        Of those who run: when they began and are predicted to end, seconds.
+        Starts and predicted ends of the running jobs, seconds.
     """
     quiet = still == 0 and seen.now > last.now
     for index in range(len(seen.waiting)):

@@ -1,7 +1,7 @@
-"""Whether EASY could still take over: how long those that wait would wait if it decided from now on.
+"""Check whether EASY could still take over: how long waiting jobs would wait if it decided from now on.
 
-The schedule that EASY would have made of the same jobs and the real one are looked at alike, with the same guesses of
-run times and nobody else to come. Only the oldest that wait count, up to :data:`MOST_AHEAD`.
+EASY's own schedule and the real one are compared. Both use the same expected run times and no further arrivals. Only
+the oldest waiting jobs count, up to :data:`MOST_AHEAD`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..compiled import compiled
 from .expected_shadow import ANEW, ExpectedShadow
 from .shadow import CLOCK, HEADER, KNOWN, RUNNING, ShadowJobs, complete, easy, next_event, start_job
 
-#: So many of the oldest that wait are followed until they have started.
+#: Number of oldest waiting jobs to simulate until they start.
 MOST_AHEAD = 64
 
 
@@ -40,9 +40,9 @@ class Standing(NamedTuple):
     Attributes
     ----------
     jobs
-        Those that wait, oldest first, and behind them those that run.
+        Waiting jobs, oldest first, then running jobs.
     guessed, predicted
-        How long each is expected to run, and was predicted to, as in :class:`.ExpectedShadow`, seconds, shape (jobs,).
+        Expected and predicted run time of each, as in :class:`.ExpectedShadow`, seconds. Shape (jobs,).
     """
 
     jobs: ShadowJobs
@@ -60,18 +60,18 @@ def standing(
     free: IntArray,
     now: int,
 ) -> Standing:
-    """Return how a schedule stands.
+    """Return the state of a schedule.
 
     Parameters
     ----------
     jobs, expected
-        All jobs, and what is expected of them.
+        All jobs, and expectations about them.
     waits, runs
-        The rows of those that wait in it, oldest first, and of those that run.
+        Rows of its waiting jobs, oldest first, and of its running jobs.
     started
-        When these started, seconds, shape (running,).
+        Starts of the running jobs, seconds, shape (running,).
     free
-        Amounts, shape (resources,).
+        Free amounts, shape (resources,).
     now
         Seconds.
     """
@@ -96,9 +96,9 @@ def standing(
 
 @compiled
 def longest_ahead(jobs: ShadowJobs, expected: ExpectedShadow, now: int) -> int:
-    """Return how long those that wait in EASY's schedule wait there at most, by what is expected, seconds.
+    """Return the longest expected wait of the jobs that wait in EASY's schedule, seconds.
 
-    The schedules are to have been brought forward to `now`, as :func:`.longest_wait` does.
+    The schedules must have been advanced to `now`, as by :func:`.longest_wait`.
     """
     schedule = jobs if expected.numbers[ANEW] else expected.jobs
     queue, state = schedule.queue, schedule.state
@@ -109,7 +109,7 @@ def longest_ahead(jobs: ShadowJobs, expected: ExpectedShadow, now: int) -> int:
 
 @compiled
 def all_safe(stands: Standing, starts: IntArray, bound: int) -> bool:
-    """Return whether EASY could still take over with all of those that are to start, see :func:`safe_starts`."""
+    """Return whether EASY could still take over after all these starts. See :func:`safe_starts`."""
     tried = _copied(stands)
     for place in starts:
         start_job(tried.jobs, place, stands.jobs.state[CLOCK])
@@ -118,24 +118,24 @@ def all_safe(stands: Standing, starts: IntArray, bound: int) -> bool:
 
 @compiled
 def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
-    """Return who of those that are to start may, so that EASY could still take over, and whom it would start beside.
+    """Return the proposed starts after which EASY could still take over, and EASY's further starts.
 
-    If with all of them it could keep every wait within the bound, all may. Else each in turn may with whom it could
-    still, and after them EASY starts whom it would. If it could not even by itself, what it can do then is the bound,
-    and who starts is taken to run for as long as predicted.
+    If EASY keeps every wait within the bound after all starts, all are returned. Otherwise each start in turn is kept
+    if EASY still could. Then EASY adds its own starts. If EASY alone exceeds the bound, its own longest wait becomes
+    the bound. In that case starting jobs are taken to run as long as predicted.
 
     Parameters
     ----------
     stands
         The real schedule.
     starts
-        Places in the queue of those that are to start, in order, for whom there is room together.
+        Proposed starts in order, as positions in the queue. They fit together.
     bound
         Seconds.
 
     Returns
     -------
-    Places in the queue, in order.
+    Positions in the queue, in order.
     """
     jobs, now = stands.jobs, stands.jobs.state[CLOCK]
     if all_safe(stands, starts, bound):
@@ -164,7 +164,7 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
 
 @compiled
 def _at_once(stands: Standing, bound: int) -> int:
-    """Return the longest wait if EASY takes over now, and not at the next event, or the first above the bound."""
+    """Return the longest wait if EASY takes over now, before the next event. Or the first wait above the bound."""
     tried = _copied(stands)
     easy(tried.jobs, tried.jobs.state[CLOCK])
     return _longest(tried, bound)
@@ -172,7 +172,7 @@ def _at_once(stands: Standing, bound: int) -> int:
 
 @compiled
 def _copied(stands: Standing) -> Standing:
-    """Return the same, of which what changes is a copy."""
+    """Return the same with a copy of everything that changes."""
     jobs, queue = stands.jobs, stands.jobs.queue
     copied = JobQueue(queue.columns, queue.amount, queue.start.copy(), queue.least.copy(), queue.numbers.copy())
     made = ShadowJobs(copied, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy(), jobs.closed)
@@ -181,7 +181,7 @@ def _copied(stands: Standing) -> Standing:
 
 @compiled
 def _longest(stands: Standing, bound: int) -> int:
-    """Let EASY go on until the oldest have started; return the longest wait of them, or the first above the bound."""
+    """Run EASY until the oldest jobs have started. Return their longest wait, or the first above the bound."""
     jobs, numbers, state, longest = stands.jobs, stands.jobs.queue.numbers, stands.jobs.state, 0
     numbers[COUNT] = min(numbers[COUNT], MOST_AHEAD)
     while True:
@@ -189,7 +189,7 @@ def _longest(stands: Standing, bound: int) -> int:
             return int(longest)
         time = next_event(jobs, numbers[COUNT], stands.guessed)[0]
         if time == NEVER:
-            return int(NEVER)  # Nothing runs, and nothing was started: that would go on for ever.
+            return int(NEVER)  # No job runs or starts, so nothing would ever change.
         longest = max(longest, time - jobs.queue.columns[SUBMIT, numbers[HEAD]])
         state[CLOCK] = time
         complete(jobs, time, stands.guessed)

@@ -1,4 +1,4 @@
-"""Moldable jobs: how they speed up, and on how many processors to ask for them (Cirne and Berman, JSSPP 2000)."""
+"""Moldable jobs: their speedups, and the choice of processors to request (Cirne and Berman, JSSPP 2000)."""
 
 from .partition_choice import Choice, Request, StartTimes, choose, choose_with_law, front, options
 from .speedup_fits import ModelFit, PredictedTimes, SpeedupFit, fit

@@ -1,4 +1,4 @@
-"""Which of its possible requests a moldable job submits: SA of Cirne and Berman (JSSPP 2000)."""
+"""Choose the request that a moldable job submits: SA of Cirne and Berman (JSSPP 2000)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ HOUR = 3600
 
 
 class StartTimes(Protocol):
-    """What knows when processors would be free, such as :class:`~hpcdispatch.models.AvailabilityProfile`."""
+    """Predictor of start times, such as :class:`~hpcdispatch.models.AvailabilityProfile`."""
 
     def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
-        """Return the first time from `after` on, or ``None``."""
+        """Return the first start at or after `after`, or ``None``."""
         ...
 
 
@@ -30,14 +30,14 @@ class Request:
     Attributes
     ----------
     processors
-        How many, at least 1.
+        Number of processors, at least 1.
     walltime
         Seconds, at least 1.
 
     Raises
     ------
     ValueError
-        For a number out of range.
+        If a number is out of range.
     """
 
     processors: int
@@ -49,22 +49,22 @@ class Request:
 
     @property
     def processor_hours(self) -> float:
-        """What the request holds if it takes all its time."""
+        """Processor-hours of the full walltime."""
         return self.processors * self.walltime / HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A request with what is predicted of it.
+    """A request with its prediction.
 
     Attributes
     ----------
     request
         The request.
     start
-        When it would start.
+        Predicted start.
     turnaround
-        Seconds from now to the end of its walltime; for a law, the expected time until the job is done.
+        Seconds from now to the end of its walltime. With a law, the expected time until the job is done.
     """
 
     request: Request
@@ -73,12 +73,12 @@ class Choice:
 
 
 def options(profile: StartTimes, requests: Iterable[Request], now: int) -> list[Choice]:
-    """Return what is predicted of every request that fits, in the order of the list.
+    """Return the prediction of every request that fits, in list order.
 
     Raises
     ------
     InputError
-        If a request stands there twice.
+        If a request appears twice.
     """
     listed = list(requests)
     for request in listed:
@@ -100,24 +100,24 @@ def choose(profile: StartTimes, requests: Iterable[Request], now: int, weight: f
     Parameters
     ----------
     profile
-        When processors are free.
+        Free processors over time.
     requests
-        Those that the job may submit.
+        Requests that the job may submit.
     now
-        The time of submission, seconds.
+        Time of submission, seconds.
     weight
-        What a processor-hour is worth, seconds of turnaround: the least sum of turnaround and `weight` times the
-        processor-hours is chosen.
+        Price of a processor-hour, in seconds of turnaround. The sum of turnaround and `weight` times the
+        processor-hours is minimised.
 
     Returns
     -------
     Choice or None
-        Ties go to fewer processors, then to the order of the list; ``None`` if no request fits.
+        Ties go to fewer processors, then to list order. ``None`` if no request fits.
 
     Raises
     ------
     InputError
-        If a request stands there twice.
+        If a request appears twice.
     ValueError
         If the weight is below 0.
 
@@ -134,7 +134,7 @@ def choose(profile: StartTimes, requests: Iterable[Request], now: int, weight: f
 
 
 def front(choices: Sequence[Choice]) -> list[Choice]:
-    """Return the choices that no other beats in turnaround and processor-hours, by rising turnaround."""
+    """Return the choices on the Pareto front of turnaround and processor-hours, by rising turnaround."""
     best, least = list[Choice](), float("inf")
     for choice in sorted(choices, key=lambda choice: (choice.turnaround, choice.request.processor_hours)):
         if choice.request.processor_hours < least:
@@ -144,35 +144,38 @@ def front(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def choose_with_law(profile: StartTimes, laws: Sequence[tuple[int, ESDD]], now: int) -> Choice | None:
-    """Return the size and the first walltime with the least expected turnaround, with resubmissions.
+    """Return the size and first walltime with the least expected turnaround, including resubmissions.
 
-    A job that outlives a request is killed there and submitted again with a longer one of the same size, which waits as
-    long as it would today. The walltimes are values of the law, rounded up to seconds.
+    A job that exceeds its walltime is killed and resubmitted with a longer one, on the same size. Its next wait is as
+    long as it would be today. Walltimes are values of the law, rounded up to seconds.
 
     Parameters
     ----------
     profile
-        When processors are free.
+        Free processors over time.
     laws
-        Processors, and the law of the run time on as many, of every size that may be chosen.
+        Number of processors and law of the run time, for each possible size.
     now
-        The time of submission, seconds.
+        Time of submission, seconds.
 
     Returns
     -------
     Choice or None
-        Its request is the first one; ties as in :func:`choose`; ``None`` if no size fits with all its times.
+        The first request. Ties as in :func:`choose`. ``None`` if no size fits with all its walltimes.
     """
     found = [choice for size, law in laws if (choice := _first_request(profile, size, law, now)) is not None]
     return min(found, key=lambda choice: (choice.turnaround, choice.request.processors), default=None)
 
 
 def _first_request(profile: StartTimes, processors: int, law: ESDD, now: int) -> Choice | None:
-    """Return the first request of the best sequence on one size: the recursion of Gainaru et al. with waits.
+    """Return the first request of the best sequence on one size.
 
-    With values v_i of probability f_i, E(i) = min over j > i of the sum over l in (i, j] of f_l (w_j + v_l), plus
-    P(X > v_j) (w_j + v_j) + E(j), where w_j is the wait for a request of v_j: the expected time to come, times the
-    probability P(X > v_i) to get there.
+    It is the recursion of Gainaru et al. with waits. The values v_i have probabilities f_i, and w_j is the wait for a
+    request of v_j. E(i) is the expected future time, times the probability P(X > v_i) to get there:
+
+    E(i) = min over j > i of S(i, j) + P(X > v_j) (w_j + v_j) + E(j).
+
+    Here S(i, j) is the sum over l in (i, j] of f_l (w_j + v_l).
     """
     values = np.ceil(law.values)
     starts = [profile.earliest_start(processors, max(1, int(value)), now) for value in values]
@@ -181,7 +184,7 @@ def _first_request(profile: StartTimes, processors: int, law: ESDD, now: int) ->
     waits = np.array([start - now for start in starts if start is not None], dtype=np.float64)
     beyond = np.r_[1.0, 1.0 - np.cumsum(law.probabilities)].clip(0.0)
     beyond[-1] = 0.0
-    # Work that ends within v_1 .. v_j, and is done there.
+    # Expected work of runs that end within v_1 .. v_j.
     worked = np.r_[0.0, np.cumsum(law.probabilities * law.values)]
     count = len(values)
     expected, following = np.zeros(count + 1), np.zeros(count, dtype=np.int64)

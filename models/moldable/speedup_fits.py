@@ -1,10 +1,9 @@
-"""The speedup of a job from a user's own runs: what it would take on sizes that were not tried.
+"""Fit speedups to a user's own runs, and predict times on sizes without runs.
 
-Every model of the speedup stands with a grid of its parameters. A run's time is L / S(n) with an error that is normal
-in its logarithm; L has a flat prior in its logarithm, the variance of the error an inverse gamma one. Then the
-posterior of a grid point is known in closed form, and a time to come is a mixture of Student's t over them (Gelman et
-al., "Bayesian Data Analysis", 2013, section 3.2). So three runs give an interval, though they do not give three
-parameters.
+Every speedup model has a grid of its parameters. The time of a run is L / S(n), with a normal error in its logarithm. L
+has a flat prior in its logarithm, and the error variance an inverse gamma prior. So the posterior of a grid point has a
+closed form. A future time is a mixture of Student's t over the points (Gelman et al., "Bayesian Data Analysis", 2013,
+section 3.2). So three runs give an interval, although they do not give three parameters.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ from ...base.checks import check_number
 from ..reservations import ESDD
 from .speedups import amdahl, downey, gunther
 
-#: Relative error of a run that is as likely too small as too large, and how many runs that is worth: with four it is
-#: between 0.06 and 0.22 in nine cases of ten. And what one is worth that is known.
+#: Prior median of a run's relative error, and its weight in runs. A weight of four means 0.06 to 0.22 with probability
+#: 90%. The last is the weight of a known error.
 NOISE, NOISE_WORTH, KNOWN_WORTH = 0.1, 4.0, 1000.0
-#: Prediction does not go beyond that many times the largest size measured, unless asked.
+#: Largest prediction, in multiples of the largest measured size, without extrapolation.
 FARTHEST = 2.0
-#: Times that a law of a run to come has.
+#: Number of times in the law of a future run.
 STEPS = 20
-#: Grid points that together have no more than this share are left out.
+#: Grid points with this total share are left out.
 _NEGLIGIBLE = 1e-3
 _BISECTIONS = 40
 
 
 @dataclass(frozen=True)
 class SpeedupModel:
-    """A model of the speedup, at a grid of its parameters.
+    """A speedup model on a grid of its parameters.
 
     Attributes
     ----------
     name
-        What it is called.
+        Name of the model.
     parameters
-        Their names.
+        Names of the parameters.
     grid
-        Their values, shape (points, parameters).
+        Values of the parameters, shape (points, parameters).
     speedup
-        From sizes and one argument a parameter, broadcast, to speedups.
+        Function of sizes and one argument per parameter, broadcast, to speedups.
     """
 
     name: str
@@ -61,18 +60,18 @@ class SpeedupModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelFit:
-    """What runs say of a model.
+    """Fit of one model.
 
     Attributes
     ----------
     name
-        Of the model.
+        Name of the model.
     parameters
-        The most probable values, by name.
+        Most probable values, by name.
     sequential
-        The time on one processor that goes with them, seconds.
+        Matching time on one processor, seconds.
     left_out_error
-        Root mean square of the relative errors with which each run is predicted from the others.
+        Root mean square of the relative errors when each run is predicted from the others.
     share
         Probability of the model among all.
     """
@@ -86,12 +85,12 @@ class ModelFit:
 
 @dataclass(frozen=True, slots=True)
 class PredictedTimes:
-    """Times on some sizes, seconds, all of shape (sizes,).
+    """Times on some sizes in seconds, all of shape (sizes,).
 
     Attributes
     ----------
     time
-        The median.
+        Median.
     low, high
         Ends of the interval.
     """
@@ -103,14 +102,14 @@ class PredictedTimes:
 
 @dataclass(frozen=True)
 class SpeedupFit:
-    """What a user's runs say of a job.
+    """Fit of a user's runs of a job.
 
     Attributes
     ----------
     models
-        Every model, the one with the least left-out error first.
+        Every model, least left-out error first.
     largest
-        The largest size measured.
+        Largest measured size.
     """
 
     models: tuple[ModelFit, ...]
@@ -125,32 +124,32 @@ class SpeedupFit:
     def predict(
         self, sizes: ArrayLike, level: float = 0.9, *, extrapolate: bool = False, of: str = "run"
     ) -> PredictedTimes:
-        """Return the times on sizes, averaged over all models by their probability.
+        """Return the times on sizes, averaged over all models by probability.
 
         Parameters
         ----------
         sizes
             Processors, shape (sizes,).
         level
-            Of the interval.
+            Probability of the interval.
         extrapolate
-            Predict also beyond :data:`FARTHEST` times the largest size measured.
+            Predict beyond :data:`FARTHEST` times the largest measured size.
         of
-            ``"run"``: the interval is that of one run to come; ``"mean"``: of the time without a run's own error.
+            ``"run"``: interval of one future run. ``"mean"``: of the time without a run's own error.
 
         Raises
         ------
         InputError
-            For a size beyond what was measured, or below 1.
+            For a size beyond the limit, or below 1.
         """
         asked = self._asked(sizes, extrapolate)
         tails = 0.5, (1 - level) / 2, (1 + level) / 2
         return PredictedTimes(*np.exp(self._mixture.quantiles(asked, tails, own=of == "run")))
 
     def laws(self, sizes: ArrayLike, *, extrapolate: bool = False) -> list[ESDD]:
-        """Return the law of a run to come on each size, as :data:`STEPS` equally probable times.
+        """Return the law of a future run on each size, as :data:`STEPS` equally probable times.
 
-        They are quantiles, rounded up to the next; the last, which stands for the longest runs, is that of 99.9%.
+        They are quantiles, rounded up to the next. The last stands for the longest runs and is the quantile of 99.9%.
         Parameters and errors are those of :meth:`predict`.
         """
         asked = self._asked(sizes, extrapolate)
@@ -168,14 +167,14 @@ class SpeedupFit:
         return asked
 
     def measure_next(self, sizes: Sequence[float]) -> float:
-        """Return the size, of some, whose time is known worst: a run there says most."""
+        """Return the size with the most uncertain time: a run there is most useful."""
         asked = np.asarray(sizes, dtype=np.float64)
         low, high = self._mixture.quantiles(asked, (0.05, 0.95), own=False)
         return float(asked[int(np.argmax(high - low))])
 
 
 class _Mixture:
-    """Student's t distributions of the logarithm of a time, a component a grid point."""
+    """Mixture of Student's t distributions of the logarithm of a time, one per grid point."""
 
     def __init__(
         self, models: Sequence[SpeedupModel], sizes: FloatArray, logs: FloatArray, noise: float | None
@@ -187,7 +186,7 @@ class _Mixture:
         self._weights = [np.exp(part.evidence - total) for part in self.parts]
 
     def quantiles(self, sizes: FloatArray, levels: Sequence[float], own: bool) -> FloatArray:
-        """Return quantiles of the logarithm of the time, shape (levels, sizes); with a run's own error if asked."""
+        """Return quantiles of the logarithm of the time, shape (levels, sizes). `own` adds a run's own error."""
         weights = np.concatenate(self._weights)
         chosen = np.argsort(-weights, kind="stable")
         chosen = chosen[: int(np.searchsorted(np.cumsum(weights[chosen]), 1 - _NEGLIGIBLE)) + 1]
@@ -208,14 +207,14 @@ class _Mixture:
 
 
 class _Posterior:
-    """A model's grid points, given runs."""
+    """Posterior of a model's grid points."""
 
     def __init__(self, model: SpeedupModel, sizes: FloatArray, logs: FloatArray, noise: float | None) -> None:
         self.model, self.noise = model, noise
         runs = len(logs)
         believed, worth = (NOISE, NOISE_WORTH) if noise is None else (noise, KNOWN_WORTH)
         levels = logs + np.log(model.at(sizes))
-        #: The logarithm of L at each point, shape (points,).
+        #: Logarithm of L at each point, shape (points,).
         self.centre = levels.mean(axis=1)
         squares = scipy.special.chdtri(worth, 0.5) * believed**2 + ((levels - self.centre[:, None]) ** 2).sum(axis=1)
         self.freedom = worth + runs - 1
@@ -223,16 +222,16 @@ class _Posterior:
         self.evidence = -self.freedom / 2 * np.log(squares) - np.log(len(model.grid))
 
     def spread(self, own: bool) -> FloatArray:
-        """Return the scale of the time's logarithm at each point, with a run's own error if asked."""
+        """Return the scale of the time's logarithm at each point. `own` adds a run's own error."""
         scale: FloatArray = np.sqrt(self._variance * (1 / self._runs + own))
         return scale
 
 
 def speedup_models(largest: float) -> tuple[SpeedupModel, ...]:
-    """Return the models whose grids serve runs up to a size.
+    """Return the models with grids for runs up to a size.
 
-    Downey's A up to eight times that and sigma up to 2 (section 3.2); Amdahl's serial share, and Gunther's costs, from
-    what cannot be seen on so many processors to 1.
+    Downey's A goes up to eight times that size and sigma up to 2 (section 3.2). Amdahl's serial share and Gunther's
+    costs go up to 1. They start at values too small to see on that many processors.
     """
     most = max(8.0 * largest, 256.0)
     parallelism = np.geomspace(1.0, most, 48)
@@ -251,19 +250,19 @@ def fit(runs: Sequence[tuple[float, float]], noise: float | None = None) -> Spee
     Parameters
     ----------
     runs
-        Processors and run time in seconds of each, at two sizes or more.
+        Processors and run time in seconds of each run, on two sizes or more.
     noise
-        The standard deviation of the logarithm of a run's time, about its relative error, if it is known: intervals
-        count on it. By default it is as likely below 0.1 as above, and what the runs show of it counts as well:
-        intervals are then wider, and hold more where it is 0.1 indeed.
+        Standard deviation of the logarithm of a run's time, about its relative error, if known. Intervals rely on it.
+        By default its prior median is 0.1, and the runs update it. Intervals are then wider, and cover more than stated
+        if it is 0.1.
 
     Raises
     ------
     ValueError
         If `noise` is not above 0.
     InputError
-        If a size is below 1 or a time not above 0, if all runs are at one size, or if the times rise with every size,
-        which no speedup does.
+        If a size is below 1 or a time not above 0. Also if all runs have one size, or if the times rise with every
+        size.
     """
     if noise is not None:
         check_number("noise", noise, above=0)

@@ -1,4 +1,4 @@
-"""How much faster a job runs on more processors: models of its speedup S(n), with S(1) = 1."""
+"""Speedup models S(n) of a job on n processors, with S(1) = 1."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa:
     Parameters
     ----------
     n
-        Processors, at least 1; not only whole numbers.
+        Processors, at least 1. Fractions are allowed.
     A
-        Average parallelism, at least 1: no speedup is above it.
+        Average parallelism, at least 1. It bounds the speedup.
     sigma
-        Coefficient of variance in parallelism, at least 0; at 0 the speedup is min(n, A).
+        Coefficient of variance in parallelism, at least 0. At 0 the speedup is min(n, A).
 
     Returns
     -------
     FloatArray
-        The speedups, of the shape of the arguments broadcast against each other.
+        Speedups, of the shape of the broadcast arguments.
 
     Raises
     ------
@@ -38,11 +38,11 @@ def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa:
 
     References
     ----------
-    Downey: "A model for speedup of parallel programs", UC Berkeley CSD-97-933, 1997; as in Cirne and Berman, "Adaptive
-    selection of partition size for supercomputer requests", JSSPP 2000, section 3.2, whose last branch is A.
+    Downey: "A model for speedup of parallel programs", UC Berkeley CSD-97-933, 1997. Here as in Cirne and Berman,
+    "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 3.2. Its last branch is A.
     """
     sizes, most, spread = _least("n", n, 1), _least("A", A, 1), _least("sigma", sigma, 0)
-    # The two denominators of sigma <= 1 are at least n up to 2A - 1; beyond it the second would fall below that.
+    # For sigma <= 1, both denominators are at least n up to 2A - 1. Beyond it the second would fall below n.
     beyond = np.maximum(spread * (most - 0.5) + sizes * (1 - spread / 2), sizes)
     even = most * sizes / np.where(sizes <= most, most + spread * (sizes - 1) / 2, beyond)
     uneven = sizes * most * (spread + 1) / (spread * (sizes + most - 1) + most)
@@ -52,17 +52,17 @@ def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa:
 
 @dataclass(frozen=True, slots=True)
 class DowneyLaw:
-    """Downey's speedups with `A` and `sigma` uniform in a range, as in section 3.2.
+    """Downey's speedups with uniform random `A` and `sigma`, as in section 3.2.
 
     Attributes
     ----------
     A, sigma
-        The least and the largest value.
+        Smallest and largest value.
 
     Raises
     ------
     ValueError
-        For a range that is empty or holds values that :func:`downey` has no use for.
+        If a range is empty, or holds values that :func:`downey` rejects.
     """
 
     A: tuple[float, float] = (2.0, 200.0)
@@ -75,35 +75,35 @@ class DowneyLaw:
             check_number(f"{name}: the largest", high, least=low)
 
     def draw(self, rng: np.random.Generator) -> tuple[Callable[[ArrayLike], FloatArray], int]:
-        """Return the speedup of a job, and the most processors that it has a use for."""
+        """Return a random speedup function, and the most processors that the job can use."""
         most, spread = rng.uniform(*self.A), rng.uniform(*self.sigma)
         return partial(downey, A=most, sigma=spread), n_limit(most, spread)
 
 
 def n_limit(A: float, sigma: float, processors: int | None = None) -> int:  # noqa: N803
-    """Return the most processors that a job of Downey's model has a use for.
+    """Return the most processors that a job of Downey's model can use.
 
     Parameters
     ----------
     A, sigma
         As for :func:`downey`.
     processors
-        Of the machine; ``None`` where it does not limit.
+        Processors of the machine. ``None`` for no limit.
 
     Returns
     -------
     int
-        The first number at which the speedup is `A`, or the machine's processors if those are fewer (section 3.3).
+        First number with speedup `A`, at most the machine's processors (section 3.3).
     """
     check_number("A", A, least=1)
     check_number("sigma", sigma, least=0)
     reached = 2 * A - 1 if 0 < sigma <= 1 else A + A * sigma - sigma
-    most = math.ceil(reached * (1 - 1e-12))  # not one more for a rounding error
+    most = math.ceil(reached * (1 - 1e-12))  # avoids an extra processor by rounding
     return most if processors is None else min(most, check_whole("processors", processors, 1))
 
 
 def amdahl(n: ArrayLike, serial: ArrayLike) -> FloatArray:
-    """Return the speedup of a job of which a share from 0 to 1 is serial.
+    """Return the speedup of a job with a serial share from 0 to 1.
 
     References
     ----------
@@ -115,21 +115,21 @@ def amdahl(n: ArrayLike, serial: ArrayLike) -> FloatArray:
 
 
 def gunther(n: ArrayLike, contention: ArrayLike, coherency: ArrayLike) -> FloatArray:
-    """Return the speedup by the universal scalability law, which falls beyond a size if `coherency` is above 0.
+    """Return the speedup of the universal scalability law. It falls beyond some size if `coherency` is above 0.
 
     Parameters
     ----------
     n
         Processors, at least 1.
     contention
-        Share of the work that is done one processor at a time, at least 0.
+        Share of the work that only one processor at a time can do, at least 0.
     coherency
         Cost of an exchange between two processors, in sequential run times, at least 0.
 
     Returns
     -------
     FloatArray
-        The speedups, of the shape of the arguments broadcast against each other.
+        Speedups, of the shape of the broadcast arguments.
 
     References
     ----------
@@ -140,19 +140,19 @@ def gunther(n: ArrayLike, contention: ArrayLike, coherency: ArrayLike) -> FloatA
 
 
 def interpolated(n: ArrayLike, points: Mapping[int, float]) -> FloatArray:
-    """Return the run times, seconds, between measured points, linear in the logarithms of size and time.
+    """Return run times between measured points, linear in the logarithms of size and time.
 
     Parameters
     ----------
     n
-        Processors, from the least measured size to the largest.
+        Processors, from the smallest measured size to the largest.
     points
-        The run time, seconds, by the size: powers of two, squares, or any.
+        Run time in seconds by size, any sizes.
 
     Raises
     ------
     ValueError
-        If a point is no size >= 1 with a time above 0, or `n` lies outside of what was measured.
+        If a point is not a size >= 1 with a time above 0, or `n` is outside the measured sizes.
     """
     sizes = _least("points", sorted(points), 1)
     times = _least("points", [points[size] for size in sorted(points)], 0)
@@ -165,16 +165,16 @@ def interpolated(n: ArrayLike, points: Mapping[int, float]) -> FloatArray:
 
 
 def execution_time(n: ArrayLike, sequential: float, A: float, sigma: float) -> FloatArray:  # noqa: N803
-    """Return t_e(n) = L / S(n), seconds, of a job that takes `sequential` seconds, L, on one processor.
+    """Return t_e(n) = L / S(n) in seconds. `sequential` is L, the seconds on one processor.
 
-    Cirne and Berman, section 3.2; the other arguments are those of :func:`downey`.
+    Cirne and Berman, section 3.2. The other arguments are those of :func:`downey`.
     """
     check_number("sequential", sequential, least=0)
     return sequential / downey(n, A, sigma)
 
 
 def _least(name: str, values: ArrayLike, least: float) -> FloatArray:
-    """Return numbers as an array; ``ValueError`` where one is below the least or not finite."""
+    """Return numbers as an array. ``ValueError`` if one is below `least` or not finite."""
     found = np.asarray(values, dtype=np.float64)
     if not (np.isfinite(found) & (found >= least)).all():
         raise ValueError(f"{name} must be numbers >= {least:g}, got {values!r}")

@@ -1,4 +1,4 @@
-"""In which order to start jobs of which only the laws of the run times are known."""
+"""Remaining run times of jobs with known run-time laws, to order their starts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is left of a run time of which the law is known: its mean, its quantiles and its Gittins index.
+"""Remaining run time of a job with a known law: its mean, quantiles and Gittins index.
 
-J. C. Gittins: "Bandit processes and dynamic allocation indices", Journal of the Royal Statistical Society B 41, 1979;
-for jobs: S. Aalto, U. Ayesta, R. Righter: "On the Gittins index in the M/G/1 queue", Queueing Systems 63, 2009.
+J. C. Gittins: "Bandit processes and dynamic allocation indices", Journal of the Royal Statistical Society B 41, 1979.
+For jobs: S. Aalto, U. Ayesta, R. Righter: "On the Gittins index in the M/G/1 queue", Queueing Systems 63, 2009.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 
 from ...base import FloatArray, InputError
 
-#: The quantiles of a law without a list of values at which it is looked at: dense, and on into the tail.
+#: Quantile levels for a law without a list of values: dense, and far into the tail.
 _LEVELS = np.concatenate((np.linspace(0, 0.99, 397), 1 - np.logspace(-2, -6, 41)[1:]))
-#: At so many points is looked at a law that has no quantiles.
+#: Number of points for a law without quantiles.
 _POINTS = 1001
-#: Less than this is no probability.
+#: Smaller probabilities count as zero.
 _LEAST = 1e-12
 
 
 class RemainingTimes:
-    """The law of a run time X, ready to be asked what is left of it after some seconds.
+    """Law of a run time X, with the law of its remainder after some seconds.
 
-    All is exact for a law on finitely many values, which has them as ``values`` and, unless they are equally likely,
-    ``probabilities``. Of any other it is found at some hundred of its quantiles, between which X is taken as uniform.
+    Exact for a law on finitely many values. It has ``values`` and, unless they are equally likely, ``probabilities``.
+    Any other law is sampled at several hundred quantiles, with X uniform between them.
 
     Parameters
     ----------
     law
-        What has ``values``; or ``cdf(x)``, ``support()`` and, where the support has no end, ``ppf(q)``, such as a
-        frozen distribution of scipy. Its mass below 0 is left out.
+        An object with ``values``. Or with ``cdf(x)``, ``support()`` and, for an unbounded support, ``ppf(q)``, such as
+        a frozen distribution of scipy. Its mass below 0 is left out.
 
     Raises
     ------
@@ -55,7 +55,7 @@ class RemainingTimes:
         self._mean = _mean(law, float(self._served[-1]))
 
     def mean(self, done: float = 0) -> float | None:
-        """Return E[X - done | X > done], seconds; ``None`` if X is never that long.
+        """Return E[X - done | X > done], seconds. ``None`` if X is never that long.
 
         Raises
         ------
@@ -66,11 +66,14 @@ class RemainingTimes:
         return None if left is None else (self._finite_mean() - served) / left
 
     def gittins(self, done: float = 0) -> float | None:
-        """Return the reciprocal of the Gittins index after `done` seconds, so that the least comes first; or ``None``.
+        """Return the reciprocal of the Gittins index after `done` seconds, or ``None``. The least comes first.
 
-        This is the least over d > 0 of E[min(X - done, d) | X > done] / P(X <= done + d | X > done), seconds: what is
-        spent, for each job that ends by it, by the best point at which to give up. Of a run time that is known it is
-        what is left.
+        It is a least value over d > 0, in seconds::
+
+            E[min(X - done, d) | X > done] / P(X <= done + d | X > done)
+
+        That is the time spent per job that ends, if jobs are given up at the best d. For a known run time it is the
+        remaining time.
 
         Raises
         ------
@@ -86,9 +89,9 @@ class RemainingTimes:
         return min(mean, float(np.min((self._served[later] - served) / ended[later], initial=math.inf)))
 
     def quantile(self, level: float, done: float = 0) -> float | None:
-        """Return what is left at most with the probability `level` after `done` seconds; ``None`` if X is never longer.
+        """Return the quantile `level` of the remaining time after `done` seconds. ``None`` if X is never longer.
 
-        Where the law has no end, this is at most its quantile of 1 - 1e-6.
+        For an unbounded law it is at most the quantile of 1 - 1e-6.
         """
         left, _ = self._after(done)
         if left is None:
@@ -98,7 +101,7 @@ class RemainingTimes:
         return max(0.0, self._within(place, wanted) - done)
 
     def _within(self, place: int, wanted: float) -> float:
-        """Return where P(X <= t) reaches a value in the cell that ends at a place."""
+        """Return where P(X <= t) reaches `wanted` in the cell that ends at `place`."""
         if place == 0 or wanted >= self._before[place]:
             return float(self._times[place])
         low, high = self._below[place - 1], self._before[place]
@@ -106,7 +109,7 @@ class RemainingTimes:
         return float(self._times[place - 1] + max(0.0, share) * (self._times[place] - self._times[place - 1]))
 
     def _after(self, done: float) -> tuple[float | None, float]:
-        """Return P(X > done), ``None`` if it is nothing, and E[min(X, done)]; before the start, P(X >= 0)."""
+        """Return P(X > done), ``None`` if negligible, and E[min(X, done)]. Before the start, P(X >= 0)."""
         if done >= self._times[-1]:
             return None, 0.0
         if done <= 0:
@@ -131,7 +134,7 @@ def law_on_values(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArr
     Raises
     ------
     InputError
-        If they are no finite numbers from 0 on, or not as many as their probabilities.
+        If the values are not finite numbers >= 0, or not as many as their probabilities.
     """
     given = np.asarray(law.values, dtype=np.float64)
     alike = np.full(given.shape, 1 / max(1, given.size))
@@ -148,7 +151,7 @@ def law_on_values(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArr
 
 
 def _on_points(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Return the points at which a law is looked at, from 0 on, and its cumulative distribution function."""
+    """Return sample points of a law, from 0 on, and its cumulative distribution function."""
     if not (callable(getattr(law, "cdf", None)) and callable(getattr(law, "support", None))):
         raise InputError(f"law: expected an object with cdf(x) and support(), or with values, got {law!r}")
     low, high = (float(edge) for edge in law.support())
@@ -167,7 +170,7 @@ def _on_points(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]
 
 
 def _mean(law: Any, found: float) -> float:
-    """Return the mean of a law: as it was found, but where its support has no end."""
+    """Return the mean of a law. `found` is correct for a bounded support."""
     if hasattr(law, "values") or math.isfinite(law.support()[1]):
         return found
     return float(law.mean()) if callable(getattr(law, "mean", None)) else math.inf

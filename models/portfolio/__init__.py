@@ -1,4 +1,4 @@
-"""The mathematics of a portfolio: what a replay is worth, who stays in the running, and when to change."""
+"""Algorithms of a portfolio: the cost of a replay, the selection of candidates, and when to change."""
 
 from .goals import Bound, Goal, Means, Outcome
 from .pool_replay import PoolPast, PoolReplay, Run

@@ -1,4 +1,4 @@
-"""What a replay of the past under a dispatcher is worth."""
+"""Cost of a replay of past jobs under a dispatcher."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 from ...base import BoolArray, FloatArray
 from ...base.checks import check_choice, check_number
 
-#: What of the waits is bounded.
+#: What is bounded: the longest wait, its 99th percentile, or nothing.
 Bound = Literal["longest", "p99", "none"]
-#: Seconds that are added to a mean wait, so that some seconds in an idle week decide nothing.
+#: Seconds added to a mean wait, so that small differences in an idle week decide nothing.
 _MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of the jobs of a window.
+    """Waits and slowdowns of the jobs of a window.
 
     Attributes
     ----------
     waits
-        Seconds, shape (jobs,), of the jobs that had not started when the window began; of a job that still waits at its
-        end, what it has waited by then.
+        Waits of the jobs that had not started when the window began, seconds. Shape (jobs,). For a job that still waits
+        at its end, its wait so far.
     slowdowns
         Their bounded slowdowns, shape (jobs,).
     fresh
@@ -38,56 +38,59 @@ class Outcome:
 
     @property
     def mean_wait(self) -> float:
-        """Mean wait, seconds; 0 without jobs."""
+        """Mean wait, seconds. 0 without jobs."""
         return float(self.waits.mean()) if len(self.waits) else 0.0
 
     @property
     def mean_slowdown(self) -> float:
-        """Mean bounded slowdown; 1 without jobs."""
+        """Mean bounded slowdown. 1 without jobs."""
         return float(self.slowdowns.mean()) if len(self.slowdowns) else 1.0
 
     def tail(self, share: float = 1.0) -> float:
-        """Return the wait that this share of the jobs submitted in the window does not exceed, seconds."""
+        """Return the quantile `share` of the waits of jobs submitted in the window, seconds."""
         waits = self.waits[self.fresh]
         return float(np.quantile(waits, share)) if len(waits) else 0.0
 
 
 class Goal:
-    """What a site wants of a dispatcher; to be subclassed.
+    """Goal of a site for a dispatcher, to be subclassed.
 
-    The less a candidate costs the better. A difference d of two costs counts as a ratio exp(d), to which the hysteresis
-    of the portfolio is compared: a cost is best the logarithm of something.
+    The candidate with the least cost wins. A difference d of two costs counts as a ratio exp(d). The portfolio compares
+    it with its hysteresis. So a cost should be a logarithm.
     """
 
     def cost(self, outcome: Outcome) -> float:
-        """Return what an outcome costs, a finite number."""
+        """Return the cost of an outcome, a finite number."""
         raise NotImplementedError
 
     def tail(self, outcome: Outcome) -> float:
-        """Return the wait that is bounded, seconds; 0 for no bound."""
+        """Return the bounded wait, seconds. 0 for no bound."""
         return 0.0
 
     def allows(self, tail: float, reference: float) -> bool:
-        """Return whether a tail keeps the bound, given the larger one of EASY so far and of the reference."""
+        """Return whether a tail keeps the bound.
+
+        `reference` is the larger tail of EASY so far and of the reference.
+        """
         return tail <= reference
 
 
 @dataclass(frozen=True)
 class Means(Goal):
-    """Weighted means in which a percent less of one is worth a percent more of the other, and a bound on long waits.
+    """Weighted means of wait and slowdown, with a bound on long waits.
 
-    The cost is the weighted mean of log(mean wait + 1 min) and log(mean bounded slowdown). Whoever lets a job wait
-    longer than `slack` times the longest wait under EASY so far, or under the reference in the window if that is more,
-    is not chosen, whatever it costs.
+    The cost is the weighted mean of log(mean wait + 1 min) and log(mean bounded slowdown). So 1% less of one offsets 1%
+    more of the other, at equal weights. A candidate with a wait above the bound is never chosen. The bound is `slack`
+    times the longest wait under EASY so far. If the reference has a longer wait in the window, that counts instead.
 
     Attributes
     ----------
     wait, slowdown
-        The weights, not below 0, one of them above.
+        The weights, not below 0, at least one above.
     bound
-        What of the waits is bounded: the ``"longest"`` one, the 99th percentile ``"p99"``, or ``"none"``.
+        What is bounded: the ``"longest"`` wait, the 99th percentile ``"p99"``, or ``"none"``.
     slack
-        By which factor the reference may be exceeded, above 0.
+        Factor of the reference in the bound, above 0.
 
     Raises
     ------
@@ -114,9 +117,9 @@ class Means(Goal):
         return logs / (self.wait + self.slowdown)
 
     def tail(self, outcome: Outcome) -> float:
-        """Return the longest wait, or its 99th percentile, of the jobs submitted in the window, seconds."""
+        """Return the longest wait, or its 99th percentile, of jobs submitted in the window, seconds."""
         return 0.0 if self.bound == "none" else outcome.tail(1.0 if self.bound == "longest" else 0.99)
 
     def allows(self, tail: float, reference: float) -> bool:
-        """Return whether a tail is no longer than that of the reference, but for the slack."""
+        """Return whether a tail is at most `slack` times the reference."""
         return tail <= self.slack * reference

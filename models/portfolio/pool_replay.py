@@ -1,4 +1,4 @@
-"""What would have become of rigid jobs on a pool under another dispatcher, compiled."""
+"""Compiled replay of rigid jobs on a pool under another dispatcher."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from ...base import IntArray
 from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
 from ..events.events import Events, enter, open_events, start
 
-#: The event loop under a policy, see :func:`.run_easy`.
+#: Event loop of a policy, see :func:`.run_easy`.
 Run = Callable[[Events, int, IntArray, IntArray], tuple[int, int]]
 
 
 class PoolPast(NamedTuple):
-    """What is known of the jobs of a stretch of the past, in order of their submission.
+    """Jobs of a past period, in order of submission.
 
     Attributes
     ----------
     submit, runtime, predicted, walltime
-        When they come, how long they stay on the machine, how long they are predicted to, and their walltimes, at
-        least 1, seconds; shape (jobs,).
+        Submission, run time, predicted run time and walltime, at least 1, seconds. Shape (jobs,).
     amount
-        Amounts, at most all there is, shape (jobs, resources).
+        Amounts, at most the capacity, shape (jobs, resources).
     start
-        When those started that run as the stretch begins, seconds, at least 0; -1 of the others; shape (jobs,).
+        Start of jobs that run when the period begins, seconds, at least 0. -1 for others. Shape (jobs,).
     first, corrected
-        Predicted run times of jobs that outlive one prediction after the other: those of job `j` are `corrected` from
-        `first[j]` to `first[j + 1]`; shapes (jobs + 1,) and (corrections,).
+        Successive predictions of jobs that overrun. Those of job `j` are `corrected` from `first[j]` to `first[j + 1]`.
+        Shapes (jobs + 1,) and (corrections,).
     """
 
     submit: IntArray
@@ -43,16 +42,16 @@ class PoolPast(NamedTuple):
 
 
 class PoolReplay:
-    """A replay from the beginning of a stretch, brought forward by :meth:`go_on`.
+    """A replay from the beginning of a period. :meth:`go_on` continues it.
 
     Parameters
     ----------
     past
         The jobs.
     capacity
-        Of the pool, shape (resources,).
+        Capacity of the pool, shape (resources,).
     begin
-        When the stretch begins, seconds.
+        Begin of the period, seconds.
     """
 
     def __init__(self, past: PoolPast, capacity: IntArray, begin: int) -> None:
@@ -68,30 +67,30 @@ class PoolReplay:
 
     @property
     def has_room(self) -> bool:
-        """Whether there is room for what runs."""
+        """Whether the running jobs fit into the capacity."""
         return bool((self._events.amounts[0] >= 0).all())
 
     def go_on(self, run: Run, end: int, most: int) -> tuple[int, bool]:
-        """Go through the instants of a stretch.
+        """Simulate a part of the period.
 
         Parameters
         ----------
         run
-            The event loop under the policy.
+            Event loop of the policy.
         end
-            Of the stretch, seconds.
+            End of the period, seconds.
         most
-            After how many decisions to come back.
+            Number of decisions after which to return.
 
         Returns
         -------
-        How many decisions were taken, and whether the stretch has ended.
+        Number of decisions, and whether the period has ended.
         """
         taken, _ = run(self._events, end, np.empty((most, 4), dtype=np.int64), self._ended)
         return taken, taken < most
 
     def waits_until(self, end: int) -> IntArray:
-        """Return how long jobs have waited until a time, seconds, shape (jobs,)."""
+        """Return the waits of the jobs up to a time, seconds. Shape (jobs,)."""
         queue = self._events.queue
         waits: IntArray = end - self._submit
         rows = np.flatnonzero(queue.start != WAITS)

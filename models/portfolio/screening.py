@@ -1,7 +1,7 @@
-"""Who of several candidates is looked at for how long, and who is chosen.
+"""Screen candidates by successive halving, and choose one.
 
-Successive halving (K. Jamieson, A. Talwalkar: "Non-stochastic best arm identification and hyperparameter optimization",
-AISTATS 2016, section 2): all on a little of the past, the best of them on more.
+K. Jamieson, A. Talwalkar: "Non-stochastic best arm identification and hyperparameter optimization", AISTATS 2016,
+section 2. All candidates run on a short period, and the best on longer ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Rung(NamedTuple):
-    """How much of the past is replayed, seconds, and how many candidates are left after it."""
+    """Seconds of the past to replay, and the number of candidates left afterwards."""
 
     length: int
     keep: int
@@ -21,14 +21,14 @@ class Rung(NamedTuple):
 def rungs(candidates: int, window: int, factor: int = 3) -> list[Rung]:
     """Return the rungs, the whole window last.
 
-    On each rung the past is `factor` times as long as on the one before, and so many times fewer candidates are left.
+    From rung to rung the period is `factor` times as long, and `factor` times fewer candidates remain.
 
     Parameters
     ----------
     candidates
-        How many there are, at least 1.
+        Number of candidates, at least 1.
     window
-        The whole, seconds, at least 1.
+        Whole period, seconds, at least 1.
     factor
         At least 2.
     """
@@ -44,28 +44,28 @@ def rungs(candidates: int, window: int, factor: int = 3) -> list[Rung]:
 
 
 def survivors(costs: Mapping[int, float], exceeding: Iterable[int], keep: int) -> list[int]:
-    """Return the `keep` best candidates, those that keep the bound first; ties in their order."""
+    """Return the `keep` best candidates, those within the bound first. Ties keep their order."""
     over = set(exceeding)
     return sorted(costs, key=lambda place: (place in over, costs[place], place))[:keep]
 
 
 def admitted(costs: Mapping[int, float], exceeding: Iterable[int]) -> dict[int, float]:
-    """Return the costs of those that keep the bound."""
+    """Return the costs of the candidates within the bound."""
     over = set(exceeding)
     return {place: cost for place, cost in costs.items() if place not in over}
 
 
 def best_of(costs: Mapping[int, float], incumbent: int, hysteresis: float) -> int:
-    """Return whom to go on with: the incumbent, unless another one costs less by more than a ratio.
+    """Return the next candidate: the incumbent, unless another is better by more than a ratio.
 
     Parameters
     ----------
     costs
-        Of those that may be chosen, at least one.
+        Costs of the allowed candidates, at least one.
     incumbent
-        Who has been chosen; gives way at once if it may not be chosen.
+        The current candidate. It is replaced at once if it is not allowed.
     hysteresis
-        By which part another one must be better, at least 0.
+        Relative difference by which another must be better, at least 0.
     """
     best = min(costs, key=lambda place: (costs[place], place))
     if incumbent in costs and costs[incumbent] - costs[best] <= math.log1p(hysteresis):
@@ -74,6 +74,6 @@ def best_of(costs: Mapping[int, float], incumbent: int, hysteresis: float) -> in
 
 
 def gains(costs: Mapping[int, float], before: int, chosen: int) -> float:
-    """Return by how much the chosen one costs less than the one before, nan if the latter is not known."""
+    """Return how much less `chosen` costs than `before`. NaN if a cost is unknown."""
     known: Sequence[float] = [costs[place] for place in (before, chosen) if place in costs]
     return known[0] - known[1] if len(known) == 2 else math.nan

@@ -1,1 +1,1 @@
-"""What is free over time: one amount, several amounts, or amounts on nodes."""
+"""Availability over time: of one amount, of several amounts, or of amounts on nodes."""

@@ -1,7 +1,7 @@
-"""One amount that is free over time, compiled: a step function in blocks of steps.
+"""Compiled profile of one amount over time: a step function in blocks of steps.
 
-A change moves the steps of one block, and a search passes over blocks that cannot matter, so that hundreds of thousands
-of intervals can be held. Intervals are half-open, times are whole seconds.
+A change moves only the steps of one block. A search skips blocks that cannot matter. So hundreds of thousands of
+intervals are possible. Intervals are half-open, times are whole seconds.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from ..placement import pool_placement
 
 #: Later than any time.
 NEVER = np.iinfo(np.int64).max
-#: Steps of a block, and of a half.
+#: Steps of a block, and of half a block.
 SIZE, HALF = 64, 32
-#: Rows of the table: steps of a block; what is to be added to what its steps say; the least and the most that is free.
+#: Rows of the table: number of steps, offset to add to them, least and most free amount.
 _STEPS, _ADDED, _LOW, _HIGH = range(4)
 
 
 class Amount(NamedTuple):
-    """Free units over time; the last step lasts for ever.
+    """Free units over time. The last step lasts for ever.
 
     Attributes
     ----------
     times, free
-        When what is free changes, seconds, rising, and what is free from then on, shape (blocks, :data:`SIZE`). Free
-        units are below zero where more is taken than there is.
+        Times of changes, seconds, rising, and free units from then on. Shape (blocks, :data:`SIZE`). Free units are
+        negative where over capacity.
     table
-        What holds for each block, shape (4, blocks).
+        Data of each block, shape (4, blocks).
     blocks
-        How many blocks are used, shape (1,).
+        Number of used blocks, shape (1,).
     """
 
     times: IntArray
@@ -43,17 +43,17 @@ class Amount(NamedTuple):
 
 
 class AmountProfile:
-    """The profile of a pool of one resource: what is free of it over time.
+    """Free amount of a pool of one resource over time.
 
-    The list of available time slots that a conservative backfilling scheduler keeps (Cirne and Berman, JSSPP 2000,
-    section 2). Intervals are half-open, times whole seconds.
+    It is the list of time slots of a conservative backfilling scheduler (Cirne and Berman, JSSPP 2000, section 2).
+    Intervals are half-open, times whole seconds.
 
     Parameters
     ----------
     free
-        Units that are free.
+        Free units.
     now
-        Start of the profile.
+        Begin of the profile.
     """
 
     __slots__ = ("_profile",)
@@ -63,21 +63,21 @@ class AmountProfile:
 
     @property
     def times(self) -> list[int]:
-        """When what is free changes, increasing; the first is now."""
+        """Times of changes, increasing. The first is now."""
         return steps_of(self._profile)[0]
 
     @property
     def now(self) -> int:
-        """The first of the times."""
+        """First of the times."""
         return int(self._profile.times[0, 0])
 
     def steps(self) -> list[tuple[int, int | None, int]]:
-        """Return begin, end and free units of each time slot; the last has no end, ``None``."""
+        """Return begin, end and free units of each time slot. The last has no end, ``None``."""
         times, free = steps_of(self._profile)
         return list(zip(times, [*times[1:], None], free, strict=True))
 
     def advance(self, now: int) -> None:
-        """Forget what lies before `now`."""
+        """Remove the part before `now`."""
         forget(self._profile, now)
 
     def earliest(
@@ -85,7 +85,7 @@ class AmountProfile:
     ) -> tuple[int, IntArray] | None:
         """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
 
-        ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
+        ``None`` if that start is not before `before`, or if the slots never fit.
         """
         last = NEVER if before is None else before
         start = earliest(self._profile, nodes * demand[0], duration, after, last, NEVER)
@@ -94,18 +94,18 @@ class AmountProfile:
     def earlier(
         self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
     ) -> tuple[int, IntArray] | None:
-        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+        """Return the first start in [after, before) to which slots in `held` can move, and their nodes.
 
-        `held` is their start, end and placement; `before` must not lie after that start.
+        `held` is their start, end and placement. `before` must not be after that start.
         """
         start, end, placement = held
         found = earliest(self._profile, len(placement) * demand[0], end - start, after, before, start)
         return None if found < 0 else (found, placement)
 
     def free_until(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
-        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
+        """Return the time until which slots are free from `start` on, and their nodes.
 
-        ``None`` if they are not free at `start`.
+        The time is ``None`` if they stay free for ever. The result is ``None`` if they are not free at `start`.
         """
         until = free_until(self._profile, nodes * demand[0], start)
         if until <= start:
@@ -113,23 +113,23 @@ class AmountProfile:
         return None if until == NEVER else until, pool_placement(nodes)
 
     def at(self, index: int) -> IntArray:
-        """Return what is free at a step, shape (1, 1)."""
+        """Return the free amount of a step, shape (1, 1)."""
         return np.array([[steps_of(self._profile)[1][index]]], dtype=np.int64)
 
     def peak(self, start: int, end: int) -> tuple[int, ...]:
-        """Return the most that is free at once in [start, end)."""
+        """Return the largest amount free at one time in [start, end)."""
         return (peak(self._profile, start, end),)
 
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
-        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        """Occupy slots in [start, end), even if they are not free. Free units may become negative."""
         self.add(start, end, -len(placement) * demand[0])
 
     def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
-        """Return slots in [start, end)."""
+        """Free slots in [start, end)."""
         self.add(start, end, len(placement) * demand[0])
 
     def add(self, start: int, end: int, amount: int) -> None:
-        """Add units to what is free in [start, end)."""
+        """Add units to the free amount in [start, end)."""
         blocks = len(self._profile.times)
         if int(self._profile.blocks[0]) + 3 > blocks:
             self._profile = with_room(self._profile, 16 * blocks)
@@ -137,9 +137,10 @@ class AmountProfile:
 
 
 def open_amount(free: int, now: int, intervals: int) -> Amount:
-    """Return a profile with `free` units from `now` on, and room for so many intervals at a time.
+    """Return a profile with `free` units from `now` on, and room for `intervals` intervals.
 
-    Two neighbouring blocks have more steps than a half, so that there are at most 4 blocks for each :data:`SIZE` steps.
+    Two neighbouring blocks have more steps than half a block together. So there are at most 4 blocks per :data:`SIZE`
+    steps.
     """
     most = intervals // 8 + 8
     times, units = np.empty((2, most, SIZE), dtype=np.int64)
@@ -149,7 +150,7 @@ def open_amount(free: int, now: int, intervals: int) -> Amount:
 
 
 def with_room(profile: Amount, intervals: int) -> Amount:
-    """Return the profile with room for so many intervals: itself, or a copy in longer arrays."""
+    """Return the profile with room for `intervals` intervals: itself, or a copy in longer arrays."""
     if intervals // 8 + 8 <= len(profile.times):
         return profile
     longer, count = open_amount(0, 0, 2 * intervals), int(profile.blocks[0])
@@ -159,7 +160,7 @@ def with_room(profile: Amount, intervals: int) -> Amount:
 
 
 def steps_of(profile: Amount) -> tuple[list[int], list[int]]:
-    """Return when what is free changes, and what is free from then on."""
+    """Return the times of changes, and the free amount from each on."""
     count = int(profile.blocks[0])
     used = np.arange(SIZE) < profile.table[_STEPS, :count, None]
     free = profile.free[:count] + profile.table[_ADDED, :count, None]
@@ -168,7 +169,7 @@ def steps_of(profile: Amount) -> tuple[list[int], list[int]]:
 
 @borrowing
 def forget(profile: Amount, now: int) -> None:
-    """Forget what lies before `now`, not before the first step."""
+    """Remove the part before `now`. `now` must not be before the first step."""
     first, step = locate(profile, now)
     profile.times[first, step] = now
     if first + step == 0:
@@ -183,7 +184,7 @@ def forget(profile: Amount, now: int) -> None:
 
 @borrowing
 def add(profile: Amount, start: int, end: int, amount: int) -> None:
-    """Add `amount` to what is free in [`start`, `end`), not before the first step; a negative one takes it."""
+    """Add `amount` to the free amount in [`start`, `end`), not before the first step."""
     if end <= start:
         return
     table = profile.table
@@ -206,9 +207,10 @@ def add(profile: Amount, start: int, end: int, amount: int) -> None:
 
 @borrowing
 def earliest(profile: Amount, amount: int, duration: int, after: int, before: int, own: int) -> int:
-    """Return the first start in [`after`, `before`) with `amount` free for `duration` seconds; -1 if there is none.
+    """Return the first start in [`after`, `before`) with `amount` free for `duration` seconds, -1 if none.
 
-    From the time `own` on the amount is there as long as what is free is not below zero: the job holds it already.
+    From the time `own` on, the free amount only needs to be at least zero. The job already occupies its own amount
+    there.
     """
     place, step = locate(profile, after)
     start = after
@@ -227,9 +229,9 @@ def earliest(profile: Amount, amount: int, duration: int, after: int, before: in
 
 @within
 def above(profile: Amount, amount: int, place: int, step: int) -> tuple[int, int]:
-    """Return block and number of the first step from a step on in which `amount` is free.
+    """Return block and number of the first step from a step on with `amount` free.
 
-    As many blocks as there are if there is none.
+    The number of blocks if there is none.
     """
     while place < profile.blocks[0]:
         if profile.table[_HIGH, place] >= amount:
@@ -243,9 +245,9 @@ def above(profile: Amount, amount: int, place: int, step: int) -> tuple[int, int
 
 @within
 def below(profile: Amount, amount: int, place: int, step: int, end: int, own: int) -> tuple[int, int]:
-    """Return block and number of the first step from a step on, before `end`, with less than :func:`earliest` needs.
+    """Return block and number of the first step before `end` with less than :func:`earliest` needs.
 
-    As many blocks as there are if there is none.
+    The search begins at a step. The number of blocks if there is none.
     """
     count = profile.blocks[0]
     while place < count and profile.times[place, step] < end:
@@ -264,7 +266,10 @@ def below(profile: Amount, amount: int, place: int, step: int, end: int, own: in
 
 @borrowing
 def free_until(profile: Amount, amount: int, start: int) -> int:
-    """Return until when `amount` is free from `start` on; :data:`NEVER` if for ever, not after `start` if it is not."""
+    """Return until when `amount` is free from `start` on.
+
+    :data:`NEVER` if it stays free. At most `start` if it is not free there.
+    """
     place, step = locate(profile, start)
     place, step = below(profile, amount, place, step, NEVER, NEVER)
     return NEVER if place == profile.blocks[0] else profile.times[place, step]
@@ -272,7 +277,7 @@ def free_until(profile: Amount, amount: int, start: int) -> int:
 
 @within
 def free_since(profile: Amount, amount: int, place: int, step: int) -> int:
-    """Return since when `amount` has been free at a step in which it is free."""
+    """Return since when `amount` has been free, at a step in which it is free."""
     while True:
         least = amount - profile.table[_ADDED, place]
         while step > 0 and (profile.table[_LOW, place] >= amount or profile.free[place, step - 1] >= least):
@@ -289,7 +294,7 @@ def free_since(profile: Amount, amount: int, place: int, step: int) -> int:
 
 @borrowing
 def peak(profile: Amount, start: int, end: int) -> int:
-    """Return the most that is free at once in [`start`, `end`)."""
+    """Return the largest amount free at one time in [`start`, `end`)."""
     place, step = locate(profile, start)
     most = free_at(profile, place, step)
     while place < profile.blocks[0] and profile.times[place, step] < end:
@@ -304,7 +309,7 @@ def peak(profile: Amount, start: int, end: int) -> int:
 
 @borrowing
 def least(profile: Amount) -> int:
-    """Return the least that is free at any time."""
+    """Return the least amount free at any time."""
     low = profile.table[_LOW, 0]
     for place in range(1, profile.blocks[0]):
         low = min(low, profile.table[_LOW, place])
@@ -313,13 +318,13 @@ def least(profile: Amount) -> int:
 
 @borrowing
 def free_at(profile: Amount, place: int, step: int) -> int:
-    """Return what is free in a step."""
+    """Return the free amount of a step."""
     return int(profile.free[place, step] + profile.table[_ADDED, place])
 
 
 @borrowing
 def locate(profile: Amount, time: int) -> tuple[int, int]:
-    """Return block and number of the step that a time lies in, not before the first step."""
+    """Return block and number of the step that contains a time, not before the first step."""
     low, high = 0, profile.blocks[0]
     while high - low > 1:
         middle = (low + high) // 2
@@ -339,7 +344,7 @@ def locate(profile: Amount, time: int) -> tuple[int, int]:
 
 @within
 def _split(profile: Amount, time: int) -> tuple[int, int]:
-    """Let a step begin at a time, as free as the one that it lies in; return its block and number."""
+    """Split the step that contains a time at that time. Return block and number of the new step."""
     place, step = locate(profile, time)
     if profile.times[place, step] == time:
         return place, step
@@ -363,7 +368,7 @@ def _split(profile: Amount, time: int) -> tuple[int, int]:
 
 @within
 def _join(profile: Amount, time: int) -> None:
-    """Let the step that begins at a time be part of the one before, if as much is free in both."""
+    """Merge the step that begins at a time into the step before, if both have equal free amounts."""
     times, free, table = profile.times, profile.free, profile.table
     place, step = locate(profile, time)
     if place + step == 0:
@@ -378,7 +383,7 @@ def _join(profile: Amount, time: int) -> None:
         _measure(profile, place)
     for left in range(max(place - 1, 0), min(place + 1, profile.blocks[0] - 1)):
         steps, others = table[_STEPS, left], table[_STEPS, left + 1]
-        if steps + others <= HALF or others == 0:  # The next block becomes part of this one.
+        if steps + others <= HALF or others == 0:  # Merge the next block into this one.
             for index in range(others):
                 times[left, steps + index] = times[left + 1, index]
                 free[left, steps + index] = free_at(profile, left + 1, index) - table[_ADDED, left]
@@ -404,7 +409,7 @@ def _copy(profile: Amount, source: int, first: int, target: int) -> None:
 
 @within
 def _measure(profile: Amount, place: int) -> None:
-    """Set the least and the most that is free in a block."""
+    """Set the least and the most free amount of a block."""
     low = high = profile.free[place, 0]
     for index in range(1, profile.table[_STEPS, place]):
         low, high = min(low, profile.free[place, index]), max(high, profile.free[place, index])

@@ -1,4 +1,4 @@
-"""A step profile of free amounts, compiled: hold amounts, and find the first or the last start that fits."""
+"""Compiled step profile of several free amounts: occupy amounts, and find the first or last start that fits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Steps(NamedTuple):
     Attributes
     ----------
     at
-        When the amounts change, seconds, rising, shape (most,).
+        Times of changes, seconds, rising, shape (most,).
     free
-        What is free from then on, shape (most, resources); the last step lasts for ever.
+        Free amounts from then on, shape (most, resources). The last step lasts for ever.
     """
 
     at: IntArray
@@ -27,22 +27,22 @@ class Steps(NamedTuple):
 
 @compiled
 def make_steps(most: int, resources: int) -> Steps:
-    """Return a profile with room for `most` steps, none of them set."""
+    """Return a profile with room for `most` steps, all unset."""
     return Steps(np.empty(most, dtype=np.int64), np.empty((most, resources), dtype=np.int64))
 
 
 @compiled
 def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
-    """Set what is free as running jobs end, `free` from 0 on; return how many steps.
+    """Set the free amounts as running jobs end, `free` from 0 on. Return the number of steps.
 
     Parameters
     ----------
     free
         Shape (resources,).
     end, need
-        When each job ends, after 0, shape (jobs,), and what it gives back, shape (jobs, resources).
+        End of each job, after 0, shape (jobs,), and its amounts. Shape (jobs, resources).
     steps
-        To be set, with room for one step more than jobs.
+        Output, with room for one step more than jobs.
     """
     steps.at[0] = 0
     for resource in range(len(free)):
@@ -73,7 +73,10 @@ def copy_steps(source: Steps, count: int, target: Steps) -> None:
 
 @compiled
 def hold(steps: Steps, count: int, start: int, end: int, need: IntArray, sign: int) -> int:
-    """Subtract `sign` times `need` in [`start`, `end`), `start` not before the first step; return how many steps."""
+    """Subtract `sign` times `need` in [`start`, `end`). Return the number of steps.
+
+    `start` must not be before the first step.
+    """
     if end <= start:
         return count
     first = _step_of(steps, count, start)
@@ -93,7 +96,10 @@ def hold(steps: Steps, count: int, start: int, end: int, need: IntArray, sign: i
 
 @compiled
 def earliest(steps: Steps, count: int, need: IntArray, duration: int, after: int) -> int:
-    """Return the first start at or past `after`, not before the first step, that fits; -1 if there is none."""
+    """Return the first start at or after `after` that fits, -1 if none.
+
+    `after` must not be before the first step.
+    """
     step = _step_of(steps, count, after)
     while True:
         while step < count and not _fits(steps, step, need):
@@ -110,7 +116,10 @@ def earliest(steps: Steps, count: int, need: IntArray, duration: int, after: int
 
 @compiled
 def latest(steps: Steps, count: int, need: IntArray, duration: int, after: int, by: int) -> int:
-    """Return the last start in [`after`, `by`] that fits, `after` not before the first step; -1 if there is none."""
+    """Return the last start in [`after`, `by`] that fits, -1 if none.
+
+    `after` must not be before the first step.
+    """
     start = by
     while start >= after:
         step = _step_of(steps, count, start)
@@ -136,7 +145,7 @@ def _step_of(steps: Steps, count: int, time: int) -> int:
 
 @compiled
 def _split(steps: Steps, count: int, where: int, time: int) -> int:
-    """Insert a step at `time`, as much free as before it."""
+    """Insert a step at `time`, with the amounts of the step before."""
     for step in range(count, where, -1):
         steps.at[step] = steps.at[step - 1]
         for resource in range(steps.free.shape[1]):

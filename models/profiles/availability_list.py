@@ -1,4 +1,4 @@
-"""The availability list of a machine: how many processors are free when."""
+"""Availability list of a machine: free processors over time."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import cast
 from ...base.checks import check_whole
 from .amount import NEVER, AmountProfile
 
-#: Times are below that, so that no sum of two overflows.
+#: Bound of all times, so that the sum of two never overflows.
 _LATEST = NEVER // 4
 
 
 class AvailabilityProfile:
-    """The free processors of a machine over time, a step function that conservative backfilling reserves in.
+    """Free processors of a machine over time, as conservative backfilling stores them.
 
-    The availability list of Cirne and Berman (JSSPP 2000, section 2). Intervals are half-open, times whole seconds. The
-    steps are those that the dispatcher ``conservative`` keeps for a pool of processors.
+    The availability list of Cirne and Berman (JSSPP 2000, section 2). It is a step function. Intervals are half-open,
+    times whole seconds. The steps equal those of the dispatcher ``conservative`` on a pool of processors.
 
     Parameters
     ----------
     processors
-        Of the machine, at least 1; all are free.
+        Processors of the machine, at least 1. All are free.
     start
-        When the list begins, at least 0.
+        Begin of the list, at least 0.
 
     Raises
     ------
     ValueError
-        For a number out of range.
+        If a number is out of range.
     """
 
     def __init__(self, processors: int, start: int = 0) -> None:
@@ -44,9 +44,9 @@ class AvailabilityProfile:
         Parameters
         ----------
         steps
-            Begin, end and free processors of each, without gaps; the last alone has no end, ``None``.
+            Begin, end and free processors of each slot, without gaps. Only the last has no end, ``None``.
         processors
-            Of the machine; ``None`` takes the most that is free in a slot.
+            Processors of the machine. ``None`` for the most that is free in a slot.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class AvailabilityProfile:
         return self._most
 
     def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
-        """Return the first time, not before `after`, from which on processors are free for `duration` seconds.
+        """Return the first time, not before `after`, at which processors are free for `duration` seconds.
 
         ``None`` if they never are. A time before the list begins counts as its begin.
         """
@@ -88,17 +88,17 @@ class AvailabilityProfile:
         return None if found is None else found[0]
 
     def free(self, time: int) -> int:
-        """Return how many processors are free at a time; before the list begins, as at its begin."""
+        """Return the free processors at a time. A time before the list begins counts as its begin."""
         _, begin = self._interval(1, time)
         return self._profile.peak(begin, begin + 1)[0]
 
     def reserve(self, processors: int, duration: int, start: int) -> None:
-        """Take processors for `duration` seconds from `start` on.
+        """Occupy processors for `duration` seconds from `start` on.
 
         Raises
         ------
         ValueError
-            If they are not free, or `start` lies before the list begins.
+            If they are not free, or `start` is before the list begins.
         """
         amount = check_whole("processors", processors, 1)
         if self.earliest_start(amount, duration, start) != start:
@@ -106,12 +106,12 @@ class AvailabilityProfile:
         self._profile.add(start, start + duration, -amount)
 
     def release(self, processors: int, duration: int, start: int) -> None:
-        """Give processors back for `duration` seconds from `start` on.
+        """Free processors for `duration` seconds from `start` on.
 
         Raises
         ------
         ValueError
-            If more than the machine's would be free, or `start` lies before the list begins.
+            If more processors would be free than the machine has, or `start` is before the list begins.
         """
         amount = check_whole("processors", processors, 1)
         seconds, begin = self._interval(duration, start)
@@ -122,7 +122,7 @@ class AvailabilityProfile:
         self._profile.add(start, start + seconds, amount)
 
     def steps(self) -> list[tuple[int, int | None, int]]:
-        """Return begin, end and free processors of each time slot; the last has no end, ``None``."""
+        """Return begin, end and free processors of each time slot. The last has no end, ``None``."""
         return self._profile.steps()
 
     def _interval(self, duration: int, start: int) -> tuple[int, int]:

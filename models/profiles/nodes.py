@@ -1,4 +1,4 @@
-"""Amounts on nodes that are free over time, with the nodes that slots take."""
+"""Free amounts on nodes over time, with the placement of slots."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from .amount import NEVER
 
 
 class NodeProfile:
-    """The profile of many nodes or resources: a matrix of free amounts a step, one beside the other.
+    """Free amounts of many nodes and resources over time: one matrix per step.
 
     Parameters
     ----------
     free, capacity
-        Integer arrays of shape (nodes, resources): what is free now, and the capacities, which weigh the resources
-        under best-fit.
+        Integer arrays of shape (nodes, resources): free amounts now, and capacities. Best-fit weighs resources by
+        capacity.
     now
-        Start of the profile.
+        Begin of the profile.
     rule
-        How nodes are chosen among those that are free all the time.
+        How to choose among nodes that are free for the whole duration.
     """
 
     __slots__ = ("_amounts", "_spare", "capacity", "free", "rule", "times")
 
     def __init__(self, free: IntArray, capacity: IntArray, now: int = 0, rule: PlacementRule = "first-fit") -> None:
         self.times = [now]
-        #: Of each step, its place in the amounts, shape (places, nodes, resources), of which some are spare.
+        #: Position of each step in the amounts, shape (places, nodes, resources). Some places are unused.
         self.free = [0]
         self._amounts = free[None].copy()
         self._spare: list[int] = []
@@ -39,11 +39,11 @@ class NodeProfile:
 
     @property
     def now(self) -> int:
-        """The first of the times."""
+        """First of the times."""
         return self.times[0]
 
     def advance(self, now: int) -> None:
-        """Forget what lies before `now`."""
+        """Remove the part before `now`."""
         index = max(bisect_right(self.times, now) - 1, 0)
         self._spare.extend(self.free[:index])
         del self.times[:index], self.free[:index]
@@ -54,7 +54,7 @@ class NodeProfile:
     ) -> tuple[int, IntArray] | None:
         """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
 
-        ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
+        ``None`` if that start is not before `before`, or if the slots never fit.
         """
         if not any(demand):
             raise ValueError("a slot must ask for at least one resource, got none")
@@ -70,12 +70,12 @@ class NodeProfile:
     def earlier(
         self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
     ) -> tuple[int, IntArray] | None:
-        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+        """Return the first start in [after, before) to which slots in `held` can move, and their nodes.
 
-        `held` is their start, end and placement; `before` must not lie after that start.
+        `held` is their start, end and placement. `before` must not be after that start.
         """
         start, end, placement = held
-        # Before its own start, what is held takes nothing: where the slots do not fit as it is, they cannot begin.
+        # Before their start, the slots occupy nothing. So if they do not fit as is, they cannot begin.
         possible = self.earliest(len(placement), demand, 1, after, before)
         if possible is None:
             return None
@@ -85,23 +85,23 @@ class NodeProfile:
         return found
 
     def at(self, index: int) -> IntArray:
-        """Return what is free at a step, shape (nodes, resources)."""
+        """Return the free amounts of a step, shape (nodes, resources)."""
         amounts: IntArray = self._amounts[self.free[index]]
         return amounts
 
     def peak(self, start: int, end: int) -> tuple[int, ...]:
-        """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
+        """Return, per resource, the largest amount free at one time on all nodes together in [start, end)."""
         first = max(0, bisect_right(self.times, start) - 1)
         steps = self.free[first : max(first + 1, bisect_left(self.times, end))]
         amounts = np.maximum(self._amounts[steps], 0)
         return tuple(amounts.sum(axis=1).max(axis=0).tolist())
 
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
-        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        """Occupy slots in [start, end), even if they are not free. Free amounts may become negative."""
         self._add(start, end, placement, demand, -1)
 
     def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
-        """Return slots in [start, end)."""
+        """Free slots in [start, end)."""
         self._add(start, end, placement, demand, 1)
 
     def _add(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
@@ -128,15 +128,15 @@ class NodeProfile:
         return index
 
     def free_until(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
-        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
+        """Return the time until which slots are free from `start` on, and their nodes.
 
-        ``None`` if they are not free at `start`.
+        The time is ``None`` if they stay free for ever. The result is ``None`` if they are not free at `start`.
         """
         ends = self.times[bisect_right(self.times, start) :]
         found = self.earliest(nodes, demand, 1, start, start + 1)
         if found is None:
             return None
-        low, high = 0, len(ends)  # Free until ends[low] as found, which is for ever at len(ends).
+        low, high = 0, len(ends)  # The slots are free until ends[low]. At len(ends), that is for ever.
         while low < high:
             middle = (low + high + 1) // 2
             duration = ends[middle] - start if middle < len(ends) else ends[-1] + 1 - start
@@ -160,27 +160,27 @@ def _first_start(
     after: int,
     before: int,
 ) -> tuple[int, int, IntArray]:
-    """Return the step at which slots first fit for long enough, the one after the last they need, and how many fit.
+    """Return the first step from which slots fit, the step after the last one needed, and how many fit.
 
     Parameters
     ----------
     amounts
-        What is free, shape (places, nodes, resources).
+        Free amounts, shape (places, nodes, resources).
     places, times
-        Of each step: where it stands in `amounts`, and when it begins.
+        Position in `amounts` and begin of each step.
     demand
-        What a slot asks for, shape (resources,).
+        Amounts per slot, shape (resources,).
     slots, duration
-        How many slots, and for how many seconds.
+        Number of slots, and seconds.
     index, after
-        The step to look at first, and the time in it.
+        First step to consider, and the time in it.
     before
-        A start must lie before it.
+        A start must be before this time.
 
     Returns
     -------
     tuple
-        The first step is -1 if there is none; the array has the slots that fit on each node all the time.
+        The first step is -1 if there is none. The array holds the slots that fit on each node all the time.
     """
     nodes = amounts.shape[1]
     fits = np.empty(nodes, dtype=np.int64)
@@ -208,7 +208,7 @@ def _first_start(
 
 @compiled
 def _count(counts: IntArray, free: IntArray, demand: IntArray) -> int:
-    """Set how many slots fit on each node; return how many on all."""
+    """Set how many slots fit on each node. Return the total."""
     counts[:] = -1
     for resource in range(len(demand)):
         asked = demand[resource]
@@ -224,7 +224,7 @@ def _count(counts: IntArray, free: IntArray, demand: IntArray) -> int:
 
 @compiled
 def _narrow(fits: IntArray, counts: IntArray) -> int:
-    """Bring `fits` down to what fits at one more step; return how many that is on all nodes."""
+    """Reduce `fits` to the slots that also fit at another step. Return the total."""
     together = 0
     for node in range(len(fits)):
         fits[node] = min(fits[node], counts[node])
@@ -234,7 +234,7 @@ def _narrow(fits: IntArray, counts: IntArray) -> int:
 
 @compiled
 def _add_slots(amounts: IntArray, places: IntArray, placement: IntArray, demand: IntArray) -> None:
-    """Add to what is free, shape (places, nodes, resources), at some places, what slots on nodes ask for."""
+    """Add the demand of slots on nodes to amounts, shape (places, nodes, resources), at some places."""
     for place in places:
         for node in placement:
             for resource in range(len(demand)):

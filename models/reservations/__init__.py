@@ -1,4 +1,4 @@
-"""Which times to request, one after the other, for a job whose run time is a lottery (Gainaru et al., ICPP 2019)."""
+"""Choose the walltimes to request in sequence for a job with stochastic run time (Gainaru et al., ICPP 2019)."""
 
 from .checkpointed_sequences import (
     Checkpointing,

@@ -1,8 +1,8 @@
-"""Reservations at the end of which a job may write a checkpoint, so that the next one goes on from there.
+"""Reservations that may end with a checkpoint, from which the next one continues.
 
 Gainaru, Goglin, Honoré, Pallez, Raghavan, Robert, Sun, "Reservation and checkpointing strategies for stochastic jobs",
-IPDPS 2020: which reservations, and which of them end with a checkpoint. A checkpoint anywhere but at the end of a
-reservation is never better: it costs as much, also runs that end before, and holds less.
+IPDPS 2020. They choose reservations, and which of them end with a checkpoint. An earlier checkpoint is never better
+than one at the end of a reservation. It costs as much, also for runs that end before, and saves less.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from .laws import ESDD, ROUNDING, number, rising_times
 from .optimal_sequences import Cost, Sequence
 from .sequence_search import tail_sums, tails_of
 
-#: Values of a law that are taken at most: time grows with their square, some 6 s for so many.
+#: Most values of a law. Time grows with their square, some 6 s for this many.
 MOST_VALUES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:
-    """What checkpoints cost, in the unit of the run times.
+    """Costs of checkpoints, in the unit of the run times.
 
     Attributes
     ----------
     write
-        C: at the end of a reservation that ends with a checkpoint, unless the job has ended before.
+        C: at the end of a reservation with a checkpoint, unless the job ended before.
     restart
         R: at the beginning of each reservation after a checkpoint.
 
     Raises
     ------
     InputError
-        If one is negative or not finite.
+        If a value is negative or not finite.
     """
 
     write: float = 0.0
@@ -56,32 +56,32 @@ def optimal_checkpointed_sequence(
     Parameters
     ----------
     esdd
-        The law of the run time; of a job that did not end in earlier reservations, that given so
+        Law of the run time. For a job that outlasted earlier reservations, the conditional law
         (:meth:`ESDD.condition`).
     checkpointing
         C and R.
     cost
         What to minimise instead of the time to success.
     kept
-        What the job has done already and holds in a checkpoint, below the first value.
+        Work already saved in a checkpoint, below the first value.
 
     Returns
     -------
     Sequence
-        Of those that are as good, one with fewer checkpoints.
+        Ties go to fewer checkpoints.
 
     Raises
     ------
     InputError
-        If C or R is longer than the largest value, an argument is out of its range, or the law has more than
+        If C or R is longer than the largest value, or an argument is out of its range. Also if the law has more than
         :data:`MOST_VALUES` values.
 
     Notes
     -----
-    A state is (i, k): X > v_i, and a checkpoint holds v_k, or nothing where k = 0. With Q_i = P(X > v_i), r_0 = 0 and
-    r_k = R, E(i, k) = min over j > i of Q_i (r_k + v_j - v_k) + E(j, k) without a checkpoint, and of
-    Q_i (r_k + v_j - v_k + C) + E(j, j) with one. In the latter k is no part of what is minimised, and for a given k the
-    former is a lower envelope of lines as without checkpoints, so that all takes O(n^2), and O(n) memory.
+    A state is (i, k): X > v_i, and the checkpoint holds v_k, or nothing where k = 0. Let Q_i = P(X > v_i), r_0 = 0 and
+    r_k = R. E(i, k) is the minimum over j > i of two terms. Without a checkpoint: Q_i (r_k + v_j - v_k) + E(j, k). With
+    one: Q_i (r_k + v_j - v_k + C) + E(j, j). In the second, k does not affect the choice. For fixed k the first is a
+    lower envelope of lines, as without checkpoints. So all takes O(n^2) time and O(n) memory.
     """
     for name, time in (("checkpoint", checkpointing.write), ("restart", checkpointing.restart)):
         if time > esdd.end:
@@ -107,21 +107,21 @@ def evaluate_checkpointed(
     cost: Cost | None = None,
     kept: float = 0.0,
 ) -> Sequence:
-    """Return what comes of any reservations with checkpoints at the end of some.
+    """Return the outcome of any reservations with checkpoints at the end of some.
 
     Parameters
     ----------
     reached
-        Run time up to which each succeeds, rising, above `kept`; the last one covers all mass of the law.
+        Run time up to which each succeeds, rising, above `kept`. The last one covers all mass of the law.
     keeps
-        Whether each ends with a checkpoint, as many.
+        Whether each ends with a checkpoint. One per reservation.
     esdd, checkpointing, cost, kept
         As for :func:`optimal_checkpointed_sequence`.
 
     Raises
     ------
     InputError
-        If the reservations do not rise, the last one is too short, or there is not one `keeps` for each.
+        If the reservations do not rise, the last one is too short, or `keeps` has another length.
     """
     price, ends = cost or Cost(), rising_times("reached", reached)
     saves = np.array(keeps, dtype=np.bool_)
@@ -145,7 +145,9 @@ def evaluate_checkpointed(
 
 
 def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = None) -> float:
-    """Return how long a checkpoint may take at most for the best sequence to have one, to a thousandth of the bound.
+    """Return the longest checkpoint time with which the best sequence still has a checkpoint.
+
+    Accurate to a thousandth of the law's bound.
 
     Parameters
     ----------
@@ -157,7 +159,7 @@ def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = 
     Returns
     -------
     float
-        The largest C with which the best sequence has a checkpoint; 0 where none pays, or only one that takes no time.
+        The largest such C. 0 if no checkpoint pays, or only one that takes no time.
     """
     low, high = 0.0, esdd.end
     while high - low > esdd.end / 1000:
@@ -171,8 +173,8 @@ def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = 
 def _plan(values: FloatArray, beyond: FloatArray, moment: FloatArray, prices: FloatArray) -> tuple[IntArray, BoolArray]:
     """Return the indices of the best reservations, and which end with a checkpoint.
 
-    `prices` are alpha, beta, gamma, C, R and what is kept at first. ``after[i]`` is the least cost that reservations
-    from v_i on have, but for the shift by what is kept, if the next one ends with a checkpoint, and ``to[i]`` that one.
+    `prices` are alpha, beta, gamma, C, R and the initial saved work. ``after[i]`` is the least cost from v_i on if the
+    next reservation ends with a checkpoint. It leaves out the shift by the saved work. ``to[i]`` is that reservation.
     """
     alpha, beta, write, restart, kept = prices[0], prices[1], prices[3], prices[4], prices[5]
     last = len(values) - 1
@@ -208,10 +210,11 @@ def _from(
     to: IntArray,
     following: IntArray,
 ) -> float:
-    """Return the least cost to come from index `first` on, where `shift` is R less what the last checkpoint holds.
+    """Return the least cost from index `first` on. `shift` is R less the work in the last checkpoint.
 
-    Sets `following` from there on: the index of the next reservation, below 0 if that ends with a checkpoint. As in
-    :func:`.sequence_search.without_backfilling` the least of lines of falling slopes at points that do not fall.
+    Sets `following` from there on: the index of the next reservation, negative if it ends with a checkpoint. As in
+    :func:`.sequence_search.without_backfilling`, it is the least of lines with falling slopes, at points that do not
+    fall.
     """
     alpha, beta, gamma = prices[0], prices[1], prices[2]
     last = len(values) - 1

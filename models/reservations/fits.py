@@ -1,4 +1,4 @@
-"""Distributions fitted to run times."""
+"""Fit distributions to run times."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Fit:
     Attributes
     ----------
     name
-        Of the family, as in ``scipy.stats``.
+        Name of the family in ``scipy.stats``.
     distribution
         Its frozen distribution.
     log_likelihood
-        Of the run times.
+        Log-likelihood of the run times.
     aic
-        Akaike's information criterion, 2 parameters - 2 log-likelihood: less is better.
+        Akaike's information criterion, 2 parameters - 2 log-likelihood. Less is better.
     ks
         Kolmogorov-Smirnov statistic: the largest distance of the distribution functions.
     p_value
-        Of that test; ``None`` where run times are censored. Too large, for the parameters come from the same run times:
-        a small one speaks against the family, a large one not for it.
+        p-value of that test, or ``None`` for censored run times. It is too large, because the parameters come from the
+        same run times. A small value speaks against the family. A large one does not speak for it.
     """
 
     name: str
@@ -44,18 +44,18 @@ class Fit:
 
 
 def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None = None) -> list[Fit]:
-    """Fit the usual families to run times, best (least ``aic``) first.
+    """Fit common families to run times, best (least ``aic``) first.
 
-    They are expon, gamma, loguniform, lognorm, norm, pareto, uniform and weibull_min; those from 0 on have ``loc`` 0,
-    and pareto, uniform and loguniform begin at the shortest run time. A family that does not fit, as lognorm
-    where a run time is 0, is left out, and uniform and loguniform where run times are censored.
+    The families are expon, gamma, loguniform, lognorm, norm, pareto, uniform and weibull_min. Those on [0, inf) have
+    ``loc`` 0. Pareto, uniform and loguniform begin at the shortest run time. A family that does not fit is left out,
+    such as lognorm with a run time of 0. Uniform and loguniform are left out for censored run times.
 
     Parameters
     ----------
     run_times
         Seconds, or any other unit.
     censored
-        Which runs were ended before they were done, so that they are longer; ``None`` for none.
+        Runs that were stopped before their end, so that they are longer. ``None`` for none.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None 
 
 
 def _distance(steps: Any, distribution: Any) -> float:
-    """Return the largest distance of a family from the shares of run times that are no longer (Kaplan and Meier)."""
+    """Return the largest distance of a family from the Kaplan-Meier distribution of run times."""
     family, above = distribution.cdf(steps.quantiles), steps.probabilities
     below = np.concatenate(([0.0], above[:-1]))
     return float(np.maximum(np.abs(family - above), np.abs(family - below)).max())

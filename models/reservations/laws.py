@@ -1,7 +1,7 @@
-"""Run-time laws on finitely many values: discretized from a distribution, or from run times that were seen.
+"""Run-time laws on finitely many values, from a distribution or from observed run times.
 
-Gainaru et al., "Speculative scheduling for stochastic HPC applications", ICPP 2019, sections 4.1 and 4.2. Times are in
-any one unit, which all results then have.
+Gainaru et al., "Speculative scheduling for stochastic HPC applications", ICPP 2019, sections 4.1 and 4.2. Times may
+have any unit. All results have the same unit.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ import numpy as np
 
 from ...base import FloatArray, InputError, IntArray
 
-#: Two times are taken as one when they differ by less than this share.
+#: Relative difference below which two times are equal.
 ROUNDING = 1e-12
-#: Least mass that a distribution must have within the bounds.
+#: Least mass of a distribution within the bounds.
 _LEAST_MASS = 1e-12
-#: Least jump of a cumulative distribution function at the lower bound that is taken as an atom.
+#: Least jump of a distribution function at the lower bound that counts as an atom.
 _LEAST_ATOM = 1e-9
 
 
 class Distribution(Protocol):
-    """A law of run times; frozen distributions of scipy are.
+    """A law of run times, such as a frozen distribution of scipy.
 
-    Where it also has ``sf(x)``, the complement of ``cdf(x)``, that is used in the upper half, where it is more precise.
+    If it has ``sf(x)``, the complement of ``cdf(x)``, that is used in the upper half for precision.
     """
 
     @property
     def cdf(self) -> Callable[..., Any]:
-        """The probability of at most x, from one time or from an array of them."""
+        """Probability of at most x, for one time or an array of times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ESDD:
-    """A run time X on finitely many values; equally spaced as the functions of this module make them.
+    """A run time X on finitely many values. The functions of this module make equally spaced ones.
 
     Attributes
     ----------
     values
-        What X can be, rising, above 0, shape (n,).
+        Possible values of X, rising, above 0, shape (n,).
     probabilities
-        Of each value, shape (n,); they sum to 1.
+        Probability of each value, shape (n,). They sum to 1.
     start
-        What X is known to be at least, v_0 of the paper, from 0 to the first value.
+        Lower bound of X, v_0 of the paper, from 0 to the first value.
 
     Raises
     ------
@@ -79,16 +79,16 @@ class ESDD:
 
     @property
     def end(self) -> float:
-        """The largest value, b of the paper."""
+        """Largest value, b of the paper."""
         return float(self.values[-1])
 
     @property
     def mean(self) -> float:
-        """The expected run time."""
+        """Expected run time."""
         return math.fsum(self.values * self.probabilities)
 
     def condition(self, above: float) -> ESDD:
-        """Return the law of X given that X > `above`, as after a reservation of this length that failed.
+        """Return the law of X given X > `above`, as after a failed reservation of this length.
 
         Raises
         ------
@@ -105,11 +105,11 @@ class ESDD:
 
 
 def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
-    """Return a distribution, given that it lies in [a, b], on values v_i = a + i (b - a)/n.
+    """Return a distribution, restricted to [a, b], on the values v_i = a + i (b - a)/n.
 
-    Section 4.2: f_i = F(v_i) - F(v_(i-1)) for i = 1..n, over the mass of [a, b], so that run times are rounded up. An
-    atom at `a` keeps its value v_0 = a, before the n others; where a = 0, v_1 takes it, for no reservation is that
-    short. Where b = a, that is the only value.
+    Section 4.2: f_i = F(v_i) - F(v_(i-1)) for i = 1..n, divided by the mass of [a, b]. So run times are rounded up. An
+    atom at `a` keeps its value v_0 = a, before the n others. If a = 0, v_1 takes it, because no reservation has length
+    0. If b = a, that is the only value.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
     a, b
         Shortest and longest run time, 0 <= a <= b, b > 0, both finite.
     n
-        In how many steps, at least 1.
+        Number of steps, at least 1.
 
     Raises
     ------
@@ -147,15 +147,16 @@ def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
 
 
 def from_samples(run_times: Sequence[float], n: int | None = None) -> ESDD:
-    """Return the law of run times that were seen, exactly, or each rounded up to one of `n` values.
+    """Return the law of observed run times, exactly or each rounded up to one of `n` values.
 
-    These are spaced equally from the shortest run time to the longest, or above 0 where the shortest is 0; run times
-    that are all equal have one value.
+    The values are equally spaced from the shortest run time to the longest, or above 0 if the shortest is 0. Equal run
+    times have one value.
 
     Raises
     ------
     InputError
-        If there is no run time, one is not a finite number >= 0, none is > 0 (all must be without `n`), or n < 1.
+        If there is no run time, one is not a finite number >= 0, or n < 1. Also if none is > 0, or without `n`, if one
+        is not > 0.
     """
     times = checked_run_times(run_times)
     if n is None:
@@ -166,7 +167,7 @@ def from_samples(run_times: Sequence[float], n: int | None = None) -> ESDD:
 
 
 def binned(law: ESDD, n: int) -> ESDD:
-    """Return a law on `n` values that are equally spaced, as :func:`from_samples` has them, each rounded up."""
+    """Return a law on `n` equally spaced values, as in :func:`from_samples`, each rounded up."""
     return _rounded_up(law.values, law.probabilities, _count("n", n))
 
 
@@ -184,7 +185,10 @@ def _rounded_up(times: FloatArray, probabilities: FloatArray, n: int) -> ESDD:
 
 
 def thinned(law: ESDD, n: int) -> ESDD:
-    """Return a law on at most `n` of its values, each rounded up by at most a share of (longest/shortest)^(1/n) - 1."""
+    """Return a law on at most `n` of its values.
+
+    Each is rounded up, by a share of at most (longest/shortest)^(1/n) - 1.
+    """
     if len(law.values) <= n:
         return law
     cell, last = log_cells(law.values, n)
@@ -193,12 +197,12 @@ def thinned(law: ESDD, n: int) -> ESDD:
 
 
 def log_cells(values: FloatArray, n: int) -> tuple[IntArray, IntArray]:
-    """Return in which of `n` cells, as wide as each other on a logarithmic scale, values lie that rise from above 0.
+    """Return the logarithmic cell, of `n` equally wide ones, of each value. Values rise from above 0.
 
     Returns
     -------
     tuple of two ndarrays of int
-        The cell of each value, shape (values,), and the index of the largest value of each cell that has any.
+        Cell of each value, shape (values,), and index of the largest value of each non-empty cell.
     """
     logs = np.log(values)
     cell = np.minimum(((logs - logs[0]) / (logs[-1] - logs[0]) * n).astype(np.int64), n - 1)
@@ -206,7 +210,7 @@ def log_cells(values: FloatArray, n: int) -> tuple[IntArray, IntArray]:
 
 
 def checked_run_times(run_times: Sequence[float]) -> FloatArray:
-    """Return run times as an array; refuse what is not a finite number >= 0, and those that are all 0."""
+    """Return run times as an array. Reject values that are not finite numbers >= 0, and all zeros."""
     times = numbers("run_times", run_times)
     if not times.max() > 0:
         raise InputError("run_times: at least one must be > 0, got 0 only")
@@ -214,7 +218,7 @@ def checked_run_times(run_times: Sequence[float]) -> FloatArray:
 
 
 def numbers(name: str, given: Any) -> FloatArray:
-    """Return a copy of a sequence as an array; refuse an empty one, and what is not a finite number >= 0."""
+    """Return a copy of a sequence as an array. Reject empty ones, and values that are not finite numbers >= 0."""
     try:
         array = np.asarray(given)
     except ValueError:
@@ -233,7 +237,7 @@ def numbers(name: str, given: Any) -> FloatArray:
 
 
 def number(name: str, given: Any, below: float = math.inf) -> float:
-    """Return a number; refuse what is not in [0, `below`)."""
+    """Return a number. Reject values outside [0, `below`)."""
     is_number = isinstance(given, Real) and not isinstance(given, bool | np.bool_)
     if not (is_number and 0 <= float(given) < below):
         expected = "a finite number >= 0" if below == math.inf else f"a number in [0, {below:g})"
@@ -242,7 +246,7 @@ def number(name: str, given: Any, below: float = math.inf) -> float:
 
 
 def rising_times(name: str, given: Any) -> FloatArray:
-    """Return times as an array; refuse those that are not > 0 and rising."""
+    """Return times as an array. Reject times that are not > 0 and rising."""
     times = numbers(name, given)
     if not times[0] > 0:
         raise InputError(f"{name}[0]: must be > 0, got {times[0]:g}")
@@ -278,7 +282,7 @@ def _masses(distribution: Distribution, points: FloatArray) -> FloatArray:
 
 
 def _at(function: Callable[..., Any], points: FloatArray) -> FloatArray:
-    """Return the values of a function at points, one by one where it takes no array."""
+    """Return the values of a function at points, one by one if it accepts no array."""
     try:
         found = np.asarray(function(points), dtype=np.float64)
     except (TypeError, ValueError):

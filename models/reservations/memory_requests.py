@@ -1,8 +1,8 @@
-"""Requests of time and memory for runs that differ in both.
+"""Requests of time and memory for runs that vary in both.
 
-After Gainaru, Goglin, Honoré and Pallez, "Profiles of upcoming HPC applications and their impact on reservation
-strategies", TPDS 2021: a run that needs more time or more memory than a request has is killed, and requested again with
-more of either. What is minimised is what is reserved, memory times time.
+Source: Gainaru, Goglin, Honoré and Pallez, "Profiles of upcoming HPC applications and their impact on reservation
+strategies", TPDS 2021. A run that exceeds its time or memory is killed, and requested again with more of either. The
+reserved memory times time is minimised.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 from ...base import FloatArray, InputError
 from .laws import log_cells, numbers
 
-#: Distinct times and amounts of memory that are searched exactly; more are rounded up, by a constant share at most.
+#: Largest number of distinct times and amounts for an exact search. More are rounded up on a logarithmic scale.
 MOST_TIMES, MOST_AMOUNTS = 120, 80
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryRequests:
-    """Requests to make one after the other until the run succeeds; the last one holds every run.
+    """Requests to submit in sequence until the run succeeds. The last one covers every run.
 
     Attributes
     ----------
     times, amounts
-        Seconds and memory of each, neither ever less than before, shape (requests,).
+        Seconds and memory of each, never decreasing. Shape (requests,).
     needed
-        Probability that a request is made at all, shape (requests,).
+        Probability that a request is submitted at all, shape (requests,).
     expected
-        What is reserved until a run succeeds, the mean of memory x time.
+        Mean reserved memory x time until a run succeeds.
     """
 
     times: FloatArray
@@ -39,7 +39,7 @@ class MemoryRequests:
 
 
 def memory_requests(times: FloatArray, amounts: FloatArray) -> MemoryRequests:
-    """Return the requests that reserve the least memory x time for runs that are as likely as each other.
+    """Return the requests that reserve the least memory x time, for equally likely runs.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def memory_requests(times: FloatArray, amounts: FloatArray) -> MemoryRequests:
     Raises
     ------
     InputError
-        If one is not finite and above 0, or there are not as many of both.
+        If a value is not finite and above 0, or the lengths differ.
 
     Notes
     -----
-    Exact among the times and amounts of the runs, or :data:`MOST_TIMES` and :data:`MOST_AMOUNTS` of them. With S(i, j)
-    the share of runs that t_i and m_j do not hold, E(i, j) = min over k >= i, l >= j of S(i, j) t_k m_l + E(k, l).
+    Exact among the times and amounts of the runs, up to :data:`MOST_TIMES` and :data:`MOST_AMOUNTS` of them. S(i, j) is
+    the share of runs that exceed t_i or m_j. E(i, j) = min over k >= i, l >= j of S(i, j) t_k m_l + E(k, l).
     """
     if len(times) != len(amounts):
         raise InputError(f"amounts: expected {len(times)}, one for each time, got {len(amounts)}")
@@ -68,7 +68,7 @@ def memory_requests(times: FloatArray, amounts: FloatArray) -> MemoryRequests:
         for column in range(len(second) - 1, -1, -1):
             if left[row, column] <= 0:
                 continue
-            # The request itself is tried again at no use: it costs, and its own cost is 0 as yet.
+            # Repeating the same request is useless. Its own cost is still 0 here.
             choices = left[row, column] * prices[row:, column:] + costs[row:, column:]
             choices[0, 0] = np.inf
             best = int(choices.argmin())
@@ -85,7 +85,7 @@ def memory_requests(times: FloatArray, amounts: FloatArray) -> MemoryRequests:
 
 
 def _levels(name: str, given: FloatArray, most: int) -> FloatArray:
-    """Return the distinct values, or the largest of each of so many classes of equal width on a logarithmic scale."""
+    """Return the distinct values. If too many, the largest of each of `most` logarithmic classes."""
     values = np.unique(numbers(name, given))
     if not values[0] > 0:
         raise InputError(f"{name}: must be > 0, got {values[0]:g}")

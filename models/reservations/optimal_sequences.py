@@ -1,9 +1,9 @@
-"""Which times to request, one after the other, for a job whose run time is a lottery.
+"""Optimal sequences of walltimes for a job with stochastic run time.
 
-A job requests a reservation, and the next longer one when it is killed at the end of the one before. Gainaru et al.,
-"Speculative scheduling for stochastic HPC applications", ICPP 2019, section 4: TOptimal is the sequence of least
-expected time to success, ATOptimal that beside a stream of small jobs that backfill what is reserved and not used.
-Requests may instead be priced (:class:`Cost`).
+A job requests a reservation. If it is killed at the end, it requests the next longer one. Source: Gainaru et al.,
+"Speculative scheduling for stochastic HPC applications", ICPP 2019, section 4. TOptimal is the sequence of least
+expected time to success. ATOptimal also counts a stream of small jobs that backfill unused reserved time. Reservations
+may instead have a price (:class:`Cost`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .sequence_search import MOST_STEPS, at_most, path, tail_sums, tails_of, wit
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a reservation costs: alpha x its length + beta x the part of it that was used + gamma.
+    """Cost of a reservation: alpha x its length + beta x its used part + gamma.
 
-    Aupy et al., "Reservation strategies for stochastic jobs", IPDPS 2019, section II. Where one pays what one reserves,
-    alpha = 1; where a longer request waits longer, beta = 1 and alpha, gamma as fitted to the waiting times.
+    Aupy et al., "Reservation strategies for stochastic jobs", IPDPS 2019, section II. If users pay for reserved time,
+    alpha = 1. If a longer walltime waits longer, beta = 1, and alpha and gamma are fitted to waiting times.
 
     Raises
     ------
     InputError
-        If one is negative or not finite, or all are 0.
+        If a value is negative or not finite, or all are 0.
     """
 
     alpha: float = 1.0
@@ -44,24 +44,24 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequence:
-    """Reservations to request one after the other until the job succeeds, and what comes of them, exactly.
+    """Reservations to request in sequence until the job succeeds, and their exact outcome.
 
     Attributes
     ----------
     values
-        Their lengths, shape (reservations,): rising, but where checkpoints are written.
+        Lengths, shape (reservations,). Rising, except with checkpoints.
     expected_makespan
-        E[T]; with a :class:`Cost`, the expected cost.
+        E[T], or the expected cost with a :class:`Cost`.
     needed
-        Probability that a reservation is requested at all, shape (reservations,).
+        Probability that each reservation is requested at all, shape (reservations,).
     wasted
-        Expected time of each reservation that does not serve the run that succeeds: all of it if it fails, its unused
-        tail if it is the one that succeeds; shape (reservations,). Small jobs may still backfill tails. Work that a
-        checkpoint keeps serves that run.
+        Expected time of each reservation that does not serve the successful run. Shape (reservations,). All of a failed
+        reservation, and the unused tail of the successful one. Small jobs may still backfill tails. Work saved by a
+        checkpoint serves that run.
     reached
-        Run time up to which each one succeeds, rising, shape (reservations,): without checkpoints, its length.
+        Run time up to which each one succeeds, rising, shape (reservations,). Without checkpoints, its length.
     keeps
-        Which end with a checkpoint, shape (reservations,).
+        Whether each ends with a checkpoint, shape (reservations,).
     """
 
     values: FloatArray
@@ -77,7 +77,7 @@ class Sequence:
 
     @property
     def expected_waste(self) -> float:
-        """The expected time that is reserved and does not serve the run that succeeds."""
+        """Expected reserved time that does not serve the successful run."""
         return math.fsum(self.wasted)
 
 
@@ -89,41 +89,43 @@ def optimal_sequence(
     requests: int | None = None,
     most_steps: int = MOST_STEPS,
 ) -> Sequence:
-    """Return the best sequence of reservations among the values of a law; its last one is the largest value.
+    """Return the best sequence of reservations among the values of a law. The last is the largest value.
 
     Parameters
     ----------
     esdd
-        The law of the run time.
+        Law of the run time.
     backfill_rate
-        zeta, in [0, 1): work of small jobs that arrives in a unit of time, as a share of what the job's processors can
-        do in it. TOptimal at 0, ATOptimal above.
+        zeta, in [0, 1). Work of small jobs that arrives per unit of time, as a share of what the job's processors can
+        do. TOptimal at 0, ATOptimal above.
     cost
-        What to minimise instead of the makespan, at rate 0 only.
+        What to minimise instead of the makespan. Only at rate 0.
     requests
-        How many reservations there may be at most, at rate 0 only; ``None`` for any number.
+        Largest number of reservations, or ``None``. Only at rate 0.
     most_steps
-        What the search at a rate above 0 may take, in the worst case: steps of one label over one value. Their number
-        grows with about the third power of the values for laws over several decades.
+        Most steps of a search at a rate above 0. One step handles one label at one value. For laws over several decades
+        the steps grow with about the third power of the values.
 
     Returns
     -------
     Sequence
-        Of reservations that are as good, at rate 0 the longer next one; above 0 the single reservation, or else a fixed
-        one. Where the law has no mass at its largest value, the last reservation may be one that is never needed.
+        Ties at rate 0 go to the longer next reservation. Ties above 0 go to the single reservation, else to a fixed
+        one. If the largest value has no mass, the last reservation may never be needed.
 
     Raises
     ------
     InputError
-        If the rate is not in [0, 1), there is a cost or a number of requests at a rate above 0, that number is below 1,
-        or the search would take more than
-        `most_steps`; the message says about how many, and how many values would do.
+        * If the rate is not in [0, 1).
+        * If a cost or a number of requests is given at a rate above 0.
+        * If `requests` is below 1.
+        * If the search would take more than `most_steps`. The message estimates the steps, and the values that would
+          do.
 
     Notes
     -----
-    Section 4.1, exact. Theorem 1: X = v_l that succeeds in reservation v_j after failed ones of total length S makes
-    T = max(S + v_j, (S + v_l)/(1 - zeta)). At rate 0, O(n): E(i) = min over j > i of P(X > v_i) v_j + E(j), a minimum
-    over lines. Above 0, equation 6 without its table: O(n L), L labels of failed reservations that cannot be ruled out.
+    Section 4.1, exact. Theorem 1: let X = v_l succeed in reservation v_j, after failed ones of total length S. Then T =
+    max(S + v_j, (S + v_l)/(1 - zeta)). At rate 0, O(n): E(i) = min over j > i of P(X > v_i) v_j + E(j), a minimum over
+    lines. Above 0, equation 6 without its table: O(n L), for L labels of failed reservations that cannot be excluded.
     """
     rate = _checked_rate(backfill_rate, cost)
     tails = tails_of(esdd)
@@ -140,13 +142,13 @@ def optimal_sequence(
 
 
 def evaluate(values: Values[float], esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None) -> Sequence:
-    """Return what comes of any sequence of reservations.
+    """Return the outcome of any sequence of reservations.
 
     Parameters
     ----------
     values
-        Lengths of the reservations, rising, > 0, not necessarily values of the law; the last one covers all its mass. A
-        reservation covers what is longer by a share of 1e-12 at most.
+        Lengths of the reservations, rising, > 0, not necessarily values of the law. The last one covers all its mass. A
+        reservation covers longer run times within a relative 1e-12.
     esdd, backfill_rate, cost
         As for :func:`optimal_sequence`.
 
@@ -166,7 +168,7 @@ def evaluate(values: Values[float], esdd: ESDD, backfill_rate: float = 0.0, *, c
 def expected_makespan(
     values: Values[float], esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None
 ) -> float:
-    """Return E[T] of any sequence of reservations, or its expected cost; see :func:`evaluate`."""
+    """Return E[T] of any sequence of reservations, or its expected cost. See :func:`evaluate`."""
     return evaluate(values, esdd, backfill_rate, cost=cost).expected_makespan
 
 

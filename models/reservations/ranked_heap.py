@@ -1,4 +1,4 @@
-"""A heap of numbers in arrays, compiled."""
+"""Compiled heap of numbers in arrays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..compiled import borrowing
 
 
 class RankedHeap(NamedTuple):
-    """Numbers by two ranks, the least first.
+    """Numbers ordered by two ranks, least first.
 
     Attributes
     ----------
     rows
-        The two ranks and the number of each, shape (3, most); the first is the least.
+        Both ranks and the number of each entry, shape (3, most). The first is the least.
     size
-        How many there are, shape (1,).
+        Number of entries, shape (1,).
     """
 
     rows: IntArray
@@ -26,13 +26,13 @@ class RankedHeap(NamedTuple):
 
 
 def open_heap(most: int) -> RankedHeap:
-    """Return an empty heap with room for so many."""
+    """Return an empty heap with room for `most` entries."""
     return RankedHeap(np.empty((3, most), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 @borrowing
 def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
-    """Put a number in."""
+    """Add a number."""
     rows, place = heap.rows, heap.size[0]
     heap.size[0] += 1
     while place > 0:
@@ -46,7 +46,7 @@ def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
 
 @borrowing
 def pop(heap: RankedHeap) -> int:
-    """Take out the first number."""
+    """Remove and return the first number."""
     rows, number = heap.rows, heap.rows[2, 0]
     heap.size[0] -= 1
     last, place = heap.size[0], 0

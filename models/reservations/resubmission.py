@@ -1,36 +1,43 @@
-"""What to do next with a job that is submitted anew with a longer limit each time its limit ends it."""
+"""Next step of a job that is resubmitted with a longer walltime after each timeout."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-#: States in which a job of Slurm is not over.
+#: States of a Slurm job that is not over.
 LIVE = frozenset({"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "RESIZING", "SIGNALING",
                   "STAGE_OUT", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT"})  # fmt: skip
-#: `submit`: a new job with the limit; `requeue`: the same job goes back to the queue, held; `limit`: it gets the limit;
-#: `release`: it may start; `next`: its limit ended it, and a longer one is due; `replace`: it is cancelled, so that a
-#: new one can be submitted; `wait`: nothing for now; `end`: it is over.
+#: Steps:
+#:
+#: * `submit`: Submit a new job with the walltime.
+#: * `requeue`: Return the same job to the queue, held.
+#: * `limit`: Set the walltime.
+#: * `release`: Let the job start.
+#: * `next`: The job timed out, and a longer walltime is due.
+#: * `replace`: Cancel the job, to submit a new one.
+#: * `wait`: Do nothing for now.
+#: * `end`: The job is over.
 Step = Literal["submit", "requeue", "limit", "release", "next", "replace", "wait", "end"]
 
-#: How a job gets from one limit to the next: nothing of it is under way; under its number; by a new job in its place.
+#: How a job gets its next walltime: no change pending, under the same job number, or as a new job.
 Change = Literal["none", "same", "anew"]
 
 
 @dataclass(frozen=True, slots=True)
 class JobSeen:
-    """A job as Slurm shows it.
+    """State of a job as Slurm shows it.
 
     Attributes
     ----------
     state
-        Its name in capitals, such as ``RUNNING`` or ``TIMEOUT``.
+        State in capitals, such as ``RUNNING`` or ``TIMEOUT``.
     limit
-        Minutes; ``None`` for none.
+        Walltime in minutes. ``None`` for none.
     held
-        Whether it waits until it is released.
+        Whether it is held until released.
     code
-        The exit code of its script; 128 and the signal where that ended it.
+        Exit code of its script. 128 plus the signal, if a signal ended it.
     """
 
     state: str
@@ -40,19 +47,19 @@ class JobSeen:
 
 
 def next_step(seen: JobSeen | None, minutes: int, last: bool, change: Change) -> Step:
-    """Return what to do, from what is seen alone, so that it can be asked again after any interruption.
+    """Return the next step, from the visible state alone. So it is repeatable after any interruption.
 
     Parameters
     ----------
     seen
-        The job; ``None`` if there is none.
+        The job. ``None`` if there is none.
     minutes
-        The limit that is due.
+        The walltime that is due.
     last
-        Whether no longer limit follows.
+        Whether this is the longest walltime.
     change
-        How it comes by that limit. Where no change is under way, a job that its owner holds is left alone, and one
-        whose limit was changed by somebody else has had its turn.
+        How the job gets that walltime. With no change pending, a job held by its owner is left alone. If its walltime
+        was changed from outside, its turn is over.
     """
     if seen is None:
         return "submit"

@@ -1,4 +1,7 @@
-"""The best sequence of reservations among the values of a law: in linear time without backfilling, else by labels."""
+"""Best sequence of reservations among the values of a law.
+
+Linear time without backfilling, else a label search.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ import numpy as np
 from ...base import FloatArray, InputError, IntArray
 from .laws import ESDD
 
-#: Share of the makespan within which two sequences are as good as each other.
+#: Relative difference of makespans that counts as a tie.
 _TIE = 1e-15
-#: Steps of a label over a value that a search takes at most: some 15 s, on 4,000 to 6,000 values of the hardest laws.
+#: Most steps (a label at a value) of a search. Some 15 s, for 4,000 to 6,000 values of the hardest laws.
 MOST_STEPS = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """A law with its sums from each value on; index 0 is before the first value.
+    """A law with its tail sums. Index 0 is before the first value.
 
     Attributes
     ----------
@@ -42,12 +45,12 @@ class Tails:
 
 
 def tail_sums(terms: FloatArray) -> FloatArray:
-    """Return the sums of the terms from each one on, and 0."""
+    """Return the sum of the terms from each one on, then 0."""
     return np.append(np.cumsum(terms[::-1])[::-1], 0.0)
 
 
 def tails_of(law: ESDD) -> Tails:
-    """Return the sums of a law."""
+    """Return the tail sums of a law."""
     return Tails(
         np.concatenate(([0.0], law.values)), tail_sums(law.probabilities), tail_sums(law.probabilities * law.values)
     )
@@ -60,14 +63,14 @@ def without_backfilling(
     gamma: float = 0.0,
     after: Sequence[float] | None = None,
 ) -> tuple[list[float], list[int]]:
-    """Return the least expected cost to come, and the index of the next reservation, from each index on.
+    """Return the least expected future cost and the next reservation, from each index on.
 
-    With `after`, the cost to come from each index on after the next reservation, all finite, E(j) below is that.
+    If `after` is given, it replaces E(j) below: the cost from each index on after the next reservation. All are finite.
 
-    With Q_i = P(X > v_i) and R_i = E[X; X > v_i],
-    E(i) = gamma Q_i + beta R_i + min over j > i of alpha Q_i v_j + g_j, where g_j = beta (v_j Q_j - R_j) + E(j): the
-    minimum, at alpha Q_i, over lines of slopes v_j. As i falls, the slopes fall and alpha Q_i does not, so that a line
-    once passed is never the best again and all takes O(n). Of equal reservations the longer.
+    Let Q_i = P(X > v_i) and R_i = E[X; X > v_i]. E(i) = gamma Q_i + beta R_i + min over j > i of alpha Q_i v_j + g_j.
+    Here g_j = beta (v_j Q_j - R_j) + E(j). The minimum is over lines of slopes v_j, at alpha Q_i. As i falls, the
+    slopes fall and alpha Q_i does not. So a passed line is never the best again, and all takes O(n). Ties go to the
+    longer reservation.
     """
     at, slopes = (alpha * tails.beyond).tolist(), tails.values.tolist()
     fixed = (gamma * tails.beyond + beta * tails.moment).tolist()
@@ -89,7 +92,7 @@ def without_backfilling(
         following[index], costs[index] = line, least + fixed[index]
         heights[index] += costs[index] if after is None else 0.0
         while best + 1 < len(envelope):
-            # Of three lines of falling slopes the middle one may be nowhere below both others.
+            # Of three lines with falling slopes, the middle one may never be below both others.
             one, two = envelope[-2], envelope[-1]
             fall, rise = slopes[one] - slopes[two], heights[two] - heights[one]
             if (heights[index] - heights[one]) * fall > rise * (slopes[one] - slopes[index]):
@@ -100,7 +103,7 @@ def without_backfilling(
 
 
 def path(following: Sequence[int]) -> list[int]:
-    """Return the indices from the first reservation to the last one."""
+    """Return the indices from the first reservation to the last."""
     indices = [following[0]]
     while indices[-1] != len(following) - 1:
         indices.append(following[indices[-1]])
@@ -108,7 +111,7 @@ def path(following: Sequence[int]) -> list[int]:
 
 
 def at_most(tails: Tails, requests: int, alpha: float = 1.0, beta: float = 0.0, gamma: float = 0.0) -> list[int]:
-    """Return the indices of the best sequence of at most so many reservations, in O(n) for each of them."""
+    """Return the indices of the best sequence of at most `requests` reservations. O(n) per reservation."""
     at = alpha * tails.values[-1] + gamma
     costs = (tails.beyond * at + beta * tails.moment).tolist()
     layers: list[list[int]] = []
@@ -124,20 +127,20 @@ def at_most(tails: Tails, requests: int, alpha: float = 1.0, beta: float = 0.0, 
 
 
 def with_backfilling(tails: Tails, rate: float, most_steps: int = MOST_STEPS) -> list[int]:
-    """Return the indices of the sequence of least expected makespan at a backfill rate in (0, 1).
+    """Return the indices of the sequence of least expected makespan, at a backfill rate in (0, 1).
 
-    A label stands for reservations that failed: the index i of the last one, their total length S, and the part G of
-    the makespan that values up to v_i have. The makespan to come rises with S by at least Q_i = P(X > v_i) and at most
-    Q_i/(1 - rate) a unit, so of the labels of an index only those count that no other one undercuts both in G + Q_i S
-    and in G + Q_i S/(1 - rate). And only those that with a lower bound of what is to come stay below the best sequence
-    known. What is left is exact and few.
+    A label stands for failed reservations. It has the index i of the last one and their total length S. G is the part
+    of the makespan from values up to v_i. The future makespan rises with S, per unit by at least Q_i = P(X > v_i) and
+    at most Q_i/(1 - rate). So a label is dropped if another of its index is better in both G + Q_i S and G + Q_i S/(1 -
+    rate). It is also dropped if it cannot beat the best sequence so far, by a lower bound of its future. The search is
+    exact, and few labels remain.
 
-    Of sequences within rounding of each other the single reservation goes first, then the best one at rate 0.
+    Ties within rounding go to the single reservation, then to the best sequence at rate 0.
 
     Raises
     ------
     InputError
-        If that would take more than `most_steps`, each of one label over one value: there may be many for some laws.
+        If the search would take more than `most_steps`. Some laws need many.
     """
     costs, following = without_backfilling(tails)
     backfilled = _Backfilled(tails, rate)
@@ -184,14 +187,14 @@ def with_backfilling(tails: Tails, rate: float, most_steps: int = MOST_STEPS) ->
 
 
 class _Labels(NamedTuple):
-    """Labels that may still lead to a best sequence; see :func:`with_backfilling`.
+    """Labels that may still lead to a best sequence. See :func:`with_backfilling`.
 
     Attributes
     ----------
     number
-        In the order in which they were made; 0 stands for the beginning, where nothing failed.
+        Number in order of creation. 0 is the beginning, without failures.
     last
-        Index of the last reservation that failed.
+        Index of the last failed reservation.
     failed, cost
         S and G.
     """
@@ -204,16 +207,16 @@ class _Labels(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Backfilled:
-    """The makespan at a backfill rate."""
+    """Makespan at a backfill rate."""
 
     tails: Tails
     rate: float
 
     def reserve(self, before: IntArray, index: int | IntArray, failed: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return E[T; v_before < X <= v_index] if v_index is reserved next, and a bound of that and all longer ones.
+        """Return E[T; v_before < X <= v_index] if v_index is reserved next, and a bound for it and longer ones.
 
-        Up to v_x, the largest value <= v_index - rate (failed + v_index), T = failed + v_index; above, it is
-        (failed + X)/(1 - rate). The bound is E[T; X > v_before] as if that held for all X.
+        v_x is the largest value <= v_index - rate (failed + v_index). Up to v_x, T = failed + v_index. Above it, T =
+        (failed + X)/(1 - rate). The bound is E[T; X > v_before] with that formula for all X above v_x.
         """
         values, beyond, moment = self.tails.values, self.tails.beyond, self.tails.moment
         end = failed + values[index]
@@ -224,13 +227,13 @@ class _Backfilled:
         return inside + outside / (1 - self.rate), inside + bound / (1 - self.rate)
 
     def to_come(self, index: int, failed: FloatArray, least: float) -> FloatArray:
-        """Return a lower bound of E[T; X > v_index], of which `least` is the minimum at rate 0 if nothing failed."""
+        """Return a lower bound of E[T; X > v_index]. `least` is its minimum at rate 0 without failures."""
         ran = failed * self.tails.beyond[index]
         bound: FloatArray = np.maximum(ran + least, (ran + self.tails.moment[index]) / (1 - self.rate))
         return bound
 
     def front(self, index: int, failed: FloatArray, cost: FloatArray, slack: float) -> IntArray:
-        """Return which labels of an index no other one undercuts, by rising `failed`."""
+        """Return the labels of an index that no other label dominates, by rising `failed`."""
         kept = np.lexsort((cost, failed))
         for factor, order in ((1.0, 1), (1 / (1 - self.rate), -1)):
             height = (cost + self.tails.beyond[index] * factor * failed)[kept][::order]

@@ -1,4 +1,4 @@
-"""Waiting jobs without a reservation, by the instants at which they entered the queue; compiled."""
+"""Compiled list of waiting jobs without a reservation, by their time of arrival."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..compiled import borrowing
 from .ranked_heap import RankedHeap, pop, push
 
 _JOB, _RANK, _INSTANT = range(3)
-#: The numbers: how many entries there are, and how many jobs are in.
+#: Counters: entries, and jobs.
 _ENTRIES, _JOBS = range(2)
 
 
 class UnreservedJobs(NamedTuple):
-    """Entries in the order in which jobs were put in.
+    """Entries in order of arrival.
 
     Attributes
     ----------
     entries
-        Of each entry: the job, -1 for one that was taken out; its rank, the least first; its instant; shape (3, most).
+        Job of each entry, -1 if removed, its rank, least first, and its arrival. Shape (3, most).
     entry
-        Of each job, -1 if it is not in.
+        Entry of each job, -1 if it has none.
     numbers
-        How many there are.
+        Counters of entries and jobs.
     """
 
     entries: IntArray
@@ -34,14 +34,14 @@ class UnreservedJobs(NamedTuple):
 
 
 def open_unreserved(jobs: int) -> UnreservedJobs:
-    """Return room for so many jobs."""
+    """Return an empty list with room for `jobs` jobs."""
     entries, entry = np.empty((3, 2 * jobs + 64), dtype=np.int64), np.full(jobs, -1, dtype=np.int64)
     return UnreservedJobs(entries, entry, np.zeros(2, dtype=np.int64))
 
 
 @borrowing
 def put_in(unreserved: UnreservedJobs, job: int, rank: int, instant: int) -> None:
-    """Put a job in that entered the queue at an instant, not before those that were put in before."""
+    """Add a job with its arrival, not before earlier entries."""
     entries, numbers = unreserved.entries, unreserved.numbers
     if numbers[_ENTRIES] >= 2 * numbers[_JOBS] + 63:
         kept = 0
@@ -61,7 +61,7 @@ def put_in(unreserved: UnreservedJobs, job: int, rank: int, instant: int) -> Non
 
 @borrowing
 def discard(unreserved: UnreservedJobs, job: int) -> None:
-    """Take a job out, if it is in."""
+    """Remove a job, if present."""
     entry = unreserved.entry[job]
     if entry >= 0:
         unreserved.entry[job] = unreserved.entries[_JOB, entry] = -1
@@ -70,18 +70,20 @@ def discard(unreserved: UnreservedJobs, job: int) -> None:
 
 @borrowing
 def largest(unreserved: UnreservedJobs, batch: int, empty: RankedHeap, chosen: IntArray) -> int:
-    """Find the next batch by rank: of those of the first instants, as many as a batch has jobs; -1: all.
+    """Find the best jobs by rank among those of the first arrival times.
+
+    At most `batch` jobs, and of at most `batch` arrival times. All jobs if `batch` is -1.
 
     Parameters
     ----------
     empty
-        A heap to sort in.
+        Empty heap to sort in.
     chosen
-        Filled with the jobs.
+        Receives the jobs.
 
     Returns
     -------
-    How many they are.
+    Number of jobs.
     """
     entries, numbers = unreserved.entries, unreserved.numbers
     most, instants, last = numbers[_JOBS] if batch < 0 else batch, 0, -1
@@ -93,9 +95,9 @@ def largest(unreserved: UnreservedJobs, batch: int, empty: RankedHeap, chosen: I
             instants += 1
             if instants > most:
                 break
-        rank = -entries[_RANK, entry]  # So that the heap has the last of the best first.
+        rank = -entries[_RANK, entry]  # Negated: the heap then has the worst of the best first.
         if empty.size[0] == most:
-            if rank <= empty.rows[0, 0]:  # Of those with the same rank the first entries are better.
+            if rank <= empty.rows[0, 0]:  # Among equal ranks, earlier entries are better.
                 continue
             pop(empty)
         push(empty, rank, -entry, entries[_JOB, entry])

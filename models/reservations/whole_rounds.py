@@ -1,7 +1,7 @@
-"""Batches of reservations that stand, over a whole simulation, compiled: events, decisions and requests.
+"""Compiled simulation of rounds of fixed reservations: events, decisions and requests.
 
-The rounds of Gainaru et al. (ICPP 2019, section 4.3) as the authors' public simulator has them, on a pool of one
-resource, in simulations in which nobody else has a say. A decision looks only at what changed.
+Rounds of Gainaru et al. (ICPP 2019, section 4.3) as in the authors' public simulator, on a pool of one resource.
+Nothing else affects the simulation. A decision considers only what changed.
 """
 
 from __future__ import annotations
@@ -16,44 +16,56 @@ from ..profiles.amount import NEVER, Amount, add, earliest, forget, open_amount
 from .ranked_heap import RankedHeap, open_heap, pop, push
 from .unreserved_jobs import UnreservedJobs, discard, largest, open_unreserved, put_in
 
-#: The rows of the jobs: when they come, how long they run if they are let, seconds; what they take; the first of their
-#: requests and how many these are; where their attempts are; which request they are at; when what is booked for them
-#: ends, and the number of that booking, 0 for none.
+#: Rows of the jobs:
+#:
+#: * Arrival, seconds.
+#: * Run time without a limit, seconds.
+#: * Amount.
+#: * First request, and number of requests.
+#: * Position of the attempts.
+#: * Current request.
+#: * End of the booked time, and number of that booking, 0 for none.
 _SUBMIT, _WORK, _AMOUNT, _REQUESTS, _COUNT, SLOT, TRIED, _END, _BOOKING = range(9)
 _ROWS = 9
-#: The numbers: how many jobs have come; how many wait and run; how many have a reservation, and how many are booked as
-#: running; bookings and starts so far; whether something was freed; how many came, and how many ended, since the last
-#: decision; how many timers there are; the most of a batch, and what is free.
+#: Counters:
+#:
+#: * Jobs that arrived, wait and run.
+#: * Jobs with a reservation, and jobs booked as running.
+#: * Bookings and starts so far.
+#: * Whether some amount was freed.
+#: * Jobs that arrived, and that ended, since the last decision.
+#: * Timers.
+#: * Most jobs of a batch.
 (
     _ARRIVED, _WAITING, _RUNNING, _RESERVED, _HELD, _BOOKED, _STARTS, _FREED, _CAME, _GONE, _TIMERS, _BATCH,
 ) = range(12)  # fmt: skip
 
 
 class WholeRounds(NamedTuple):
-    """The jobs of a simulation, and how far it is.
+    """Jobs and state of a simulation.
 
     Attributes
     ----------
     jobs
-        In order of their submission, shape (9, jobs).
+        Jobs in order of submission, shape (9, jobs).
     requests
-        What is requested one after the other, of all jobs; seconds.
+        Walltimes of all jobs in sequence, seconds.
     starts
-        When attempts began; those of a job from its :data:`SLOT` on.
+        Begin of each attempt. Those of a job begin at its :data:`SLOT`.
     numbers
-        How many jobs are where.
+        Counters.
     came, gone
-        The jobs that entered the queue and that left the machine since the last decision.
+        Jobs that arrived, and that ended, since the last decision.
     timers
-        When there is to be a decision, the latest first.
+        Times of future decisions, latest first.
     ends, due, booked
-        Running jobs by their end, reserved ones by their start, and booked ones by the end of that, latest first.
+        Running jobs by end, reserved jobs by start, and booked jobs by end of booking, latest first.
     unreserved
-        The waiting jobs without a reservation.
+        Waiting jobs without a reservation.
     profile
-        What is free beside what runs and is reserved.
+        Free amounts beside running jobs and reservations.
     sorting, chosen
-        Room to sort jobs in, empty between two uses, and for the jobs of a batch.
+        Buffer to sort jobs in, empty between uses, and buffer for the jobs of a batch.
     """
 
     jobs: IntArray
@@ -78,15 +90,19 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
     Parameters
     ----------
     columns
-        Of the jobs, in order of their submission: when they come, how long they run if they are let, seconds; what they
-        take, at least 1 and at most all there is; the first of their requests, and how many these are, of which the
-        last must be enough; shape (5, jobs).
+        Jobs in order of submission, shape (5, jobs). The rows:
+
+        * Arrival, seconds.
+        * Run time without a limit, seconds.
+        * Amount, at least 1 and at most the capacity.
+        * First request.
+        * Number of requests. The last must suffice.
     requests
-        What is requested, rising for each job; jobs may share them.
+        Walltimes, rising for each job. Jobs may share them.
     capacity
-        The units of the pool.
+        Units of the pool.
     batch
-        How many jobs a round has at most; ``None`` for all that wait when it begins.
+        Most jobs of a round. ``None`` for all that wait when it begins.
     """
     count, attempts = columns.shape[1], int(columns[4].sum())
     jobs = np.zeros((_ROWS, count), dtype=np.int64)
@@ -106,20 +122,20 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
 
 @borrowing
 def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -> tuple[int, int]:
-    """Go through instants: completions, then arrivals, then one decision if anybody waits or a timer says so.
+    """Simulate instants: completions, then arrivals, then one decision if a job waits or a timer is due.
 
     Parameters
     ----------
     rounds
-        Brought forward.
+        Updated in place.
     decisions
-        Filled: time, jobs that wait and run before it, and that it starts; shape (decisions, 4).
+        Receives time, waiting and running jobs before it, and started jobs. Shape (decisions, 4).
     ended
-        Filled: the jobs that left for good, in this order; longer than the number of jobs that may run at once.
+        Receives the jobs that ended for good, in order. Longer than the number of jobs that can run at once.
 
     Returns
     -------
-    How many decisions and jobs there are; nothing is left to come if there are none.
+    Number of decisions and of ended jobs. The simulation is over if there are no decisions.
     """
     numbers, jobs, timers, rows, left = rounds.numbers, rounds.jobs, rounds.timers, 0, 0
     while rows < len(decisions) and left + numbers[_RUNNING] < len(ended):
@@ -157,7 +173,7 @@ def _next_instant(rounds: WholeRounds) -> int:
 
 @within
 def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
-    """Take the job that ends first off the machine; return 1 if it leaves for good, 0 if it comes back."""
+    """Remove the job that ends first. Return 1 if it is done, 0 if it is resubmitted."""
     numbers, jobs, job = rounds.numbers, rounds.jobs, pop(rounds.ends)
     numbers[_RUNNING] -= 1
     rounds.gone[numbers[_GONE]] = job
@@ -184,7 +200,7 @@ def _request(rounds: WholeRounds, job: int) -> int:
 
 @within
 def _decide(rounds: WholeRounds, now: int) -> None:
-    """Follow what changed, reserve for those that have no reservation, and start those whose time has come."""
+    """Process changes, reserve for jobs without a reservation, and start the jobs that are due."""
     numbers = rounds.numbers
     forget(rounds.profile, now)
     for index in range(numbers[_GONE]):
@@ -202,7 +218,7 @@ def _decide(rounds: WholeRounds, now: int) -> None:
         _start(rounds, pop(rounds.due), now)
     if numbers[_RESERVED] > 0:
         following = rounds.due.rows[0, 0]
-        # Reservations stand, so that those for which timers were set are there still: none of these comes before.
+        # Reservations are fixed, so earlier timers still apply. None of these comes before them.
         if numbers[_TIMERS] == 0 or rounds.timers[numbers[_TIMERS] - 1] > following:
             rounds.timers[numbers[_TIMERS]] = following
             numbers[_TIMERS] += 1
@@ -210,7 +226,7 @@ def _decide(rounds: WholeRounds, now: int) -> None:
 
 @within
 def _sort(jobs: IntArray, count: int) -> None:
-    """Sort the first of some jobs by their place in the trace."""
+    """Sort the first `count` jobs by their position in the trace."""
     for index in range(1, count):
         job, place = jobs[index], index
         while place > 0 and jobs[place - 1] > job:
@@ -221,7 +237,7 @@ def _sort(jobs: IntArray, count: int) -> None:
 
 @within
 def _release(rounds: WholeRounds, job: int, now: int) -> None:
-    """Give back what is booked for a job that ended, from now on."""
+    """Free the booked amounts of a job that ended, from now on."""
     jobs = rounds.jobs
     if jobs[_END, job] > now:
         add(rounds.profile, now, jobs[_END, job], jobs[_AMOUNT, job])
@@ -232,7 +248,7 @@ def _release(rounds: WholeRounds, job: int, now: int) -> None:
 
 @within
 def _settle(rounds: WholeRounds, now: int) -> None:
-    """Let those that came and have no reservation wait as the others do."""
+    """Add new jobs without a reservation to the waiting list."""
     numbers, jobs = rounds.numbers, rounds.jobs
     for index in range(numbers[_CAME]):
         job = rounds.came[index]
@@ -248,7 +264,7 @@ def _choose(rounds: WholeRounds) -> int:
 
 @within
 def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
-    """Reserve the first start in [now, before) at which a job fits, if there is one."""
+    """Reserve the first start in [now, before) where a job fits, if any."""
     jobs, numbers, seconds = rounds.jobs, rounds.numbers, _request(rounds, job)
     start = earliest(rounds.profile, jobs[_AMOUNT, job], seconds, now, before, NEVER)
     if start < 0:
@@ -265,9 +281,9 @@ def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
 
 @within
 def _fill(rounds: WholeRounds, now: int) -> None:
-    """Reserve for jobs that have no reservation what they fit before the last one ends.
+    """Reserve for jobs without a reservation, if they end by the end of the last booking.
 
-    Where something was freed, for the next batch of those that wait already; then for each that has come.
+    If some amount was freed, the next batch of waiting jobs comes first, then each new job.
     """
     numbers, booked = rounds.numbers, rounds.booked
     while rounds.jobs[_BOOKING, booked.rows[2, 0]] != booked.rows[1, 0]:
@@ -286,7 +302,7 @@ def _fill(rounds: WholeRounds, now: int) -> None:
 
 @within
 def _start(rounds: WholeRounds, job: int, now: int) -> None:
-    """Put a job on the machine."""
+    """Start a job."""
     numbers, jobs = rounds.numbers, rounds.jobs
     numbers[_RESERVED] -= 1
     numbers[_HELD] += 1

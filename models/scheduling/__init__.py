@@ -1,1 +1,1 @@
-"""The problem of one instant, and what every planner of it shares: profiles, placements and list schedules."""
+"""The scheduling problem at one instant, and what its solvers share: profiles, placements and list schedules."""

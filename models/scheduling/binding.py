@@ -1,4 +1,7 @@
-"""Which resources of a pool can be short, and when that changes: nothing else need be looked at."""
+"""Find the resources of a pool that can be short, and the times when that changes.
+
+Planners can ignore all other resources and times.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,15 @@ from ...base import IntArray
 
 
 class Shortage(NamedTuple):
-    """What is asked for and free of the resources that can be short.
+    """Needs and free amounts of the resources that can be short.
 
     Attributes
     ----------
     need
-        Amounts that each job asks for, shape (jobs, resources).
+        Amounts of each job, shape (jobs, resources).
     times, free
-        When what is free changes as far as it matters, shape (steps,), and up to what all jobs together ask for, shape
-        (steps, resources).
+        Times of relevant changes, shape (steps,). And free amounts from each on, shape (steps, resources). Amounts are
+        capped at the total need of all jobs.
     """
 
     need: IntArray
@@ -27,7 +30,10 @@ class Shortage(NamedTuple):
 
 
 def shortage(need: IntArray, times: IntArray, free: IntArray) -> Shortage:
-    """Return what can be short of what jobs need, shape (jobs, resources), of what is free from `times` on."""
+    """Return the resources that can be short.
+
+    `need` has shape (jobs, resources). `free` holds the free amounts from each of `times` on.
+    """
     short = binding(need, free)
     need = np.ascontiguousarray(need[:, short])
     matters = np.minimum(free[:, short], need.sum(axis=0))
@@ -36,19 +42,22 @@ def shortage(need: IntArray, times: IntArray, free: IntArray) -> Shortage:
 
 
 def binding(need: IntArray, free: IntArray) -> IntArray:
-    """Return the numbers of the resources that can be short where the others are not, rising.
+    """Return the ascending numbers of the resources that can be short while others are not.
 
-    One is left out if nobody asks for it; if there is always enough for all jobs together; or if another one, that is
-    not left out, is always shorter: with a the largest ratio of what a job asks for of it to what the job asks for of
-    the other, what is free of it is at least a times what is free of the other, so that whatever the other has room
-    for it has room for as well.
+    A resource is left out in three cases:
+
+    * No job needs it.
+    * It always suffices for all jobs together.
+    * Another resource in the result is always shorter. Let ``a`` be the largest ratio of a job's need of this resource
+      to its need of the other. Then the free amount of this one is at least ``a`` times that of the other. So every set
+      of jobs that fits the other fits this one.
 
     Parameters
     ----------
     need
-        Amounts that each job asks for, shape (jobs, resources), not negative.
+        Amounts of each job, shape (jobs, resources), not negative.
     free
-        What is free from time to time, shape (steps, resources); below zero where more is held than there is.
+        Free amounts over time, shape (steps, resources). Negative where over capacity.
     """
     enough = need.sum(axis=0) <= free.min(axis=0, initial=np.iinfo(np.int64).max)
     kept = np.flatnonzero(need.any(axis=0) & ~enough).tolist()
@@ -59,13 +68,13 @@ def binding(need: IntArray, free: IntArray) -> IntArray:
 
 
 def _shorter(need: IntArray, free: IntArray, other: int, resource: int) -> bool:
-    """Return whether jobs that the other resource has room for always find room in this one."""
+    """Return whether jobs that fit into the other resource always fit into this one."""
     asking = need[:, resource] > 0
     if not need[asking, other].all():
         return False
     wanted, beside = need[asking, resource], need[asking, other]
     most = int(np.argmax(wanted / beside))
-    # Whole numbers, without overflow: a ratio of floats that is rounded down would promise room that is not there.
+    # Integers without overflow. A float ratio that is rounded down would claim room that does not exist.
     top, bottom = int(wanted[most]), int(beside[most])
     if max(top, bottom) * max(int(np.abs(free).max()), int(need.max())) > np.iinfo(np.int64).max:
         return False

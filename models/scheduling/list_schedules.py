@@ -1,7 +1,7 @@
-"""Schedules from permutations: serial schedule generation, list schedules, and a local search over the order.
+"""Schedules from permutations: list schedules, and a local search over orders.
 
-Every job in turn is started at the first time at which it fits until its end beside those before it; each schedule that
-is left-shifted comes from some order (Kolisch, European Journal of Operational Research 90, 1996).
+A list schedule starts each job in turn at the first time where it fits until its end. Some order gives each
+left-shifted schedule (Kolisch, European Journal of Operational Research 90, 1996).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _NO_MOVES, _NO_ORDERS = np.zeros((0, 3), dtype=np.int64), np.zeros((0, 0), dtype
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Start times that hold, the cost of them, and where the slots lie.
+    """Valid start times, their cost, and the placement of slots.
 
     Attributes
     ----------
     starts
-        Seconds from now, shape (jobs,); -1 for a mode that is not taken.
+        Seconds from now. Shape (jobs,). -1 for a mode that is not chosen.
     cost
         ``problem.cost(starts)``.
     counts
-        Slots of each job on each node, shape (jobs, nodes). Where the problem is one of the instant, on each node now,
-        zeros for what starts later.
+        Slots of each job on each node, shape (jobs, nodes). For a pool with nodes now, slots on those nodes. Then jobs
+        that start later have zeros.
     """
 
     starts: IntArray
@@ -46,28 +46,28 @@ class Schedule:
 
 
 def list_schedule(problem: Problem, order: IntArray, rule: PlacementRule = "best-fit") -> Schedule | None:
-    """Start the jobs in `order`, each as early as it fits; ``None`` if one never does.
+    """Start the jobs in `order`, each at its earliest fit. Return ``None`` if one never fits.
 
     Parameters
     ----------
     problem
-        The jobs and the machine.
+        Jobs and machine.
     order
-        A permutation of the jobs, shape (jobs,), or of some row of each where they have modes.
+        A permutation of the jobs, shape (jobs,). For jobs with modes, one row per job.
     rule
-        How nodes are chosen among those that are free all the time.
+        How to choose among the nodes that are free for the whole duration.
     """
     return best_of(problem, [order], rule)[0]
 
 
 def in_order(starts: IntArray) -> IntArray:
-    """Return the jobs as they start, each in the mode that is taken."""
+    """Return the jobs in order of start, each in its chosen mode."""
     order = np.argsort(starts, kind="stable")
     return order[starts[order] >= 0]
 
 
 def earliest_starts(problem: Problem) -> IntArray | None:
-    """Return the earliest time at which each job alone fits until its end, shape (jobs,); or ``None``."""
+    """Return the earliest start of each job alone. Shape (jobs,), or ``None`` if one never fits."""
     starts = np.full(problem.jobs, -1)
     if problem.nodes > 1:
         alone(_node_search(problem, "first-fit"), starts)
@@ -83,9 +83,9 @@ def earliest_starts(problem: Problem) -> IntArray | None:
 
 
 def list_orders(problem: Problem) -> list[IntArray]:
-    """Return orders worth trying: the jobs as they come, then four by falling weight, see :func:`.falling_orders`.
+    """Return candidate orders: the jobs as given, then four by falling weight, see :func:`.falling_orders`.
 
-    Where jobs have modes there are more orders: see :func:`.mode_orders`.
+    Jobs with modes have more orders, see :func:`.mode_orders`.
     """
     if problem.has_modes:
         return mode_orders(problem, _pool_search(problem))
@@ -95,7 +95,7 @@ def list_orders(problem: Problem) -> list[IntArray]:
 def best_of(
     problem: Problem, orders: Sequence[IntArray], rule: PlacementRule = "best-fit"
 ) -> tuple[Schedule | None, int]:
-    """Return the schedule of least cost that one of `orders` leads to, and which; the first among equals."""
+    """Return the cheapest schedule of these orders and the order's position. Ties go to the first."""
     tried = np.array(orders, dtype=np.int64)
     if problem.nodes == 1:
         found = _pool_search(problem)
@@ -114,30 +114,31 @@ def improve(
     rule: PlacementRule = "best-fit",
     parts: int = 1,
 ) -> tuple[Schedule, IntArray]:
-    """Improve an order by random swaps and moves, and changes of mode, each kept if the schedule is not worse.
+    """Improve an order by local search. Accept each change that does not raise the cost.
 
-    A fixed number of iterations, so that the same generator gives the same schedule anywhere.
+    Changes are random swaps, moves and changes of mode. Their number is fixed. So equal generators give equal schedules
+    on any machine.
 
     Parameters
     ----------
     problem, order, rule
-        As in :func:`list_schedule`; the order must lead to a schedule.
+        As in :func:`list_schedule`. The order must give a schedule.
     iterations
-        How many orders are tried.
+        Number of changes to try.
     rng
-        Draws the changes.
+        Random generator of the changes.
     parts
-        In how many parts; one that brings nothing is undone, and the last.
+        Number of parts of the search. A part without improvement is undone and ends the search.
 
     Returns
     -------
     schedule, order
-        Never worse than that of the given order.
+        Never worse than the initial order.
 
     Raises
     ------
     ValueError
-        If the order leads to no schedule, or `iterations` is negative.
+        If the order gives no schedule, or `iterations` is negative.
     """
     if iterations < 0:
         raise ValueError(f"iterations must be >= 0, got {iterations}")
@@ -152,7 +153,7 @@ def improve(
 def _improve_on_pool(
     problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
 ) -> tuple[Schedule | None, IntArray]:
-    del rule  # There are no nodes to choose, but those of the instant, always by best fit.
+    del rule  # A pool has no nodes to choose. Nodes of the instant always use best fit.
     found = _pool_search(problem)
     search_orders(found, order[None], _NO_MOVES)
     for steps in parts:
@@ -181,7 +182,7 @@ def _improve_on_nodes(
 
 
 def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2) -> IntArray:
-    """Draw the changes of an order, see :func:`.search`; none where there is nothing to change."""
+    """Generate random changes of an order, see :func:`.search`. None if no change is possible."""
     if not iterations or (jobs < 2 and kinds == 2):
         return np.zeros((0, 3), dtype=np.int64)
     places = rng.integers(0, jobs, size=(iterations, 2))
@@ -189,7 +190,7 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2)
 
 
 def _pool_search(problem: Problem) -> PoolSearch:
-    """Lay out a problem on a pool."""
+    """Prepare the search on a pool."""
     bounded = bool(problem.earliest.any() or int(problem.latest.min(initial=WHENEVER)) < WHENEVER)
     short = problem.shortage
     return open_search(
@@ -200,7 +201,10 @@ def _pool_search(problem: Problem) -> PoolSearch:
 
 
 def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
-    """Return the best schedule of a search on a pool; ``None`` if a job never fits, or no order keeps latest starts."""
+    """Return the best schedule of a search on a pool.
+
+    ``None`` if a job never fits, or every order breaks a latest start.
+    """
     if found.starts[BEST].min(initial=0) < 0:
         return None
     starts = np.full(problem.jobs, -1)
@@ -213,7 +217,7 @@ def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
 
 
 def _node_search(problem: Problem, rule: PlacementRule) -> NodeSearch:
-    """Lay out a problem on nodes, with what jobs take of quotas, and what is left of these beside what is held."""
+    """Prepare the search on nodes, with needs and free amounts of quotas."""
     classes = problem.classes.at(np.union1d(problem.classes.times, problem.earliest))
     nodes = node_arrays(classes, problem.duration, problem.slots, problem.demand, rule == "best-fit")
     nothing = make_steps(0, 1)
@@ -227,7 +231,10 @@ def _node_search(problem: Problem, rule: PlacementRule) -> NodeSearch:
 
 
 def _node_schedule(problem: Problem, search: NodeSearch, order: IntArray, cost: float) -> Schedule | None:
-    """Return the schedule of an order on nodes; ``None`` if a job never fits, or no order keeps latest starts."""
+    """Return the schedule of an order on nodes.
+
+    ``None`` if a job never fits, or every order breaks a latest start.
+    """
     starts, counts = np.zeros(problem.jobs, dtype=np.int64), np.zeros(problem.jobs * problem.nodes, dtype=np.int64)
     if cost < np.inf:
         decode_on_nodes(search, order, np.inf, starts, counts, starts, 0)

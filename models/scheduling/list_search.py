@@ -1,4 +1,4 @@
-"""From orders to schedules on nodes, compiled: serial schedule generation, several orders, and a local search."""
+"""Compiled list schedules on nodes: several orders, then a local search."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from .serial_on_nodes import NodeData, NodeRoom, choose_nodes, earliest_on_nodes
 
 
 class NodeSearch(NamedTuple):
-    """Jobs on nodes, and what they take of quotas.
+    """Jobs on nodes, with quotas.
 
     Attributes
     ----------
     weight, due, latest, after
-        Of each job, shape (jobs,): the cost of each second that it starts past its due time, and the bounds of its
-        start.
+        Cost per second past the due time, due time, latest start and earliest start of each job. Shape (jobs,).
     need
-        Of the quotas, shape (jobs, quotas).
+        Quota needs of each job, shape (jobs, quotas).
     left, room
-        What is left of the quotas beside what is held, without steps if there are none; and where it is filled.
+        Free quota amounts, without steps if no quotas exist, and the buffer to fill.
     nodes, node_room
-        The nodes. All times of `after` and `left` are among those at which their profile begins a step.
+        Nodes and their buffer. Each time of `after` and `left` begins a step of the nodes' profile.
     kind
-        The same number for jobs that differ in nothing, shape (jobs,): where they change places nothing changes.
+        Equal numbers for equal jobs, shape (jobs,). Swapping such jobs changes nothing.
     """
 
     weight: FloatArray
@@ -47,25 +46,26 @@ class NodeSearch(NamedTuple):
 def search_on_nodes(
     search: NodeSearch, orders: IntArray, moves: IntArray, best: IntArray, starts: IntArray, cost: float
 ) -> tuple[int, float]:
-    """Decode orders, then change the best one again and again, and keep what is not worse.
+    """Decode orders, then change the best order repeatedly. Accept changes that do not raise the cost.
 
-    Jobs before the first change start when they did. A decoding is given up once its partial cost is above the best.
+    Jobs before the first change keep their starts. A decoding ends once its partial cost exceeds the best cost.
 
     Parameters
     ----------
     search
-        The jobs and the machine.
+        Jobs and machine.
     orders
-        Permutations of the jobs, shape (orders, jobs); the first of least cost is kept.
+        Permutations of the jobs, shape (orders, jobs). The cheapest is kept, the first of ties.
     moves
-        Two positions, and whether the first job is moved to the second or both are swapped; shape (moves, 3).
+        Rows of two positions and a kind, shape (moves, 3). The kind moves the first job to the second position or swaps
+        both.
     best, starts, cost
-        An order and its schedule, changed in place; an infinite cost if there is none.
+        An order and its schedule, updated in place. Infinite cost if no schedule exists yet.
 
     Returns
     -------
     which, cost
-        The place of the best order among `orders`, and the cost of the best one in the end.
+        Position of the best order in `orders`, and the final cost.
     """
     trial, trial_starts, nowhere, which = np.empty_like(best), np.empty_like(starts), np.empty(0, dtype=np.int64), 0
     for place in range(len(orders)):
@@ -98,7 +98,7 @@ def search_on_nodes(
 
 @compiled
 def alone(search: NodeSearch, starts: IntArray) -> None:
-    """Fill `starts` with the earliest time of each job on its own, -1 if it never fits."""
+    """Fill `starts` with the earliest start of each job alone, -1 if it never fits."""
     nodes, room = search.nodes, search.node_room
     open_room(nodes, room)
     for job in range(len(starts)):
@@ -108,7 +108,7 @@ def alone(search: NodeSearch, starts: IntArray) -> None:
 
 @compiled
 def _step_at(at: IntArray, time: int) -> int:
-    """Return the step that begins at a time; the first one for times before it."""
+    """Return the step that begins at `time`, or the first step for earlier times."""
     step = 0
     while at[step] < time:
         step += 1
@@ -119,10 +119,11 @@ def _step_at(at: IntArray, time: int) -> int:
 def decode_on_nodes(
     search: NodeSearch, order: IntArray, bound: float, starts: IntArray, counts: IntArray, known: IntArray, same: int
 ) -> float:
-    """Start each job in turn as early as it fits; return the cost, of a part of them once it is above `bound`.
+    """Start each job in turn at its earliest fit. Return the cost.
 
-    Infinite if a job starts after its latest time. The starts of jobs before position `same` are `known`. `counts`, the
-    slots of each job on each node in one line, shape (jobs * nodes,), is filled unless it is empty.
+    The result is a partial cost above `bound`, and infinite if a job starts after its latest start. Jobs before
+    position `same` start at `known`. `counts` receives the slots per job and node in one line. Shape (jobs * nodes,),
+    unless it is empty.
     """
     nodes, room, quotas = search.nodes, search.node_room, search.room
     open_room(nodes, room)
@@ -135,7 +136,7 @@ def decode_on_nodes(
         first, last = earliest_on_nodes(job, nodes, room, steps, _step_at(room.at, after))
         start = room.at[first] if first >= 0 else -1
         while count and first >= 0:
-            # Until there is room both on the nodes and within the quotas.
+            # Advance until both nodes and quotas have room.
             start = earliest(quotas, count, search.need[job], nodes.duration[job], room.at[first])
             if start < 0:
                 first = -1

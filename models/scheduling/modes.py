@@ -1,8 +1,7 @@
-"""Lists of jobs that can run in several modes, of which each takes one: a row of the problem for each mode.
+"""Lists of jobs with several modes: each mode is a row of the problem, and a list has one row per job.
 
-Where the rows are fixed, a list of rows is decoded as one of jobs (serial schedule generation, see
-:mod:`.list_schedules`); here is what chooses the rows of a list (for several modes: Kolisch and Drexl, IIE Transactions
-29, 1997).
+A list of rows is decoded like a list of jobs, see :mod:`.list_schedules`. This module chooses the rows (Kolisch and
+Drexl, IIE Transactions 29, 1997).
 """
 
 from __future__ import annotations
@@ -15,23 +14,26 @@ from .pool_search import BEST, DUE, FIRST, LATEST, MODES, PoolSearch, earliest_s
 from .problem import Problem
 from .selection import by_falling_weight
 
-#: What a move of the local search does: a job goes elsewhere, two change places, or a job gets another mode.
+#: Kinds of local-search moves: move a job, swap two jobs, or change a mode.
 KINDS_OF_MOVES = 3
 
 
 def mode_orders(problem: Problem, search: PoolSearch) -> list[IntArray]:
-    """Return lists worth trying, each a row of every job, shape (jobs,).
+    """Return candidate lists, each with one row per job, shape (jobs,).
 
-    Five orders of the jobs, see :func:`falling_orders`. The modes are the first ones, those of least work, and those
-    that come out if each job in its turn takes the mode in which it ends first, or the one for which its end and its
-    work together cost least, where the work delays all jobs that come after it.
+    There are five orders of the jobs, see :func:`falling_orders`. Each is combined with four choices of modes:
+
+    * The first mode.
+    * The mode of least work. Work is share of the machine times duration.
+    * Per job in turn, the mode that ends first.
+    * Per job in turn, the mode of least cost of its end plus its work. The work delays all later jobs.
 
     Parameters
     ----------
     problem
         Jobs with modes, on a pool.
     search
-        What is held.
+        Occupied amounts.
     """
     work = problem.share * problem.duration
     orders = falling_orders(problem, problem.first_rows)
@@ -45,7 +47,7 @@ def mode_orders(problem: Problem, search: PoolSearch) -> list[IntArray]:
 
 
 def falling_orders(problem: Problem, rows: IntArray) -> list[IntArray]:
-    """Return rows of the jobs as they come, then by falling weight, see :func:`.by_falling_weight`."""
+    """Return the rows as given, then by falling weight, see :func:`.by_falling_weight`."""
     falling = np.empty((4, len(rows)), dtype=np.int64)
     by_falling_weight(problem.weight[rows].astype(np.float64), problem.duration[rows], problem.share[rows], falling)
     return [rows, *rows[falling]]
@@ -53,23 +55,23 @@ def falling_orders(problem: Problem, rows: IntArray) -> list[IntArray]:
 
 @compiled
 def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: FloatArray, rows: IntArray) -> None:
-    """Fill `rows` with a mode of each job of a list.
+    """Fill `rows` with one mode per job of a list.
 
-    Each job starts as early as it fits, in the mode for which ``weight * max(0, start - due) + price * work`` is least,
-    ties to less work, then to the first.
+    Each job starts at its earliest fit. Its mode has the least ``weight * max(0, start - due) + price * work``. Ties go
+    to less work, then to the first mode.
 
     Parameters
     ----------
     search
-        What is held, and the modes.
+        Occupied amounts and modes.
     order
-        A row of each job, in turn.
+        One row per job, in turn.
     price
-        Of the work at each turn, shape (jobs,).
+        Price of work at each turn, shape (jobs,).
     work
-        Of each row.
+        Work of each row.
     rows
-        To be filled, shape (jobs,).
+        Output, shape (jobs,).
     """
     count = search.counts[BEST, 0, 0]
     for row in range(len(search.profile)):

@@ -1,6 +1,6 @@
-"""Nodes that nothing tells apart: of equal capacity, with the same held at the same times.
+"""Classes of equal nodes: equal capacity and equal occupied amounts at equal times.
 
-What is said of one node of a class holds for all of them, so that a plan reads a row a class and not a row a node.
+A plan reads one row per class instead of one row per node.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ import numpy as np
 from ...base import IntArray
 from ..compiled import borrowing, compiled
 
-#: Spreads rows over a table (Steele and Vigna, Software: Practice and Experience 52, 2022, for 64 bits).
+#: Hash multiplier for 64 bits (Steele and Vigna, Software: Practice and Experience 52, 2022).
 _MULTIPLIER = np.uint64(0xD1342543DE82EF95)
 
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
-    """The nodes of a machine by class, in the order of the first node of each.
+    """Nodes of a machine by class, classes in order of their first node.
 
     Attributes
     ----------
     members
-        The nodes, class by class, rising within each, shape (nodes,).
+        Nodes, class by class, ascending within each, shape (nodes,).
     begin
-        Where the nodes of each class begin among the members, and their end, shape (classes + 1,).
+        Position of each class among the members, and the end. Shape (classes + 1,).
     capacity
-        Of a node of each class, shape (classes, resources).
+        Capacity of a node of each class, shape (classes, resources).
     times
-        When anything changes, shape (steps,), the first of them 0.
+        Times of changes, shape (steps,). The first is 0.
     free
-        What is free on a node of each class from each of the times on, shape (steps, classes, resources). Below zero
-        where more is held than there is.
+        Free amounts on a node of each class from each time on. Shape (steps, classes, resources), negative where over
+        capacity.
     """
 
     members: IntArray
@@ -43,16 +43,16 @@ class NodeClasses:
 
     @property
     def count(self) -> IntArray:
-        """Nodes of each class, shape (classes,)."""
+        """Number of nodes of each class, shape (classes,)."""
         return np.diff(self.begin)
 
     def at(self, times: IntArray) -> NodeClasses:
-        """Return the same with other times, rising; what changes between them counts from the next one on."""
+        """Return the classes with other ascending times. A change between two times takes effect at the later."""
         steps = np.searchsorted(self.times, times, side="right") - 1
         return NodeClasses(self.members, self.begin, self.capacity, times, self.free[steps])
 
     def few(self, most: IntArray) -> NodeClasses:
-        """Return the first nodes of each class, `most` of each at most, every one a class of its own."""
+        """Return the first nodes of each class, at most `most` of each, each as its own class."""
         count = np.minimum(self.count, most)
         label = np.repeat(np.arange(len(count)), count)
         place = np.arange(len(label)) - np.repeat(np.cumsum(count) - count, count)
@@ -65,7 +65,7 @@ class NodeClasses:
 def node_classes(
     capacity: IntArray, held_from: IntArray, held_to: IntArray, held_node: IntArray, held_amount: IntArray
 ) -> NodeClasses:
-    """Return the classes of the nodes of a problem, see :class:`.problem.Problem`."""
+    """Return the node classes of a problem, see :class:`.problem.Problem`."""
     rows = np.column_stack((held_from, held_to, held_amount))
     alike = _alike(_kinds(capacity), held_node, _kinds(rows))
     _, first, label = np.unique(alike, return_index=True, return_inverse=True)
@@ -86,18 +86,18 @@ def node_classes(
 
 
 def classes_now(free: IntArray) -> NodeClasses:
-    """Return the classes of nodes of equal free amounts, shape (nodes, resources), at the one step there is."""
+    """Return the classes of nodes with equal free amounts. Shape (nodes, resources), with one step."""
     first, label = equal_rows(free)
     begin = np.append(0, np.cumsum(np.bincount(label, minlength=len(first))))
-    short = label.astype(np.uint16) if len(first) < 2**16 else label  # Which numpy sorts in one pass.
+    short = label.astype(np.uint16) if len(first) < 2**16 else label  # numpy sorts 16-bit integers in one pass.
     members, zero = np.argsort(short, kind="stable"), np.zeros(1, dtype=np.int64)
     return NodeClasses(members, begin, free[first], zero, free[None, first])
 
 
 def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the first of each kind of equal rows, and the kind of every row; kinds in rising order of their columns.
+    """Return the first row of each kind of equal rows, and the kind of every row.
 
-    As ``numpy.unique`` with ``axis=0``, without sorting the rows.
+    Kinds ascend by their columns. Same result as ``numpy.unique`` with ``axis=0``, without sorting the rows.
 
     Parameters
     ----------
@@ -114,7 +114,10 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
 
 @compiled
 def tell_apart_kinds(rows: IntArray, first: IntArray, label: IntArray) -> int:
-    """Number the kinds of rows as they come, fill in the first of each and the kind of each row; return how many."""
+    """Number the kinds of rows in order of occurrence. Return how many kinds exist.
+
+    Fills `first` with the first row of each kind and `label` with the kind of each row.
+    """
     count, columns = rows.shape
     size = 4
     while size < 2 * count:
@@ -147,14 +150,14 @@ def _same(rows: IntArray, one: int, other: int) -> bool:
 
 
 def _kinds(rows: IntArray) -> IntArray:
-    """Return numbers from 0 that are the same for the same rows, shape (rows,)."""
+    """Return numbers from 0, equal for equal rows, shape (rows,)."""
     return equal_rows(rows)[1]
 
 
 def _alike(alike: IntArray, held_node: IntArray, kind: IntArray) -> IntArray:
-    """Return numbers that are the same for nodes with the same number before and the same kinds of held rows.
+    """Return numbers that are equal for nodes with equal numbers in `alike` and equal kinds of occupied rows.
 
-    The rows of a node are read one after the other, those of all nodes at a time.
+    Reads the rows of a node in sequence, for all nodes at a time.
     """
     order = np.lexsort((kind, held_node))
     node, kind = held_node[order], kind[order]

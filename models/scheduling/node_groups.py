@@ -1,7 +1,7 @@
-"""Places on the nodes for jobs that start now, compiled: nodes with equal free amounts are one group.
+"""Compiled placement of jobs that start now. Nodes with equal free amounts form one group.
 
-A group is a stretch of a list of nodes. A job that takes some nodes of a group splits it in two. So the work depends on
-the number of different nodes, not on the number of nodes.
+A group is a range in a list of nodes. A job that uses some nodes of a group splits it in two. So the work depends on
+the number of different nodes, not on all nodes.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from ...base import FloatArray, IntArray
 from ..compiled import borrowing, compiled
 from .node_classes import NodeClasses, equal_rows
 
-#: Rows of a table of groups: where a group begins in the list of nodes, its nodes, and the free amounts of each node.
+#: Rows of a group table: position of the group in the list of nodes, number of nodes, free amounts per node.
 FIRST, SIZE, FREE = range(3)
-#: Columns of the jobs: slots, the number of the demand among the different ones, and the amounts of a slot.
+#: Columns of jobs: slots, number of the distinct demand, amounts per slot.
 SLOTS, KIND, DEMAND = range(3)
 
 
 class Instant(NamedTuple):
-    """The nodes now, and what jobs request of them.
+    """The nodes now, and the demands of the jobs.
 
     Attributes
     ----------
     jobs
-        Slots, kind and demand of each job, shape (jobs, 2 + resources).
+        Slots, kind and demand of each job. Shape (jobs, 2 + resources).
     nodes
-        The nodes, group by group; none where there is only a pool.
+        Nodes, group by group. Empty for a plain pool.
     begin
-        The groups beside what is held, shape (2 + resources, groups).
+        Groups beside the occupied amounts, shape (2 + resources, groups).
     weight
-        What a unit of each resource counts in best fit, shape (resources,).
+        Best-fit weight per unit of each resource, shape (resources,).
     room
-        The groups of the decoding under way, shape (2 + resources, most).
+        Groups of the current decoding, shape (2 + resources, most).
     fits
-        Slots of a job that fit on a node of each group, shape (most,).
+        Slots of a job that fit on a node of each group. Shape (most,).
     later
-        When the next jobs may start after those that start now, seconds from now, shape (1,).
+        Earliest start after now, seconds from now, shape (1,).
     refused
-        The least number of slots of each kind that found no place, shape (kinds,): there is none later either.
+        Least number of slots of each kind that did not fit. Shape (kinds,). As many never fit later either.
     """
 
     jobs: IntArray
@@ -54,14 +54,14 @@ class Instant(NamedTuple):
 
 
 def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int) -> Instant:
-    """Lay out the `nodes` of one instant, whose capacity is what is free.
+    """Prepare the `nodes` of one instant. Their capacity is the free amounts.
 
-    A unit of a resource counts in best fit by its scarcity. A job that finds no place now starts at `later` or after.
+    Best fit weighs each resource by its scarcity. A job that does not fit now starts at `later` or after.
     """
     first, kind = equal_rows(demand)
     kinds, rows = demand[first], nodes.capacity
     useful = np.flatnonzero((kinds[None] <= rows[:, None]).all(axis=2).sum(axis=1))
-    # A job takes all nodes of some groups, some of one more, and fills a part of one node.
+    # A job uses all nodes of some groups, some nodes of one more, and a part of one node.
     most = len(useful) + 2 * len(slots) + 1
     begin = np.ascontiguousarray(np.column_stack((nodes.begin[useful], nodes.count[useful], rows[useful])).T)
     return Instant(
@@ -73,14 +73,14 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
 
 @compiled
 def no_instant() -> Instant:
-    """Return an instant without nodes: any job that the pool has room for finds a place."""
+    """Return an instant without nodes: each job that fits into the pool fits."""
     line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
     return Instant(table, line, table, np.zeros(0), table, line, line, line)
 
 
 @borrowing
 def slots_on(demand: IntArray, free: IntArray, most: int) -> int:
-    """Return how many slots of a demand fit into the free amounts of a node, counted up to `most`."""
+    """Return how many slots of a demand fit into a node's free amounts, at most `most`."""
     fit = most
     for resource in range(len(demand)):
         amount = demand[resource]
@@ -89,20 +89,20 @@ def slots_on(demand: IntArray, free: IntArray, most: int) -> int:
             if there < amount:
                 return 0
             if there < fit * amount:
-                fit = 1 if there < 2 * amount else there // amount  # A division takes as long as all else here.
+                fit = 1 if there < 2 * amount else there // amount  # A division takes as long as the rest of this loop.
     return fit
 
 
 @borrowing
 def forget_refusals(instant: Instant) -> None:
-    """Note that every job may find a place."""
+    """Reset `refused`: every job may fit."""
     for kind in range(len(instant.refused)):
         instant.refused[kind] = np.iinfo(np.int64).max
 
 
 @borrowing
 def finds_slots(instant: Instant, groups: int, job: int) -> bool:
-    """Return whether a job finds all its slots; note how many of them fit on a node of each group."""
+    """Return whether all slots of a job fit. Store how many fit on a node of each group."""
     jobs, room, fits, refused = instant.jobs, instant.room, instant.fits, instant.refused
     slots, kind, total = jobs[job, SLOTS], jobs[job, KIND], 0
     if slots >= refused[kind]:
@@ -117,10 +117,10 @@ def finds_slots(instant: Instant, groups: int, job: int) -> bool:
 
 @borrowing
 def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int:
-    """Give a job its slots, on the nodes of least free share first; return how many groups there are.
+    """Place the slots of a job, on nodes of least free share first. Return the number of groups.
 
-    The slots are there, as :func:`finds_slots` has just found. `counts`, shape (nodes,) or empty, is filled with the
-    slots on each node.
+    :func:`finds_slots` must have returned True for this job. `counts`, shape (nodes,) or empty, receives the slots on
+    each node.
     """
     room, fits, weight, left = instant.room, instant.fits, instant.weight, instant.jobs[job, SLOTS]
     demand, known = instant.jobs[job, DEMAND:], groups
@@ -135,7 +135,7 @@ def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int
                     best, least = group, share
         most = fits[best]
         fits[best] = 0
-        # Some nodes take as many slots as fit; then one node takes the rest, if less is left than fits.
+        # Fill some nodes completely. One more node takes the remaining slots.
         while left > 0 and room[SIZE, best] > 0:
             fit, group = min(most, left), best
             nodes = min(room[SIZE, best], left // fit)
@@ -159,11 +159,11 @@ def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int
 
 @compiled
 def place_in_order(instant: Instant, order: IntArray, starts: IntArray, counts: IntArray) -> int:
-    """Place the jobs of an order that start now, those that have `starts` of 0; fill in `counts`, shape (jobs, nodes).
+    """Place the jobs of an order that have the start 0. Fill `counts`. Shape (jobs, nodes).
 
     Returns
     -------
-    The position of the first job in the order that finds no place, with which it ends; -1 if there is none.
+    Position of the first job that does not fit, where placing stops. -1 if all fit.
     """
     groups = instant.begin.shape[1]
     forget_refusals(instant)

@@ -1,13 +1,13 @@
-"""The best order of jobs on a pool, compiled: several orders, then a local search, each started as early as it fits.
+"""Compiled search for the best order of jobs on a pool: several orders, then a local search.
 
-Each job is a row; of a job with several modes each mode is a row, and an order has one row of each job.
+Each job is a row. A job with several modes has a row per mode, and an order has one row per job.
 
-An order is decoded from the first position on at which it differs from the best one so far, and only until the profile
-is again the one of the best. Jobs of one shape (amounts, duration, promise, bounds of the start) are the same to the
-profile: where they change places only the cost changes. Steps with room for all jobs together are left out. Where jobs
-that start now must find nodes, the groups of these are kept beside the profile.
+Each job starts at its earliest fit. A decoding starts at the first position that differs from the best order. It ends
+where the profile equals the best order's profile again. Jobs of one shape (amounts, duration, guarantee, bounds of the
+start) have equal effects on the profile. Swapping them changes only the cost. Steps with room for all jobs together are
+left out. If jobs that start now need nodes, groups of nodes are stored with the profile.
 
-A profile is an array of shape (1 + resources, steps): when the amounts change, and what is free from then on.
+A profile is an array of shape (1 + resources, steps): times of changes, and free amounts from then on.
 """
 
 from __future__ import annotations
@@ -21,48 +21,57 @@ from ..compiled import borrowing, compiled
 from ..profiles.amounts import Steps
 from .node_groups import Instant, finds_slots, forget_refusals, take_slots
 
-#: The profile is kept before every so many jobs of an order.
+#: The profile is stored before every `_EVERY`-th position of an order.
 _EVERY = 8
-#: Columns of the rows; those that make a shape come last, with the amounts at the end.
+#: Columns of the rows. Those of a shape come last, amounts at the end.
 DUE, _SHAPE, FIRST, MODES, LATEST, AFTER, DURATION, PROMISED, NEED = range(9)
-#: The latest start of a row that may start whenever it fits.
+#: Latest start of a row without a bound.
 _WHENEVER = np.iinfo(np.int64).max
-#: What a move does: takes a job elsewhere, swaps two, or gives one another mode.
+#: Kinds of moves: move a job, swap two jobs, or change a mode.
 MOVED, SWAPPED, REMODED = range(3)
-#: The best schedule so far, and the one that is tried.
+#: The best schedule so far, and the current trial.
 BEST, _TRIED = range(2)
-#: What is kept at some positions: profiles and groups of nodes.
+#: What is stored at some positions: profiles and groups of nodes.
 _PROFILES, _GROUPS = range(2)
 
 
 class PoolSearch(NamedTuple):
-    """The jobs, the best order so far and the one that is tried. Few arrays: passing one on costs as much as a sum.
+    """Jobs, the best order so far, and the current trial.
+
+    The arrays are few: passing one on costs as much as an addition.
 
     Attributes
     ----------
     weight
-        Cost of each second that a job starts past its due time, shape (rows,).
+        Cost per second that a job starts past its due time, shape (rows,).
     jobs
-        Due time; number of the shape; the first row of the same job, and how many rows it has; the latest and the
-        earliest start; duration; the start that is promised to the first row until it is the job's turn (-1 for none);
-        the amounts; slots and kind of the demand. Shape (rows, 10 + resources).
+        Columns of each row, shape (rows, 10 + resources):
+
+        * Due time.
+        * Number of the shape.
+        * First row of the same job, and its number of rows.
+        * Latest and earliest start.
+        * Duration.
+        * Guaranteed start of the first row until the job's turn. -1 for none.
+        * Amounts.
+        * Slots and kind of the demand.
     order
-        Permutations of the jobs, by a row of each, shape (2, jobs).
+        Permutations of the jobs, one row per job, shape (2, jobs).
     starts
-        Of the job at each position, -1 if it never fits, shape (2, jobs).
+        Start of the job at each position, -1 if it never fits, shape (2, jobs).
     cost
-        Of the best order, shape (1,); infinite before there is one.
+        Cost of the best order, shape (1,). Infinite before the first.
     kept, kept_groups
-        The profile and the groups of nodes before each `_EVERY`-th position, shapes (2, places, 1 + resources, most)
-        and (2, places, 2 + resources, most).
+        Profile and node groups before each `_EVERY`-th position. Shapes (2, places, 1 + resources, most) and (2,
+        places, 2 + resources, most).
     counts
-        How many steps and groups these are, shape (2, 2, places).
+        Number of steps and of groups of these, shape (2, 2, places).
     profile
-        The one under way, shape (1 + resources, most).
+        Current profile, shape (1 + resources, most).
     kind
-        The same number for jobs that differ in nothing, shape (jobs,), so that they do not change places; or empty.
+        Equal numbers for equal jobs, shape (jobs,), or empty. Equal jobs are never swapped.
     now
-        The nodes on which what starts now must find places, if there are any.
+        Nodes for the jobs that start now, if any.
     """
 
     weight: FloatArray
@@ -83,10 +92,10 @@ def open_search(
     weight: FloatArray, due: IntArray, duration: IntArray, need: IntArray, promised: IntArray, held: Steps,
     mode_of: IntArray, kind: IntArray, instant: Instant, after: IntArray, latest: IntArray,
 ) -> PoolSearch:  # fmt: skip
-    """Make room for a search beside what is `held`, whose first step is at 0; see :class:`PoolSearch`.
+    """Prepare a search beside the occupied steps `held`, the first at 0. See :class:`PoolSearch`.
 
-    The rows of a job follow each other, with its number in `mode_of`; if that is empty, each row is a job. `after` and
-    `latest` bound the starts, where they are not empty.
+    The rows of a job are adjacent and share a number in `mode_of`. If `mode_of` is empty, each row is a job. `after`
+    and `latest` bound the starts unless they are empty.
     """
     (number, resources), placed = need.shape, len(instant.nodes) > 0
     jobs, enough = np.zeros((number, NEED + resources + 2), dtype=np.int64), np.zeros(resources, dtype=np.int64)
@@ -111,7 +120,7 @@ def open_search(
         shape = 0
         while shape < shapes:
             other = heads[shape]
-            # What is given back for a promise is that of the first row.
+            # A guarantee occupies the amounts of the first row.
             same = jobs[row, PROMISED] < 0 or jobs[row, MODES] + jobs[other, MODES] == 2
             for column in range(LATEST, jobs.shape[1]):
                 same = same and jobs[row, column] == jobs[other, column]
@@ -151,7 +160,7 @@ def open_search(
 
 @borrowing
 def _cut(profile: IntArray, count: int, time: int) -> int:
-    """Have a step begin at a time, with what is free then; return how many there are."""
+    """Split the step that contains a time at that time. Return the number of steps."""
     step = step_of(profile, count, time)
     if profile[0, step] == time:
         return count
@@ -164,7 +173,7 @@ def _cut(profile: IntArray, count: int, time: int) -> int:
 
 @compiled
 def limit_promised(search: PoolSearch) -> None:
-    """Let jobs that are promised a start in their first mode end no later than that in any other."""
+    """Limit the end of each job with a guaranteed start to the end of its first mode."""
     jobs = search.jobs
     for row in range(len(jobs)):
         if jobs[row, PROMISED] >= 0:
@@ -173,22 +182,23 @@ def limit_promised(search: PoolSearch) -> None:
 
 @borrowing
 def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tuple[int, float]:
-    """Decode orders, then change the best one again and again, and keep what is not worse.
+    """Decode orders, then change the best order repeatedly. Accept changes that do not raise the cost.
 
     Parameters
     ----------
     search
-        Changed in place.
+        Updated in place.
     orders
-        Tried first, shape (orders, jobs). The first of least cost is kept, if it costs less than the best before.
+        Orders to try first, shape (orders, jobs). The cheapest is kept if it beats the previous best, the first of
+        ties.
     moves
-        Two positions, and whether the first job is moved to the second, both are swapped, or the first gets another
-        mode, by the second; shape (moves, 3).
+        Rows of two positions and a kind, shape (moves, 3). Kinds: move the first job to the second position, swap both,
+        or give the first job another mode. The second number then chooses the mode.
 
     Returns
     -------
     which, cost
-        The place of the best order among `orders`, and its cost before the moves.
+        Position of the best order in `orders`, and its cost before the moves.
     """
     jobs, order, kind = search.jobs, search.order, search.kind
     which, listed, length = 0, search.cost[0], order.shape[1]
@@ -231,7 +241,7 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
 
 @borrowing
 def relocate(order: IntArray, here: int, there: int) -> None:
-    """Take the job at position `here` out and put it in at position `there`."""
+    """Move the job at position `here` to position `there`."""
     job = order[here]
     step = 1 if there > here else -1
     for position in range(here, there, step):
@@ -241,7 +251,7 @@ def relocate(order: IntArray, here: int, there: int) -> None:
 
 @borrowing
 def same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: bool) -> bool:
-    """Return whether a move changes nothing: jobs that differ in nothing are swapped, or one moves past such alone."""
+    """Return whether a move changes nothing because all jobs involved are equal."""
     if swapped:
         return bool(kind[order[here]] == kind[order[there]])
     same = True
@@ -252,7 +262,10 @@ def same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: b
 
 @borrowing
 def _accept(search: PoolSearch, first: int, until: int) -> None:
-    """Make the tried schedule the best; of the profiles only those past position `first` and before `until` differ."""
+    """Make the trial the best schedule.
+
+    Only profiles after position `first` and before `until` differ.
+    """
     order, starts, counts = search.order, search.starts, search.counts
     for position in range(order.shape[1]):
         order[BEST, position] = order[_TRIED, position]
@@ -283,13 +296,13 @@ def _same(table: IntArray, count: int, other: IntArray) -> bool:
 
 @borrowing
 def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
-    """Decode the tried order, until its cost is above `bound`.
+    """Decode the trial order until its cost exceeds `bound`.
 
     Returns
     -------
     first, until, cost
-        Positions between which the profile differs from that of the best order, and the cost, of a part of the jobs if
-        it is above `bound`; infinite if a job starts after its latest time.
+        Positions between which the profile differs from the best order's, and the cost. The cost is partial if it
+        exceeds `bound`. It is infinite if a job starts after its latest start.
     """
     weight, jobs, order, starts, _, kept, kept_groups, counts, profile, _, now = search
     length, placed = order.shape[1], len(now.nodes) > 0
@@ -325,7 +338,7 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
             counts[_TRIED, _PROFILES, place], counts[_TRIED, _GROUPS, place] = count, groups
             _copy(profile, count, kept[_TRIED, place])
             _copy(now.room, groups, kept_groups[_TRIED, place])
-        # Up to where the orders differ the starts are known.
+        # Starts are unchanged up to the first difference.
         start, begin = starts[BEST, position] if position < first else jobs[job, AFTER], 0
         if start > 0:
             begin = step_of(profile, count, start)
@@ -361,7 +374,7 @@ def _cost_of(weight: FloatArray, jobs: IntArray, job: int, start: int) -> float:
 
 @borrowing
 def room_at(jobs: IntArray, job: int, profile: IntArray, step: int) -> bool:
-    """Return whether the profile has room for a job at a step."""
+    """Return whether a job fits into the profile at a step."""
     room = True
     for row in range(1, profile.shape[0]):
         need = jobs[job, NEED + row - 1]
@@ -371,9 +384,9 @@ def room_at(jobs: IntArray, job: int, profile: IntArray, step: int) -> bool:
 
 @borrowing
 def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
-    """Return the first step from `begin` on at which a job can start, and the first one at or past its end.
+    """Return the first step from `begin` on where a job can start, and the first step at or after its end.
 
-    (count, count) if it cannot.
+    (count, count) if it never fits.
     """
     at, duration, first = profile[0], jobs[job, DURATION], begin
     if profile.shape[0] == 2 and jobs[job, NEED] > 0:
@@ -401,7 +414,10 @@ def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begi
 
 @borrowing
 def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
-    """Give back what is held for a promise; where no step is at its begin or end, there is room for all anyway."""
+    """Free the amounts of a job's guaranteed start.
+
+    Where no step starts at its begin or end, all jobs fit anyway.
+    """
     begin, row = jobs[job, PROMISED], jobs[job, FIRST]
     if begin < 0:
         return
@@ -415,9 +431,9 @@ def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> 
 
 @borrowing
 def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
-    """Take a job's amounts from a step until its end, before step `last`; return of how many steps the profile is.
+    """Occupy a job's amounts from `step` until its end before step `last`. Return the number of steps.
 
-    Slices from which a loop begins at 0 become vector instructions; other bounds might be negative.
+    Loops over slices start at 0, so they compile to vector instructions.
     """
     end = profile[0, step] + jobs[job, DURATION]
     if last == count or profile[0, last] != end:
@@ -436,7 +452,7 @@ def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: in
 
 @borrowing
 def step_of(profile: IntArray, count: int, time: int) -> int:
-    """Return the step that a time is in."""
+    """Return the step that contains a time."""
     low, high = 0, count
     while high - low > 1:
         middle = (low + high) // 2

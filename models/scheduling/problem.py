@@ -1,4 +1,4 @@
-"""The scheduling problem of one instant: which waiting job starts when, beside what already holds the machine."""
+"""The scheduling problem at one instant: start times of waiting jobs beside occupied amounts."""
 
 from __future__ import annotations
 
@@ -14,65 +14,63 @@ from .node_classes import NodeClasses, classes_now, equal_rows, node_classes
 from .node_groups import Instant, instant_of, no_instant
 from .quotas import Quotas
 
-#: The latest start of a job that may start whenever it can.
+#: Latest start of a job without a bound.
 WHENEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Jobs to be given start times on a machine of which parts are held; all times in whole seconds from now.
+    """Jobs to start on a partly occupied machine. All times are whole seconds from now.
 
-    A job holds ``slots`` times ``demand`` for ``duration`` seconds from its start. Several slots may lie on one node,
-    and they stay where they are. The cost of a schedule is the sum of ``weight * max(0, start - due)`` (Galleguillos et
-    al., CP 2019, sections 2.2 and 4, where the constants are left out).
+    A job occupies ``slots`` times ``demand`` for ``duration`` seconds from its start. Several slots may share a node.
+    Slots never move. The cost of a schedule is the sum of ``weight * max(0, start - due)`` (Galleguillos et al., CP
+    2019, sections 2.2 and 4, without the constants).
 
-    On a machine of one node this is the pooled problem of HCP; on many, the problem of PCP with its allocation. On one
-    node with `free_now`, the jobs that start now must have places on those nodes, and what starts later shares the
-    pool: PCP of the instant.
+    **Machines.** One node gives the pooled problem of HCP. Several nodes give the problem of PCP with its allocation.
+    One node with `free_now` gives PCP of the instant: jobs that start now need places on those nodes, and later jobs
+    share the pool.
 
-    **Modes.** A job that can run in several ways has a row for each in all that is of shape (jobs,), one after the
-    other, with the same number in `mode_of`. In a schedule exactly one of them is taken; the others have the start -1.
-    Then the end counts, not the start: the cost is the sum of ``weight * max(0, start + duration - due)`` over the rows
-    that are taken. Lists, the local search and CP-SAT know modes on one node, where jobs may start at any time.
+    **Modes.** A job with several modes has one row per mode in all arrays of shape (jobs,). Its rows are adjacent and
+    share a number in `mode_of`. A schedule chooses exactly one of them. The others have the start -1. Then the end
+    counts: the cost is the sum of ``weight * max(0, start + duration - due)`` over the chosen rows. Lists, local search
+    and CP-SAT support modes only on one node, without bounds of the starts.
 
     Attributes
     ----------
     duration
-        Seconds, shape (jobs,); less than one second counts as one.
+        Seconds, at least 1, shape (jobs,).
     slots
         Node slots, shape (jobs,), at least 1.
     demand
-        Amounts a slot asks for, shape (jobs, resources).
+        Amounts per slot, shape (jobs, resources).
     weight
-        Cost of a second's delay past `due`, shape (jobs,), not negative.
+        Cost per second of delay past `due`, shape (jobs,), not negative.
     due
-        Seconds from now until which a start costs nothing, shape (jobs,); zero if not given.
+        Latest start without cost, seconds from now, shape (jobs,). Default zero.
     capacity
         Shape (nodes, resources).
     held_from, held_to
-        When something else holds amounts, shape (held,), half-open: running jobs from 0 to their expected end.
+        Half-open intervals of occupied amounts, shape (held,). A running job has 0 to its expected end.
     held_node, held_amount
-        Where, shape (held,), and how much, shape (held, resources).
+        Node, shape (held,), and amounts, shape (held, resources).
     earliest
-        Seconds from now before which a job may not start, shape (jobs,); zero if not given.
+        Earliest start of each job, seconds from now, shape (jobs,). Default zero.
     free_now
-        What is free now on each node that the one node of `capacity` stands for, shape (nodes now, resources); no rows
-        where the pool is all there is.
+        Free amounts now on each node behind the one node of `capacity`. Shape (nodes now, resources). Without rows for
+        a plain pool.
     latest
-        Seconds from now after which a job may not start, shape (jobs,); :data:`WHENEVER` if not given.
+        Latest start of each job, seconds from now, shape (jobs,). Default :data:`WHENEVER`.
     whole
-        Amounts that a job asks for beside those of its slots, shape (jobs, resources); zero if not given, and on
-        several nodes, which have no place for them.
+        Amounts per job beside those of its slots, shape (jobs, resources). Default zero. Always zero on several nodes.
     quotas
-        What whole jobs take on several nodes. On one node a quota is one of the resources: see :meth:`with_quotas`.
+        Quotas of whole jobs on several nodes. On one node each quota is a resource: see :meth:`with_quotas`.
     mode_of
-        Which job each row is a mode of, shape (jobs,), from 0 on, without gaps and never falling. If not given, each
-        row is a job of its own.
+        Job of each row, shape (jobs,), ascending from 0 without gaps. By default each row is its own job.
 
     Raises
     ------
     ValueError
-        If shapes disagree, or something is negative that must not be.
+        If shapes disagree, or a value is negative that must not be.
     """
 
     duration: IntArray
@@ -118,7 +116,7 @@ class Problem:
 
     @property
     def jobs(self) -> int:
-        """Number of jobs that want a start time; of their modes, where they have several."""
+        """Number of jobs to start, or of their modes."""
         return len(self.duration)
 
     @cached_property
@@ -133,7 +131,7 @@ class Problem:
 
     @cached_property
     def due_start(self) -> IntArray:
-        """Seconds from now until which a start costs nothing, shape (jobs,)."""
+        """Latest start without cost, seconds from now, shape (jobs,)."""
         return self.due - self.duration if self.has_modes else self.due
 
     @property
@@ -143,24 +141,24 @@ class Problem:
 
     @cached_property
     def need(self) -> IntArray:
-        """Amounts a whole job asks for, shape (jobs, resources)."""
+        """Amounts per job, shape (jobs, resources)."""
         return self.slots[:, None] * self.demand + self.whole
 
     @cached_property
     def share(self) -> NDArray[np.float64]:
-        """Part of the machine that a job asks for, the mean over the resources, shape (jobs,)."""
+        """Share of the machine per job, mean over the resources. Shape (jobs,)."""
         share: NDArray[np.float64] = (self.need / np.maximum(self.capacity.sum(axis=0), 1)).mean(axis=1)
         return share
 
     @cached_property
     def horizon(self) -> int:
-        """A time by which all jobs can be done one after the other."""
+        """A time by which all jobs can end if run in sequence."""
         ends = [self.held_to, self.earliest, *([] if self.quotas is None else [self.quotas.held_to])]
         return max(int(times.max(initial=0)) for times in ends) + int(self.duration.sum())
 
     @cached_property
     def pooled(self) -> Problem:
-        """The relaxation in which all nodes are one, but for the jobs that start now: what bounds are found on."""
+        """The relaxation with all nodes as one pool, except for jobs that start now. Bounds use it."""
         if self.nodes == 1:
             return self
         pool = Problem(
@@ -171,32 +169,32 @@ class Problem:
         return pool if self.quotas is None else pool.with_quotas(self.quotas)
 
     def _free_at_once(self) -> IntArray:
-        """Return what is free now on each node, shape (nodes, resources), nothing where more is held than there is."""
+        """Return the free amounts now on each node. Shape (nodes, resources), at least zero."""
         free, held = self.capacity.copy(), self.held_from == 0
         np.subtract.at(free, self.held_node[held], self.held_amount[held])
         return np.maximum(free, 0)
 
     def of_jobs(self, jobs: IntArray) -> Problem:
-        """Return the problem of some of the jobs alone, by their numbers, each in the mode of its row."""
+        """Return the problem of some rows alone, each job in the mode of its row."""
         columns = ("duration", "slots", "demand", "weight", "due", "earliest", "latest", "whole")
         quotas = self.quotas and replace(self.quotas, need=self.quotas.need[jobs])
         rows = {name: getattr(self, name)[jobs] for name in columns}
         part = replace(self, quotas=quotas, **rows | {"due": self.due_start[jobs], "mode_of": np.arange(len(jobs))})
-        part.__dict__["classes"] = self.classes  # Nothing of it is of the jobs.
+        part.__dict__["classes"] = self.classes  # Independent of the jobs.
         return part
 
     def with_quotas(self, quotas: Quotas) -> Problem:
-        """Return the problem in which whole jobs take of quotas as well; on one node these are further resources."""
+        """Return the problem with quotas of whole jobs. On one node they become further resources."""
         if self.nodes > 1:
             return replace(self, quotas=quotas)
         return _with_resources(self, quotas)
 
     @cached_property
     def profile(self) -> tuple[IntArray, IntArray]:
-        """What is free on one node beside what is held.
+        """Free amounts on one node beside the occupied ones.
 
-        The times at which it changes, shape (steps,), the first of them 0, and the free amounts from each on, shape
-        (steps, resources). Below zero where more is held than there is.
+        The first part holds the times of changes, shape (steps,), from 0 on. The second part holds the free amounts
+        from each on, shape (steps, resources). They are negative where over capacity.
         """
         noted = () if self.quotas is None else (self.quotas.times,)
         times = rising(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to, *noted)))
@@ -205,12 +203,12 @@ class Problem:
 
     @cached_property
     def shortage(self) -> Shortage:
-        """What can be short on one node."""
+        """Resources that can be short on one node."""
         return shortage(self.need, *self.profile)
 
     @cached_property
     def classes(self) -> NodeClasses:
-        """The profile by class of nodes that nothing tells apart."""
+        """The profile by class of equal nodes."""
         classes = node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
         return classes if self.quotas is None else classes.at(np.union1d(classes.times, self.quotas.times))
 
@@ -221,29 +219,29 @@ class Problem:
 
     @cached_property
     def instant(self) -> Instant:
-        """What starts now on the nodes of `free_now`, for the compiled code; without nodes if there are none."""
+        """Compiled data of the nodes of `free_now`. Without nodes if there are none."""
         there = len(self.free_now)
         return instant_of(self.classes_now, self.slots, self.demand, self.first_later) if there else no_instant()
 
     @cached_property
     def first_later(self) -> int:
-        """The first second at which a job that does not start now can gain by starting, at least 1.
+        """First useful start after now, at least 1 second.
 
-        Whatever is moved up as far as it goes starts now, at a time before which it may not, or as something ends.
+        A job moved as early as possible starts now, at its earliest start, or when something ends.
         """
         times = np.concatenate((self.held_to, self.earliest, self.duration))
         return int(times[times > 0].min(initial=np.iinfo(np.int64).max))
 
     @property
     def overfull(self) -> bool:
-        """Whether more is held at some time than there is."""
+        """Whether occupied amounts exceed the capacity at some time."""
         return bool(self.classes.free.min(initial=0) < 0)
 
     @cached_property
     def alike(self) -> list[IntArray]:
-        """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more.
+        """Groups of two or more jobs that are equal except for number, weight and due date.
 
-        None where jobs have modes, of which all would have to be the same.
+        Empty for jobs with modes, where all modes would have to be equal.
         """
         if self.has_modes:
             return []
@@ -254,7 +252,7 @@ class Problem:
 
     @cached_property
     def kind(self) -> IntArray:
-        """A number that is the same for jobs that differ in nothing but their number, shape (jobs,)."""
+        """Equal numbers for jobs that are equal except for their number. Shape (jobs,)."""
         kind = np.arange(self.jobs)
         for group in self.alike:
             first, label = equal_rows(np.column_stack((self.weight[group], self.due[group])))
@@ -262,13 +260,13 @@ class Problem:
         return kind
 
     def cost(self, starts: IntArray) -> int:
-        """Return the cost of starting the jobs at `starts`, shape (jobs,); below 0 for a mode that is not taken."""
+        """Return the cost of start times. Shape (jobs,). Negative starts for modes that are not chosen."""
         late = np.maximum(starts - self.due_start, 0)
         return int((self.weight * late)[starts >= 0].sum() if self.has_modes else (self.weight * late).sum())
 
 
 def taken_modes(problem: Problem, starts: IntArray) -> tuple[Problem, IntArray]:
-    """Return the problem of the modes that are taken, and their starts; the same where jobs have one mode."""
+    """Return the problem of the chosen modes, and their starts. Unchanged without modes."""
     if not problem.has_modes:
         return problem, starts
     rows = np.flatnonzero(starts >= 0)
@@ -278,7 +276,7 @@ def taken_modes(problem: Problem, starts: IntArray) -> tuple[Problem, IntArray]:
 
 
 def least_cost(problem: Problem) -> int:
-    """Return the cost if every job started as early as it may, in the mode in which it then costs least."""
+    """Return the cost if every job started at its earliest start, in its cheapest mode."""
     late = problem.weight * np.maximum(problem.earliest - problem.due_start, 0)
     return int(np.minimum.reduceat(late, problem.first_rows).sum()) if problem.jobs else 0
 
@@ -296,21 +294,21 @@ def _check_modes(problem: Problem) -> None:
 
 
 def rising(times: IntArray) -> IntArray:
-    """Return the different times in rising order; ``numpy.unique`` takes several times as long where most are."""
+    """Return the distinct times in ascending order. Faster than ``numpy.unique`` for mostly distinct times."""
     times = np.sort(times, kind="stable")
     different: IntArray = times[np.append(True, times[1:] != times[:-1])]
     return different
 
 
 def _passed(time: IntArray, amount: IntArray, times: IntArray) -> IntArray:
-    """Return the sums of the amounts, shape (held, resources), whose time has come at each of `times`."""
+    """Return the sum of amounts with a `time` at or before each of `times`. Shape (steps, resources)."""
     order = np.argsort(time, kind="stable")
     sums = np.concatenate((np.zeros((1, amount.shape[1]), dtype=np.int64), np.cumsum(amount[order], axis=0)))
     return sums[np.searchsorted(time[order], times, side="right")]
 
 
 def _with_resources(problem: Problem, quotas: Quotas) -> Problem:
-    """Return the problem of one node in which quotas are further resources."""
+    """Return the problem of one node with quotas as further resources."""
     before, behind = ((0, 0), (problem.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
     return replace(
         problem,

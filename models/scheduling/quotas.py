@@ -1,4 +1,4 @@
-"""Quotas: amounts that whole jobs take while they run, wherever they lie, such as licences, watts or a user's jobs."""
+"""Quotas: amounts per job on the whole machine, such as licences, watts or a user's number of jobs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...base import IntArray
 
 @dataclass(frozen=True, eq=False)
 class Quotas:
-    """At every time t: ``sum(need[j] : start[j] <= t < start[j] + duration[j]) + held(t) <= most``.
+    """Limit ``sum(need[j] : start[j] <= t < start[j] + duration[j]) + held(t) <= most`` at every time t.
 
     Attributes
     ----------
     need
-        What each job takes, shape (jobs, quotas).
+        Amounts of each job, shape (jobs, quotas).
     most
-        How much there is, shape (quotas,).
+        Limits, shape (quotas,).
     held_from, held_to
-        When something else takes amounts, seconds from now, shape (held,), half-open.
+        Half-open intervals of occupied amounts, seconds from now, shape (held,).
     held_amount
-        How much, shape (held, quotas).
+        Occupied amounts, shape (held, quotas).
     """
 
     need: IntArray
@@ -34,12 +34,12 @@ class Quotas:
 
     @cached_property
     def times(self) -> IntArray:
-        """When what is left changes, shape (steps,), the first of them 0."""
+        """Times at which free amounts change. Shape (steps,). The first is 0."""
         return np.unique(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to)))
 
     @cached_property
     def left(self) -> IntArray:
-        """What is left from each of the times on, shape (steps, quotas)."""
+        """Free amounts from each of the times on, shape (steps, quotas)."""
         change = np.zeros((len(self.times), len(self.most)), dtype=np.int64)
         change[0] = self.most
         np.subtract.at(change, np.searchsorted(self.times, self.held_from), self.held_amount)
@@ -48,16 +48,16 @@ class Quotas:
 
 
 def quotas_beside(need: IntArray, most: IntArray, ends: IntArray, taken: IntArray) -> Quotas:
-    """Return the quotas beside running jobs, of which more than there is may be taken: then nothing is left.
+    """Return the quotas beside running jobs. If these exceed a limit, nothing is left.
 
     Parameters
     ----------
     need, most
         As in :class:`Quotas`.
     ends
-        When each running job ends, seconds from now, above 0, shape (running,).
+        End of each running job, seconds from now, above 0. Shape (running,).
     taken
-        What it takes, shape (running, quotas).
+        Amounts of each running job, shape (running, quotas).
     """
     until = np.unique(ends)
     still = ends[None, :] >= until[:, None]

@@ -1,4 +1,4 @@
-"""Which jobs fit, the first few by a key, and orders by weight, compiled."""
+"""Compiled selections: jobs that fit, the first few by a key, and orders by weight."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..compiled import compiled
 
 @compiled
 def fitting(need: IntArray, free: IntArray) -> tuple[BoolArray, int, bool]:
-    """Return which of the jobs fit, each alone, how many, and whether all fit together.
+    """Return which jobs fit alone, how many, and whether all fit together.
 
     Parameters
     ----------
     need
-        Amounts that each job asks for, shape (jobs, resources).
+        Amounts of each job, shape (jobs, resources).
     free
-        What is free, shape (resources,).
+        Free amounts, shape (resources,).
     """
     fits = np.ones(len(need), dtype=np.bool_)
     for resource in range(len(free)):
@@ -38,18 +38,18 @@ def fitting(need: IntArray, free: IntArray) -> tuple[BoolArray, int, bool]:
 
 @compiled
 def first_by(key: FloatArray, among: BoolArray, most: int) -> IntArray:
-    """Return the places of the least keys, least first, ties by place.
+    """Return the positions of the least keys in ascending order. Ties by position.
 
     Parameters
     ----------
     key
         Shape (jobs,).
     among
-        Whose keys count, shape (jobs,).
+        Which keys count, shape (jobs,).
     most
-        How many places are wanted.
+        Number of positions to return.
     """
-    heap = np.empty(min(most, len(key)), dtype=np.int64)  # The last of those chosen so far comes first.
+    heap = np.empty(min(most, len(key)), dtype=np.int64)  # A heap with the worst of the chosen positions on top.
     count = 0
     if not len(heap):
         return heap
@@ -75,7 +75,7 @@ def _after(place: int, other: int, key: FloatArray) -> bool:
 
 @compiled
 def _rise(heap: IntArray, at: int, place: int, key: FloatArray) -> None:
-    """Put a place in at the end of a heap and up to where it belongs."""
+    """Append a position to a heap and move it up."""
     while at > 0 and _after(place, heap[(at - 1) // 2], key):
         heap[at] = heap[(at - 1) // 2]
         at = (at - 1) // 2
@@ -84,7 +84,7 @@ def _rise(heap: IntArray, at: int, place: int, key: FloatArray) -> None:
 
 @compiled
 def _sink(heap: IntArray, size: int, place: int, key: FloatArray) -> None:
-    """Replace the first of `size` places in a heap by another, down to where that belongs."""
+    """Replace the top of a heap of `size` positions by another and move that down."""
     at, child = 0, 1
     while child < size:
         if child + 1 < size and _after(heap[child + 1], heap[child], key):
@@ -98,7 +98,7 @@ def _sink(heap: IntArray, size: int, place: int, key: FloatArray) -> None:
 
 @compiled
 def stable_order(key: FloatArray) -> IntArray:
-    """Return the places of the keys, least first, ties by place: a merge sort, from runs of one key up."""
+    """Return the positions of the keys in ascending order, ties by position, by merge sort."""
     count, width = len(key), 1
     order, merged = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     for place in range(count):
@@ -121,9 +121,9 @@ def stable_order(key: FloatArray) -> IntArray:
 
 @compiled
 def by_falling_weight(weight: FloatArray, duration: IntArray, share: FloatArray, orders: IntArray) -> None:
-    """Fill the first four of `orders`: by weight per unit of work, per second, per part of the machine, and alone.
+    """Fill the first four of `orders`: by weight per work, per second, per share of the machine, and alone.
 
-    Where the cost of a start is linear, the first is Smith's rule for the machine as a whole. Ties as they come.
+    For a linear cost of starts, the first is Smith's rule for the whole machine. Ties keep their order.
     """
     key = np.empty(len(weight))
     for rule in range(4):

@@ -1,8 +1,8 @@
-"""Serial schedule generation on nodes, compiled: the earliest start that keeps its slots, and the nodes that take them.
+"""Compiled schedule generation on nodes: the earliest start of a job's slots, and their nodes.
 
-The profile is a list of steps; a step that is split in two leaves its rows where they are. A count of slots that fit
-at a step is an upper bound from then on, since a schedule only fills up. Nodes that are alike are one part of a class
-until a job takes some of them; so the work hangs on how many different nodes there are.
+The profile is a list of steps. Splitting a step moves no rows. The number of slots that fit at a step is an upper bound
+afterwards, because a schedule only fills up. Equal nodes form one part of a class until a job uses some of them. So the
+work depends on the number of different nodes.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from .node_classes import NodeClasses, equal_rows
 from .node_groups import slots_on
 from .selection import stable_order
 
-#: Where a room has its numbers: of its parts, of its rows, and of the parts that a job was given.
+#: Counters of a room: its parts, its rows, and the parts of the last job.
 PARTS, ROWS, GIVEN = range(3)
 
 
 class NodeData(NamedTuple):
-    """What a decoding reads.
+    """Inputs of a decoding.
 
     Attributes
     ----------
     duration, slots
         Of each job, shape (jobs,).
     demand
-        Of a slot, shape (jobs, resources).
+        Amounts per slot, shape (jobs, resources).
     kind
-        Number of the job's demand among the different ones, shape (jobs,).
+        Number of the job's distinct demand, shape (jobs,).
     members, begin
-        The nodes, class by class, and where those of each class begin; as in :class:`.node_classes.NodeClasses`.
+        Nodes, class by class, and begin of each class, as in :class:`.node_classes.NodeClasses`.
     times
-        When the profile changes, shape (steps,).
+        Times of the profile, shape (steps,).
     free
-        What is free on a node of each class from each of them on, shape (steps, resources, classes).
+        Free amounts on a node of each class from each time on. Shape (steps, resources, classes).
     total
-        Sum of what is free over the nodes, negative amounts as zero, shape (steps, resources).
+        Sum of free amounts over the nodes, negative amounts as zero. Shape (steps, resources).
     drop
-        Whether anything is less than at the step before, shape (steps,). Where it is not, what fitted goes on to fit.
+        Whether some amount is lower than at the step before. Shape (steps,). Otherwise, what fitted still fits.
     known
-        An upper bound on the slots of each kind of demand that fit at each step, shape (steps, kinds).
+        Upper bound on the slots of each kind that fit at each step. Shape (steps, kinds).
     capacity
-        Of a node of each class, shape (resources, classes), at least 1.
+        Capacity of a node of each class. Shape (resources, classes), at least 1.
     best_fit
-        Whether the nodes of least free share come first.
+        Whether nodes of least free share come first.
     """
 
     duration: IntArray
@@ -67,33 +67,33 @@ class NodeData(NamedTuple):
 
 
 class NodeRoom(NamedTuple):
-    """A profile that is being filled, with room for more steps and for more parts of classes.
+    """A profile to fill, with room for more steps and more parts of classes.
 
-    A job that takes some nodes of a part splits it: those nodes, and those it leaves, are parts of their own from then
-    on. Of every part the job has as many slots on each node.
+    A job that uses some nodes of a part splits it into these and the others. On every node of a part the job has equal
+    slots.
 
     Attributes
     ----------
     numbers
-        How many parts and rows there are, and parts that a job was given; see :data:`PARTS`.
+        Number of parts, of rows, and of parts of the last job. See :data:`PARTS`.
     first, nodes
-        Where the nodes of each part begin among the members, and how many they are, shape (most parts,).
+        Position among the members and number of nodes of each part. Shape (most parts,).
     origin
         Class of each part.
     at
         Times of the steps in their order, shape (most,).
     row
-        Where the amounts of a step are, shape (most,).
+        Row of the amounts of each step, shape (most,).
     free, total, drop, known
-        As in :class:`NodeData`, by row, and free by part.
+        As in :class:`NodeData`, by row; `free` by part.
     least
-        What is free on a node of each part all the time that a job would run, shape (resources, most parts).
+        Free amounts on a node of each part during a whole job. Shape (resources, most parts).
     fits
-        Slots that fit on a node of each part all that time, shape (most parts,).
+        Slots that fit on a node of each part during a whole job. Shape (most parts,).
     given, slots
-        Parts that the last job was given, and its slots on each node of them, shape (most parts,).
+        Parts of the last job, and its slots on each of their nodes. Shape (most parts,).
     taken
-        How many nodes of each part are, while they are being chosen, shape (most parts,).
+        Number of chosen nodes of each part during the choice. Shape (most parts,).
     """
 
     numbers: IntArray
@@ -116,7 +116,7 @@ class NodeRoom(NamedTuple):
 def node_arrays(
     classes: NodeClasses, duration: IntArray, slots: IntArray, demand: IntArray, best_fit: bool
 ) -> tuple[NodeData, NodeRoom]:
-    """Lay out the inputs of a decoding, and room for it."""
+    """Prepare the inputs and the buffers of a decoding."""
     times, free = classes.times, classes.free
     _, kind = equal_rows(demand)
     kind = np.ascontiguousarray(kind, dtype=np.int64)
@@ -133,7 +133,7 @@ def node_arrays(
 
 
 def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
-    """Return room for so many steps and parts; of what is never used the machine's memory is never asked for."""
+    """Return buffers for `most` steps and `parts` parts. The system only allocates memory that is used."""
     line, by_part = np.empty(most, dtype=np.int64), np.empty((7, parts), dtype=np.int64)
     return NodeRoom(
         np.zeros(3, dtype=np.int64), by_part[0], by_part[1], by_part[2], line, np.empty_like(line),
@@ -145,7 +145,7 @@ def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
 
 @compiled
 def open_room(data: NodeData, room: NodeRoom) -> None:
-    """Begin with the profile beside what is held, every class one part."""
+    """Reset the profile to the occupied amounts, with every class as one part."""
     steps, resources, classes = data.free.shape
     room.numbers[PARTS], room.numbers[ROWS] = classes, steps
     for part in range(classes):
@@ -166,7 +166,7 @@ def open_room(data: NodeData, room: NodeRoom) -> None:
 
 @compiled
 def learn(data: NodeData, room: NodeRoom) -> None:
-    """Count in ``data.known`` the slots of each kind that fit at each step; worth it for many decodings."""
+    """Count in ``data.known`` the slots of each kind that fit at each step. Useful before many decodings."""
     open_room(data, room)
     widest = np.full(data.known.shape[1], -1)
     for job in range(len(data.kind)):
@@ -182,15 +182,14 @@ def learn(data: NodeData, room: NodeRoom) -> None:
 
 @compiled
 def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: int = 0) -> tuple[int, int]:
-    """Return the first step at which a job fits until its end, and the first at or after that end; (-1, -1) if none.
+    """Return the first step where a job fits, and the first step at or after its end. (-1, -1) if none.
 
-    Looks from step `first` on.
-
-    Leaves in `room` what is free on each node all that time, and the slots that fit there.
+    The search starts at step `first`. Afterwards `room` holds the free amounts of each node during the whole job, and
+    the slots that fit there.
     """
     last, row, at, drop, known, total = 0, room.row, room.at, room.drop, room.known, room.total
     while first < steps:
-        # Steps before `last` have room for the job, each taken alone.
+        # Each step before `last` has room for the job, by itself.
         last = max(last, first)
         while last < steps and (last == first or at[last] < at[first] + data.duration[job]):
             if last == first or drop[row[last]]:
@@ -209,7 +208,10 @@ def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, firs
 
 @compiled
 def _too_few(job: int, kind: int, slots: int, demand: IntArray, row: int, known: IntArray, total: IntArray) -> bool:
-    """Whether sums and counts show that a job does not fit at a step; handed few arrays, as those are what it costs."""
+    """Return whether sums and counts prove that a job does not fit at a step.
+
+    It takes few arrays, because passing them dominates its time.
+    """
     few: bool = known[row, kind] < slots
     for resource in range(demand.shape[1]):
         few |= slots * demand[job, resource] > total[row, resource]
@@ -218,7 +220,7 @@ def _too_few(job: int, kind: int, slots: int, demand: IntArray, row: int, known:
 
 @compiled
 def _fits_alone(job: int, data: NodeData, room: NodeRoom, row: int) -> bool:
-    """Whether a job fits at one step, whatever comes after."""
+    """Return whether a job fits at one step, regardless of later steps."""
     found = _slots(job, data, room, room.free[row], data.slots[job])
     if found >= data.slots[job]:
         return True
@@ -228,11 +230,11 @@ def _fits_alone(job: int, data: NodeData, room: NodeRoom, row: int) -> bool:
 
 @compiled
 def _blocked(job: int, data: NodeData, room: NodeRoom, first: int, last: int) -> int:
-    """Return a step from `first` on at which too few nodes are free until before `last`; -1 if there is none."""
+    """Return a step in [first, last) that prevents the job's start at `first`. -1 if none."""
     least_between(room, first, last)
     if fill(job, data, room) >= data.slots[job]:
         return -1
-    # Looking back from the end: what fails from there fails for every start before.
+    # Search from the end. A step that fails from there fails for every earlier start.
     least_between(room, last - 1, last)
     for step in range(last - 1, first, -1):
         row = room.row[step]
@@ -245,7 +247,7 @@ def _blocked(job: int, data: NodeData, room: NodeRoom, first: int, last: int) ->
 
 @compiled
 def least_between(room: NodeRoom, first: int, last: int) -> None:
-    """Put into ``room.least`` what is free at all steps from `first` to before `last`."""
+    """Set ``room.least`` to the amounts free at all steps in [first, last)."""
     free = room.free[room.row[first]]
     for resource in range(free.shape[0]):
         for part in range(room.numbers[PARTS]):
@@ -265,7 +267,7 @@ def _narrow(room: NodeRoom, row: int) -> None:
 
 @compiled
 def _slots(job: int, data: NodeData, room: NodeRoom, free: IntArray, enough: int) -> int:
-    """Return how many slots of a job fit in `free`; some number not below `enough` once that is reached."""
+    """Return how many slots of a job fit in `free`. Any number at least `enough` once that is reached."""
     total = 0
     for part in range(room.numbers[PARTS]):
         total += room.nodes[part] * slots_on(data.demand[job], free[:, part], enough)
@@ -276,7 +278,7 @@ def _slots(job: int, data: NodeData, room: NodeRoom, free: IntArray, enough: int
 
 @compiled
 def fill(job: int, data: NodeData, room: NodeRoom) -> int:
-    """Count the slots of a job that fit on a node of each part into ``room.fits``; return how many on all nodes."""
+    """Store the slots of a job that fit on a node of each part in ``room.fits``. Return their total."""
     total = 0
     for part in range(room.numbers[PARTS]):
         room.fits[part] = slots_on(data.demand[job], room.least[:, part], data.slots[job])
@@ -286,14 +288,14 @@ def fill(job: int, data: NodeData, room: NodeRoom) -> int:
 
 @compiled
 def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> None:
-    """Put the slots on nodes that can take some by ``room.fits``: in their order, or the least free share first.
+    """Choose nodes for a job's slots by ``room.fits``: in node order, or least free share first.
 
-    Parts of which some nodes are taken are split, so that what is given are whole parts.
+    Parts with some chosen nodes are split, so that a job has whole parts.
 
     Parameters
     ----------
     counts
-        Filled with the slots on each node, shape (nodes,); or empty.
+        Receives the slots on each node, shape (nodes,), or empty.
     """
     for node in range(len(counts)):
         counts[node] = 0
@@ -324,7 +326,7 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
 
 @compiled
 def _take_alike(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> int:
-    """Give slots on nodes that are as good as each other, in the order of the nodes; return how many remain."""
+    """Place slots on nodes of equal preference, in node order. Return how many remain."""
     all_there = 0
     for part in parts:
         room.taken[part] = 0
@@ -349,7 +351,7 @@ def _take_alike(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> 
 
 @compiled
 def _take_run(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> tuple[int, int]:
-    """Fill the next nodes, as far as they lie in one part; return which has the next one, and how many slots remain."""
+    """Fill the next nodes within one part. Return the part of the next node, and the slots left."""
     lowest, until, chosen = -1, len(data.members), -1
     for part in parts:
         if room.taken[part] < room.nodes[part]:
@@ -377,7 +379,7 @@ def _give(part: int, slots: int, room: NodeRoom) -> None:
 
 @compiled
 def _split(part: int, count: int, room: NodeRoom) -> int:
-    """Leave a part its first nodes, so many; return the part that has the others."""
+    """Keep the first `count` nodes in a part. Return the part with the others."""
     new: int = room.numbers[PARTS]
     if count == room.nodes[part]:
         return part
@@ -394,7 +396,7 @@ def _split(part: int, count: int, room: NodeRoom) -> int:
 
 @compiled
 def take_given(job: int, data: NodeData, room: NodeRoom, first: int, last: int) -> None:
-    """Take what a job was given out of the profile, from step `first` to before `last`."""
+    """Occupy the amounts of a job's chosen parts from step `first` to before `last`."""
     room.drop[room.row[first]] = True
     for place in range(room.numbers[GIVEN]):
         part = room.given[place]
@@ -408,7 +410,7 @@ def take_given(job: int, data: NodeData, room: NodeRoom, first: int, last: int) 
 
 @compiled
 def hold_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: int, last: int) -> int:
-    """Take what a job was given out of the profile from a step until its end, before step `last`; return how many."""
+    """Occupy a job's amounts from `first` until its end before step `last`. Return the number of steps."""
     end = room.at[first] + data.duration[job]
     if last == steps or room.at[last] != end:
         for step in range(steps, last, -1):

@@ -1,4 +1,4 @@
-"""The mathematics of Slurm's scheduler: priorities, node choice, the main scheduler and backfill."""
+"""Algorithms of Slurm's scheduler: priorities, node choice, the main scheduler and backfill."""
 
 from .backfill import BackfillRules, backfill_pass
 from .jobs import Cluster, JobTable, RunningJob, WaitingJobs, job_table

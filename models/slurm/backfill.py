@@ -20,7 +20,7 @@ from .reservations import ClosedNodes, ReservedNodes, WordArray, find_open_nodes
 
 
 class BackfillRules(NamedTuple):
-    """The parameters of a cycle.
+    """Parameters of a cycle.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class BackfillRules(NamedTuple):
     resolution
         ``bf_resolution``, seconds.
     most
-        ``bf_max_job_test``: jobs that are looked at, but for those that `limits` hold back.
+        ``bf_max_job_test``: jobs to consider, not counting those that `limits` hold back.
     kill_wait
         ``KillWait``, seconds.
     starts
-        ``bf_max_job_start``: jobs that are started.
+        ``bf_max_job_start``: jobs to start.
     """
 
     window: int
@@ -44,18 +44,18 @@ class BackfillRules(NamedTuple):
 
 
 class Reachable(NamedTuple):
-    """What a waiting job could have of nodes by some time, so that no test is in vain.
+    """Nodes and CPUs that a waiting job could use by some time. They avoid useless tests.
 
     Attributes
     ----------
     now, once
-        CPUs of each node now, and once all running jobs have ended, shape (nodes,).
+        CPUs of each node now, and after all running jobs have ended. Shape (nodes,).
     ended
-        Nodes on which a running job ends before the time in question, shape (nodes,).
+        Nodes on which a running job ends before the time in question. Shape (nodes,).
     fits
-        Nodes on which a slot would fit if no other job were there, shape (nodes,).
+        Nodes on which a slot fits without other jobs, shape (nodes,).
     stopped
-        Running jobs that give way to the job, shape (running,).
+        Running jobs that the job preempts, shape (running,).
     """
 
     now: IntArray
@@ -75,24 +75,26 @@ def backfill_pass(
     preemption: Preemption | None = None,
     closed: ClosedNodes | None = None,
 ) -> None:
-    """Write into `table` when and where each job starts: now where it delays none before it, else on reserved nodes.
+    """Write the start and nodes of each job into `table`.
+
+    A job starts now if it delays no job before it. Otherwise it gets reserved nodes.
 
     Parameters
     ----------
     waiting
-        The waiting jobs by priority.
+        Waiting jobs by priority.
     cluster
-        The nodes; what starts is taken off `free`.
+        The nodes. Starts reduce `free`.
     table
-        The running jobs, and a row for each waiting job: it gets its start, -1 where none was found, and its nodes.
+        Running jobs, and a row per waiting job. Receives each job's nodes and its start, -1 for none.
     now
-        Seconds since 1970, of which windows and reservations begin at multiples.
+        Seconds since 1970. Windows and reservations begin at multiples of the resolution.
     rules
         The parameters.
     limits
-        What limits how much may run, in the order of the jobs; what starts is taken off.
+        Limits on running jobs, in the order of the jobs. Starts reduce them.
     preemption
-        Which jobs may be stopped; it gets those that are.
+        Jobs that may be stopped. Receives the stopped ones.
     closed
         Nodes that are closed for some time.
     """
@@ -120,7 +122,7 @@ def backfill_pass(
 
 
 def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
-    """Return what would be free if no job ran, shape (nodes, resources)."""
+    """Return the free amounts of an empty machine, shape (nodes, resources)."""
     running, filled = table.counts.tolist()
     rows = np.repeat(np.arange(running), table.stop[:running] - table.begin[:running])
     full = cluster.free.copy()
@@ -134,10 +136,10 @@ def consider_next(
     now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits,
     preemption: Preemption, scratch: Scratch,
 ) -> int:  # fmt: skip
-    """Plan jobs; return the next one for which running jobs have to be stopped, -1 if there is none.
+    """Plan jobs. Return the next job that needs running jobs to stop, -1 if none.
 
-    `progress` has the job to begin with, and how many were looked at and started. `full` has what would be free if no
-    job ran.
+    `progress` holds the first job, and the numbers of considered and of started jobs. `full` holds the free amounts of
+    an empty machine.
     """
     first, nodes, resources = len(table.end) - len(waiting.slots), len(cluster.free), cluster.free.shape[1]
     stopped = reach.stopped
@@ -161,8 +163,8 @@ def consider_next(
         for row in range(len(stopped)):
             stopped[row] = preemption.of[job] >= 0 and preemption.gives_way[preemption.of[job], preemption.running[row]]
             stops |= stopped[row]
-        always = stops or gpus_of(job, waiting, cluster) > 0  # A test for GPUs is never in vain: it changes weights.
-        # Look for a start at the time when nodes become open, until one is found on nodes that stay open.
+        always = stops or gpus_of(job, waiting, cluster) > 0  # A GPU test always counts: it changes weights.
+        # Try each time when nodes become open, until a start is found on nodes that stay open.
         start, ended, earliest, later = -1, 0, now - 1, now
         while start < 0 and later > earliest:
             earliest = later
@@ -205,13 +207,13 @@ def consider_next(
                 progress[0] = job + 1
                 return job
         if not starts and array >= 0:
-            # If nodes are not reserved for a task, no other task of its array is tried.
+            # If a task gets no reserved nodes, skip the other tasks of its array.
             planned = 0 <= start <= now + rules.window
             limits.tasks[array, RESERVE] = limits.tasks[array, RESERVE] - 1 if planned else 0
         if start < 0:
             continue
         if starts and cluster.gpu >= 0:
-            # The nodes are those by the weights without the tests of other jobs.
+            # Choose the nodes by weights without the tests of other jobs.
             for node in range(nodes):
                 reach.now[node] = taken[node]
                 if scratch.usable[node]:
@@ -235,7 +237,7 @@ def consider_next(
                         )
         table.stop[row] = table.counts[1] = last
         if starts:
-            # It runs from now on, and ends at its limit.
+            # The job runs from now until its walltime ends.
             end = table.end[row] = now + limit
             at = table.counts[0]
             table.counts[0] += 1
@@ -251,7 +253,7 @@ def consider_next(
 
 @borrowing
 def could_start(job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, reach: Reachable) -> bool:
-    """Return whether the usable nodes have enough CPUs: those free now, or all where a running job has ended."""
+    """Return whether the usable nodes have enough CPUs: those free now, or all after a running job ends."""
     least = jobs.slots[job] if jobs.apart[job] else 1
     wanted = jobs.slots[job] * jobs.demand[job, primary]
     for node in range(len(usable)):

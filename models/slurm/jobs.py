@@ -1,4 +1,4 @@
-"""What the scheduler of Slurm looks at: waiting jobs in the order in which they are tried, running jobs and nodes."""
+"""Input of Slurm's scheduler: waiting jobs in scheduling order, running jobs and nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...base import BoolArray, IntArray
 
 
 class WaitingJobs(NamedTuple):
-    """Waiting jobs in the order in which they are tried: arrays of shape (jobs,).
+    """Waiting jobs in scheduling order: arrays of shape (jobs,).
 
     Attributes
     ----------
@@ -20,20 +20,19 @@ class WaitingJobs(NamedTuple):
     slots
         Node slots: the tasks of ``-n``, or the nodes of ``-N``.
     apart
-        Whether each slot takes a node of its own (``-N``); else slots fill nodes (``-n``).
+        Whether each slot needs its own node (``-N``). Otherwise slots share nodes (``-n``).
     demand
         Amounts per slot, shape (jobs, resources).
     limit
-        Time limits, seconds.
+        Walltimes, seconds.
     per_cpu
-        What of its demand a job asks for per CPU (``--mem-per-cpu``), which limits the CPUs that it can have of a node;
-        0 where it does not; shape (jobs, resources).
+        Amounts per CPU (``--mem-per-cpu``), 0 where there are none. They limit the job's CPUs on a node. Shape (jobs,
+        resources).
     by_node
-        What a job whose slots fill nodes asks for per node (``--mem``, ``--gpus-per-node``), and takes once of each of
-        its nodes; shape (jobs, resources).
+        Amounts per node for jobs with shared nodes (``--mem``, ``--gpus-per-node``). Counted once per node. Shape
+        (jobs, resources).
     place
-        Place in the list of all jobs, which is in order of submission; running jobs whose limits end together are taken
-        in its order.
+        Position in the list of all jobs, in order of submission. It breaks ties between running jobs with equal ends.
     """
 
     partition: IntArray
@@ -52,15 +51,15 @@ class RunningJob(NamedTuple):
     Attributes
     ----------
     end
-        When its limit ends, seconds since 1970.
+        End of its walltime, seconds since 1970.
     nodes, slots
-        Its nodes, and its slots on each of them.
+        Its nodes, and its slots on each.
     demand
         Amounts per slot.
     place
         As :attr:`WaitingJobs.place`.
     by_node
-        Amounts per node beside; none by default.
+        Further amounts per node. None by default.
     """
 
     end: int
@@ -77,20 +76,20 @@ class Cluster(NamedTuple):
     Attributes
     ----------
     free
-        Free amounts, shape (nodes, resources); what starts is taken off.
+        Free amounts, shape (nodes, resources). Starts reduce it.
     members
-        Which nodes a partition has, shape (partitions, nodes).
+        Nodes of each partition, shape (partitions, nodes).
     primary
-        The resource of which nodes are chosen by how much is free: the cores.
+        Resource that decides between nodes: the cores.
     weight
-        Of each node, shape (nodes,): those of the lowest are taken first. Where there are GPUs, those of
+        Weight of each node, shape (nodes,). The lowest is chosen first. With GPUs, the weights of
         :func:`.weights_below`, which tests change.
     total
-        Amounts that nodes have, shape (nodes, resources); of use only where there are GPUs.
+        Amounts of each node, shape (nodes, resources). Used only with GPUs.
     gpu, memory
-        These resources, -1 for none.
+        Numbers of these resources, -1 for none.
     gpu_types
-        How many resources after the GPUs are types of these.
+        Number of resources after the GPUs that are GPU types.
     """
 
     free: IntArray
@@ -104,24 +103,24 @@ class Cluster(NamedTuple):
 
 
 class JobTable(NamedTuple):
-    """Jobs with their nodes: a row for each running job, then one for each waiting job.
+    """Jobs and their nodes: a row per running job, then a row per waiting job.
 
     Attributes
     ----------
     end, place
-        When the limit of a running job ends, and its place in the list of jobs, shape (rows,).
+        End of a running job's walltime, and its position in the list of jobs. Shape (rows,).
     start
-        When a job starts, as far as it is known, else -1; shape (rows,).
+        Start of a job, or -1 if unknown. Shape (rows,).
     begin, stop
-        Where the nodes of a job begin and stop in `node`.
+        Range of a job's nodes in `node`.
     node, slots
-        Nodes, and how many slots of the job are on each.
+        Nodes, and the job's slots on each.
     demand, by_node
-        Amounts per slot, and per node beside, shape (rows, resources).
+        Amounts per slot, and further amounts per node. Shape (rows, resources).
     order
-        Rows of the jobs that run, in the order in which their limits end.
+        Rows of running jobs, ordered by the ends of their walltimes.
     counts
-        How many run, and how far `node` is filled.
+        Number of running jobs, and length of the used part of `node`.
     """
 
     end: IntArray
@@ -141,12 +140,12 @@ class JobTable(NamedTuple):
         return self.node[self.begin[row] : self.stop[row]]
 
     def slots_of(self, row: int) -> IntArray:
-        """Return how many slots of a job are on each of its nodes."""
+        """Return the slots of a job on each of its nodes."""
         return self.slots[self.begin[row] : self.stop[row]]
 
 
 def job_table(running: Sequence[RunningJob], waiting: WaitingJobs, nodes: int) -> JobTable:
-    """Return the table of running jobs with room for the waiting ones, on a machine of so many nodes."""
+    """Return the table of running jobs, with room for the waiting ones, for `nodes` nodes."""
     count, jobs, resources = len(running), len(waiting.slots), waiting.demand.shape[1]
     used = [len(job.nodes) for job in running]
     filled = sum(used)

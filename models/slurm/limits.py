@@ -1,9 +1,10 @@
-"""How much may run at a time: limits of users, accounts, qualities of service, and of the tasks of arrays.
+"""Limits on running jobs: of users, accounts, QOS and array tasks.
 
-Rules after Slurm 22.05, ``src/slurmctld/acct_policy.c``: the main scheduler passes over a job that would be beyond a
-limit; backfill only if it would be one job too many, so that it reserves nodes for one that asks for too much.
-``src/plugins/sched/backfill/backfill.c``: while fewer tasks of an array run than may, nodes are reserved for others,
-for more than those that may run, too.
+Rules of Slurm 22.05, ``src/slurmctld/acct_policy.c``: the main scheduler skips each job beyond a limit. Backfill skips
+it only for a limit on the number of jobs. So backfill reserves nodes for a job that needs too much.
+
+Rules of ``src/plugins/sched/backfill/backfill.c``: while fewer tasks of an array run than allowed, backfill reserves
+nodes for others. It may reserve for more tasks than may run.
 """
 
 from __future__ import annotations
@@ -15,33 +16,33 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 
-#: The column of what is left that counts jobs; the others count resources.
+#: Column of `room` that counts jobs. The others count resources.
 JOBS = 0
-#: Columns of what is left of an array: tasks that may run, and that may have nodes reserved.
+#: Columns of `tasks`: tasks that may run, and tasks that may reserve nodes.
 RUN, RESERVE = range(2)
-#: More than anything.
+#: A value for no limit.
 UNLIMITED = 2**62
 
 
 class JobLimits(NamedTuple):
-    """Limits, and which of them hold for which job.
+    """Limits, and the jobs that each applies to.
 
     Attributes
     ----------
     of
-        The rows of `room` that a waiting job counts in, -1 for none, shape (jobs, most of one job).
+        Rows of `room` for each waiting job, -1 for none. Shape (jobs, most of one job).
     room
-        How many jobs and how much of each limited resource is left, shape (limits, kinds); what starts is taken off.
+        Free number of jobs and free amount of each limited resource. Shape (limits, kinds). Starts reduce it.
     takes
-        How much of it a waiting job takes, shape (jobs, kinds).
+        Amounts of each waiting job, shape (jobs, kinds).
     array
-        The row of `tasks` of a waiting job, -1 for none, shape (jobs,).
+        Row of `tasks` for each waiting job, -1 for none. Shape (jobs,).
     tasks
-        How many tasks of each array may still run, and have nodes reserved in this cycle, shape (arrays, 2).
+        Tasks of each array that may still run, and that may reserve nodes in this cycle. Shape (arrays, 2).
     tested
-        The rows of `tests` that a waiting job counts in, -1 for none, shape (jobs, most of one job).
+        Rows of `tests` for each waiting job, -1 for none. Shape (jobs, most of one job).
     tests
-        How many more jobs backfill looks at, shape (rows,): of a user, a partition, an association.
+        How many more jobs of a user, partition or association backfill considers. Shape (rows,).
     reserves
         Whether backfill reserves nodes for a waiting job, shape (jobs,).
     """
@@ -57,7 +58,7 @@ class JobLimits(NamedTuple):
 
 
 def no_limits(jobs: int) -> JobLimits:
-    """Return that nothing is limited."""
+    """Return limits that never apply."""
     none, nothing = np.empty((jobs, 0), np.int64), np.empty((0, 2), np.int64)
     return JobLimits(
         none, np.empty((0, 1), np.int64), np.ones((jobs, 1), np.int64), np.full(jobs, -1), nothing, none,
@@ -67,7 +68,7 @@ def no_limits(jobs: int) -> JobLimits:
 
 @borrowing
 def may_run(job: int, kinds: int, limits: JobLimits) -> bool:
-    """Return whether a waiting job may run under the first kinds of its limits: one counts jobs alone."""
+    """Return whether a waiting job is within the first `kinds` columns of its limits. One column counts jobs only."""
     array = limits.array[job]
     if array >= 0 and (limits.tasks[array, RUN] < 1 or limits.tasks[array, RESERVE] < 1):
         return False
@@ -82,7 +83,7 @@ def may_run(job: int, kinds: int, limits: JobLimits) -> bool:
 
 @borrowing
 def may_test(job: int, limits: JobLimits) -> bool:
-    """Return whether backfill looks at one more job of its user, partition and association, and count that."""
+    """Return whether backfill may consider one more job of its user, partition and association. Count it."""
     for column in range(limits.tested.shape[1]):
         row = limits.tested[job, column]
         if row >= 0 and limits.tests[row] < 1:
@@ -96,7 +97,7 @@ def may_test(job: int, limits: JobLimits) -> bool:
 
 @borrowing
 def count_start(job: int, limits: JobLimits) -> None:
-    """Take a job that starts off what is left."""
+    """Subtract a started job from the limits."""
     for column in range(limits.of.shape[1]):
         row = limits.of[job, column]
         if row >= 0:

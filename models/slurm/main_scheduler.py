@@ -27,13 +27,17 @@ def main_pass(
     closed: ClosedNodes | None = None,
     depth: int = 0,
 ) -> list[tuple[int, IntArray, IntArray]]:
-    """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
+    """Return the jobs that the main scheduler starts now, with their nodes and slots per node.
 
-    What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
-    away from all after it, and stops others if `stopping`, the table of running jobs and which of them give way, lets
-    it. A job that `limits` hold back is passed over, and what starts is taken off them. Left out are nodes that are
-    `closed` before the limit of a job that starts `now`, seconds since 1970, ends; and jobs beyond the first `depth`
-    of a partition, if that is above 0.
+    Started jobs are subtracted from ``free`` and from `limits`. Three kinds of jobs are skipped:
+
+    * Jobs that `limits` hold back.
+    * Jobs after one of their partition that did not fit. That job blocks the nodes of its partition.
+    * Jobs beyond the first `depth` of a partition, if `depth` is above 0.
+
+    A job that does not fit may stop running jobs, if `stopping` is given. `stopping` holds the table of running jobs
+    and their preemption. A node is unusable for a job if it is in `closed` before the job's walltime ends. `now` is in
+    seconds since 1970.
     """
     limits, scratch = limits or no_limits(len(waiting.slots)), scratch_for(cluster)
     usable = np.ones(len(cluster.free), np.bool_)
@@ -57,7 +61,7 @@ def main_pass(
             cluster.free[nodes] -= slots[:, None] * waiting.demand[job] + waiting.by_node[job]
             starts.append((job, nodes, slots))
             continue
-        if cluster.gpu >= 0:  # The test whether it could ever run takes all nodes for empty.
+        if cluster.gpu >= 0:  # Its test whether the job could ever run assumes empty nodes.
             lower_weights(job, waiting, cluster, cluster.total, own)
         if stopping is not None and stopping[1].may_stop(job):
             stop_for(job, waiting, cluster, own, *stopping)

@@ -1,12 +1,12 @@
-"""Which nodes Slurm picks for a job: ``select/cons_tres`` without topology and GRES on sockets.
+"""Slurm's choice of nodes for a job: ``select/cons_tres`` without topology and GRES on sockets.
 
 Rules as in Slurm 22.05, ``src/plugins/select/cons_tres/job_test.c`` (``_eval_nodes``, ``choose_nodes``,
 ``can_job_run_on_node``) and ``src/slurmctld/node_scheduler.c`` (``_sync_node_weight``).
 
-A test of a job with GPUs lowers the weight of each node that could run a part of it if all cores were free. The main
-scheduler sets the weights of the partition's nodes back before each test, and so does a submission. Backfill does so
-only for a job that it starts, which is tested once more, on its usable nodes. Its other tests, also those of jobs
-without GPUs, find the weights that earlier tests left.
+A test of a job with GPUs lowers the weight of some nodes: those that could run a part of it with all cores free. The
+main scheduler resets the weights of the partition's nodes before each test. A submission does so too. Backfill resets
+them only for a job that it starts, on its usable nodes, and tests that job once more. Its other tests, with or without
+GPUs, use the weights of earlier tests.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from ...base.checks import LARGEST
 from ..compiled import borrowing
 from .jobs import Cluster, WaitingJobs
 
-#: Columns of a set of consecutive nodes of one weight: the first, the last, their CPUs, how many they are, the weight.
+#: Columns of a set of consecutive nodes of one weight: first node, last node, CPUs, number of nodes, weight.
 FIRST, LAST, SIZE, COUNT, WEIGHT = range(5)
-#: What is below the weight of the configuration as long as no job with GPUs was tested.
+#: Low bits of a configuration's weight before any GPU job was tested.
 UNTESTED = 0xFF
 
 
 class Scratch(NamedTuple):
-    """Arrays for the test of one job, made once per pass.
+    """Buffers for the test of one job, made once per pass.
 
     Attributes
     ----------
     cpus
-        CPUs that the job can have of each node, shape (nodes,).
+        CPUs that the job can use on each node, shape (nodes,).
     left
-        The same while nodes are chosen.
+        The same during the choice of nodes.
     taken
-        Result: the slots of the job on each node, shape (nodes,).
+        Result: slots of the job on each node, shape (nodes,).
     sets
         Sets of consecutive nodes, shape (nodes, 5).
     free
-        Free amounts once some running jobs have left, shape (nodes, resources).
+        Free amounts after some running jobs end, shape (nodes, resources).
     usable
-        The nodes that the job may take, shape (nodes,).
+        Nodes that the job may use, shape (nodes,).
     """
 
     cpus: IntArray
@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(cluster: Cluster) -> Scratch:
-    """Return the arrays for tests on a cluster."""
+    """Return buffers for tests on a cluster."""
     nodes = len(cluster.free)
     cpus, left, taken = np.zeros((3, nodes), np.int64)
     return Scratch(
@@ -63,12 +63,12 @@ def scratch_for(cluster: Cluster) -> Scratch:
 
 
 def weights_below(weights: IntArray) -> IntArray:
-    """Return the weights of a configuration with room below for what tests leave there."""
+    """Return the weights of a configuration, with low bits for the effect of tests."""
     return weights * (UNTESTED + 1) + UNTESTED
 
 
 def note_submitted(job: int, jobs: WaitingJobs, cluster: Cluster) -> None:
-    """Lower the weights as the test of a job at its submission does, which takes all nodes for empty."""
+    """Lower the weights as Slurm does at a job's submission, where its test assumes empty nodes."""
     members = cluster.members[jobs.partition[job]]
     cluster.weight[members] |= UNTESTED
     lower_weights(job, jobs, cluster, cluster.total, members)
@@ -76,16 +76,15 @@ def note_submitted(job: int, jobs: WaitingJobs, cluster: Cluster) -> None:
 
 @borrowing
 def gpus_of(job: int, jobs: WaitingJobs, cluster: Cluster) -> int:
-    """Return the GPUs that a job asks for per node, of a slot and beside."""
+    """Return the GPUs per node of a job, from its slot and its node amounts."""
     return int(jobs.demand[job, cluster.gpu] + jobs.by_node[job, cluster.gpu]) if cluster.gpu >= 0 else 0
 
 
 @borrowing
 def cpus_on(node: int, free: IntArray, job: int, jobs: WaitingJobs, primary: int) -> int:
-    """Return the CPUs that a job can have of a node, 0 if not a slot of it fits.
+    """Return the CPUs that a job can use on a node. 0 if no slot fits.
 
-    Of a node with a single slot of the job all free CPUs count, not only the tasks per node, as far as there is enough
-    of what the job asks for per CPU.
+    A job with one slot per node counts all free CPUs of the node, not only its tasks. Amounts per CPU limit them.
     """
     room: int = LARGEST
     for resource in range(free.shape[1]):
@@ -110,9 +109,9 @@ def cpus_on(node: int, free: IntArray, job: int, jobs: WaitingJobs, primary: int
 
 @borrowing
 def could_have(node: int, job: int, jobs: WaitingJobs, cluster: Cluster) -> bool:
-    """Return whether a slot of a job would fit on a node without any other job, GPUs aside.
+    """Return whether a slot of a job fits on an otherwise empty node, ignoring GPUs.
 
-    Slurm tests a job on such nodes alone; running jobs on others do not count in its prediction of a start.
+    Slurm tests a job only on such nodes. Running jobs on other nodes do not affect its predicted start.
     """
     fits = True
     for resource in range(cluster.total.shape[1]):
@@ -123,27 +122,27 @@ def could_have(node: int, job: int, jobs: WaitingJobs, cluster: Cluster) -> bool
 
 @borrowing
 def free_cpus(free: IntArray, job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, cpus: IntArray) -> None:
-    """Write the CPUs that a job can have of each usable node into `cpus`, 0 for the others."""
+    """Write the CPUs that a job can use on each usable node into `cpus`, and 0 for the others."""
     for node in range(len(cpus)):
         cpus[node] = cpus_on(node, free, job, jobs, primary) if usable[node] else 0
 
 
 @borrowing
 def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray, usable: BoolArray) -> None:
-    """Lower the weights of the usable nodes on which a job with GPUs could run if all their cores were free.
+    """Lower the weights of usable nodes where a job with GPUs could run with all cores free.
 
-    The weights change only if enough usable nodes have the free memory, and could ever have the cores and GPUs.
+    The weights change only if enough usable nodes have the free memory and the total cores and GPUs.
 
     Parameters
     ----------
     job
-        Its place among the waiting jobs.
+        Its row among the waiting jobs.
     jobs, cluster
-        The waiting jobs and the nodes.
+        Waiting jobs and nodes.
     free
-        Free amounts that the test counts with, shape (nodes, resources).
+        Free amounts of the test, shape (nodes, resources).
     usable
-        The nodes that the job may take, shape (nodes,).
+        Nodes that the job may use, shape (nodes,).
     """
     gpus = gpus_of(job, jobs, cluster)
     if gpus <= 0:
@@ -167,23 +166,23 @@ def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray,
 def choose_nodes(
     job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray, usable: BoolArray, scratch: Scratch
 ) -> bool:
-    """Choose nodes for a job that can have ``scratch.cpus`` of each; return whether it finds enough.
+    """Choose nodes for a job with ``scratch.cpus`` on each. Return whether there are enough.
 
-    If the tightest sets of nodes are not enough, nodes with few free CPUs and GPUs are left out, one count after the
-    other.
+    If the tightest sets of nodes are too small, nodes with few free CPUs and GPUs are dropped. The bound rises step by
+    step.
 
     Parameters
     ----------
     job
-        Its place among the waiting jobs.
+        Its row among the waiting jobs.
     jobs, cluster
-        The waiting jobs and the nodes.
+        Waiting jobs and nodes.
     free
-        Free amounts that the test counts with, shape (nodes, resources).
+        Free amounts of the test, shape (nodes, resources).
     usable
-        The nodes that the job may take, shape (nodes,).
+        Nodes that the job may use, shape (nodes,).
     scratch
-        Gets the slots on each node in `taken`.
+        Receives the slots on each node in `taken`.
     """
     lower_weights(job, jobs, cluster, free, usable)
     slots, apart, unit = jobs.slots[job], jobs.apart[job], jobs.demand[job, cluster.primary]
@@ -196,7 +195,7 @@ def choose_nodes(
     if cpus < slots * unit or nodes < least:
         return False
     unit = max(unit, 1)
-    # A job with GPUs has no CPUs beside those that it asks for.
+    # A job with GPUs gets no CPUs beyond its demand.
     at_most = unit if gpus > 0 and apart else LARGEST
     count, most = 0, 0
     while not _take_sets(slots, least, unit, at_most, cluster.weight, scratch):
@@ -230,10 +229,10 @@ def choose_nodes(
 
 @borrowing
 def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray, scratch: Scratch) -> bool:
-    """Take sets of consecutive nodes of one weight, until a job has enough; return whether it has.
+    """Take sets of consecutive nodes of one weight, until a job has enough. Return whether it has.
 
-    First those of the lowest weight, be they enough or not; of these the tightest that suffices, or else the largest.
-    The job gets `unit` to `at_most` CPUs of each node. What it takes of each goes to ``scratch.taken``.
+    Sets of the lowest weight come first, even if they are too small. Among them the tightest sufficient set comes
+    first, else the largest. The job gets `unit` to `at_most` CPUs per node. Its CPUs go to ``scratch.taken``.
     """
     sets, cpus, taken = scratch.sets, scratch.left, scratch.taken
     count, inside = 0, False
@@ -250,7 +249,7 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
         sets[count - 1, LAST] = node
         sets[count - 1, SIZE] += has
         sets[count - 1, COUNT] += 1
-    # What is still to be had: CPUs and nodes that the job needs, and those that it may take.
+    # CPUs and nodes that the job still needs, and that it may still use.
     wanted, nodes, most_cpus, most_nodes = slots * unit, least, slots * unit, slots
     while most_nodes > 0 and (nodes > 0 or wanted > 0):
         best, enough = -1, False
@@ -270,7 +269,7 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
         if best < 0:
             return False
         first, last = sets[best, FIRST], sets[best, LAST]
-        if nodes <= 1:  # A single node may be enough: the one with the fewest free CPUs.
+        if nodes <= 1:  # A single node may suffice: choose the one with the fewest free CPUs.
             only, fewest = -1, 0
             for node in range(first, last + 1):
                 has = cpus[node] if cpus[node] < at_most else at_most
@@ -284,7 +283,7 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
             has = cpus[node] if cpus[node] < at_most else at_most
             if taken[node] or (most_nodes == 1 and has < wanted):
                 continue
-            others = least - (slots - most_nodes) - 1  # Each of these is left at least a CPU.
+            others = least - (slots - most_nodes) - 1  # Leave at least one CPU to each of them.
             room = most_cpus - (others if others > 0 else 0)
             if has > room:
                 has = cpus[node] = room if room > unit else unit

@@ -1,4 +1,4 @@
-"""When Slurm expects a waiting job to start: now, or after so many of the running jobs have reached their limits.
+"""Slurm's predicted start of a waiting job: now, or when some running jobs reach their walltimes.
 
 Rules as in Slurm 22.05, ``src/plugins/select/cons_common/job_test.c`` (``_will_run_test``).
 """
@@ -10,13 +10,13 @@ from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
 from .nodes import Scratch, choose_nodes, cpus_on, free_cpus
 
-#: The first window in which running jobs are taken off together, seconds; each next one is twice as long.
+#: Seconds of the first window that removes running jobs together. Each next window is twice as long.
 WINDOW = 30
 
 
 @borrowing
 def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, scratch: Scratch) -> bool:
-    """Return whether a job can start now on the usable nodes; its slots on each go to ``scratch.taken``."""
+    """Return whether a job can start now on the usable nodes. Its slots per node go to ``scratch.taken``."""
     free_cpus(cluster.free, job, jobs, cluster.primary, usable, scratch.cpus)
     return choose_nodes(job, jobs, cluster, cluster.free, usable, scratch)
 
@@ -26,25 +26,26 @@ def predicted_start(
     job: int, jobs: WaitingJobs, cluster: Cluster, room: IntArray, table: JobTable, now: int, kill_wait: int,
     stopped: BoolArray, scratch: Scratch,
 ) -> int:  # fmt: skip
-    """Return when a job can start on ``scratch.usable`` if running jobs run to their limits, -1 if it never can.
+    """Return when a job can start on ``scratch.usable``, if running jobs use their walltimes. -1 if never.
 
-    Running jobs are taken off in the order of their limits, those together that end within a window that begins at a
-    multiple of 30 s and doubles; the start is the end of the last of them. Those that give way are taken off first.
+    Running jobs are removed in the order in which their walltimes end. A window removes all jobs that end in it
+    together. It begins at a multiple of 30 s and doubles. The start is the end of the last removed job. Preempted jobs
+    are removed first.
 
     Parameters
     ----------
     job
-        Its place among the waiting jobs.
+        Its row among the waiting jobs.
     jobs, cluster, table
         All jobs and the nodes.
     room
-        CPUs that the job could have of each node now, as :func:`.free_cpus` writes them, shape (nodes,).
+        CPUs that the job could use on each node now, as :func:`.free_cpus` writes them. Shape (nodes,).
     now, kill_wait
-        The time, and how long a job may stay beyond its limit, seconds.
+        The time, and seconds that a job may run past its walltime.
     stopped
-        Which of the running jobs give way to the job, shape (running,).
+        Running jobs that the job preempts, shape (running,).
     scratch
-        Gets the slots on each node in `taken`.
+        Receives the slots on each node in `taken`.
     """
     usable, free = scratch.usable, scratch.free
     for node in range(len(usable)):
@@ -90,16 +91,16 @@ def predicted_start(
 def give_back(
     row: int, table: JobTable, free: IntArray, job: int, jobs: WaitingJobs, primary: int, scratch: Scratch
 ) -> bool:
-    """Take a running job off the usable nodes, and update the CPUs that another can have; return whether it was on any.
+    """Remove a running job from the usable nodes and update another job's CPUs. Return whether it used any.
 
     Parameters
     ----------
     row, table
         The running job.
     free
-        Free amounts, shape (nodes, resources); changed.
+        Free amounts, shape (nodes, resources). Updated.
     job, jobs, primary
-        The job that can have CPUs, and their resource.
+        The waiting job, and the resource of its CPUs.
     scratch
         Its `usable` and `cpus`.
     """

@@ -1,4 +1,4 @@
-"""Which running jobs are stopped so that a waiting one can start, by tiers of partitions or by QOS, as in Slurm.
+"""Preemption: running jobs to stop for a waiting job, by partition tiers or QOS, as in Slurm.
 
 Rules as in Slurm 22.05, ``src/plugins/preempt/partition_prio`` and ``src/plugins/select/cons_common/job_test.c``
 (``_run_now``), with ``preempt_reorder_count`` 1.
@@ -16,25 +16,25 @@ from .jobs import Cluster, JobTable, WaitingJobs
 from .nodes import Scratch, choose_nodes, free_cpus, scratch_for
 from .predicted_start import give_back
 
-#: How often jobs are chosen: the second and the third time those first that have most of the nodes of the time before.
+#: Number of choices of jobs. The second and third prefer jobs on most nodes of the previous choice.
 _TIMES = 3
 
 
 class Preemption(NamedTuple):
-    """Classes of jobs, which of them give way to which, and which jobs are stopped.
+    """Preemption classes of jobs, and the jobs to stop.
 
     Attributes
     ----------
     of
-        The class of each waiting job, shape (jobs,); -1 for one that stops none.
+        Class of each waiting job, -1 if it stops no job. Shape (jobs,).
     running
-        The class of each running job, shape (running,).
+        Class of each running job, shape (running,).
     gives_way
-        Whether jobs of a class, the second, are stopped for those of another, shape (classes, classes).
+        Whether a job of the first class may stop one of the second. Shape (classes, classes).
     order
-        Rows of the running jobs that may be stopped: those that are to give way first, there those on the fewest nodes.
+        Rows of preemptable running jobs in stopping order. Within one priority, jobs on the fewest nodes first.
     by
-        The waiting job for which a running one is stopped, -1: none; shape (running,).
+        The waiting job that stops each running job, -1 for none. Shape (running,).
     """
 
     of: IntArray
@@ -44,18 +44,18 @@ class Preemption(NamedTuple):
     by: IntArray
 
     def may_stop(self, job: int) -> bool:
-        """Return whether there is a running job that a waiting one may stop."""
+        """Return whether a waiting job may stop some running job."""
         return bool(self.stopped_for(job).any())
 
     def stopped_for(self, job: int) -> BoolArray:
-        """Return which running jobs a waiting one may stop."""
+        """Return the running jobs that a waiting job may stop."""
         if self.of[job] < 0:
             return np.zeros(len(self.running), np.bool_)
         return np.asarray(self.gives_way[self.of[job]][self.running])
 
 
 def no_preemption(jobs: int) -> Preemption:
-    """Return that no job is stopped."""
+    """Return a preemption that stops no job."""
     nothing = np.empty(0, np.int64)
     return Preemption(np.full(jobs, -1), nothing, np.zeros((0, 0), np.bool_), nothing, nothing)
 
@@ -63,19 +63,19 @@ def no_preemption(jobs: int) -> Preemption:
 def stop_for(
     job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, table: JobTable, preemption: Preemption
 ) -> None:
-    """Note which jobs are stopped so that one can start on the usable nodes, none if that is not possible.
+    """Record the jobs to stop for a job to start on the usable nodes. Record none if it cannot start.
 
-    Jobs are taken away in their order until there is room; then those that had most of the nodes come first, and it is
-    done once more, and again. Of those that were taken away, the ones on the chosen nodes are stopped.
+    Jobs are removed in order until the job fits. Then jobs on most of the chosen nodes move to the front, and the
+    removal is repeated, up to twice. Of the removed jobs, those on the chosen nodes are stopped.
 
     Parameters
     ----------
     job
-        Its place among the waiting jobs.
+        Its row among the waiting jobs.
     jobs, cluster, table, preemption
         All jobs and the nodes.
     usable
-        The nodes that may be taken, shape (nodes,).
+        Nodes that the job may use, shape (nodes,).
     """
     rows = preemption.order
     order = rows[preemption.stopped_for(job)[rows] & (preemption.by[rows] < 0)]
@@ -83,7 +83,7 @@ def stop_for(
     scratch.usable[:] = usable
 
     def common_nodes(row: int) -> int:
-        """Return on how many of the chosen nodes a job runs."""
+        """Return how many of the chosen nodes a job uses."""
         return int(np.count_nonzero(scratch.taken[table.nodes_of(row)]))
 
     times = min(_TIMES, len(order))
@@ -103,7 +103,7 @@ def stop_for(
 
 @borrowing
 def take_away(job: int, jobs: WaitingJobs, cluster: Cluster, table: JobTable, order: IntArray, scratch: Scratch) -> int:
-    """Return the place of the last of the jobs that have to be taken away, -1 if all are not enough."""
+    """Return the position of the last job to remove. -1 if removing all is not enough."""
     free = scratch.free
     for node in range(len(free)):
         for resource in range(free.shape[1]):

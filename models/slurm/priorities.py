@@ -1,8 +1,8 @@
-"""Job priorities: ``priority/multifactor`` of Slurm, with fair tree.
+"""Job priorities: Slurm's ``priority/multifactor`` with fair tree.
 
-Fair tree ranks users by how little their branch of the accounts has used of its share: Ryan Cox and Levi Morrison,
-"Fair Tree: fairshare algorithm for Slurm", Slurm User Group 2014. Ties are as in Slurm 22.05,
-``src/plugins/priority/multifactor/fair_tree.c``: accounts on one level that tie are not merged.
+Fair tree ranks users by the use of their branch of the accounts, relative to its share. Source: Ryan Cox and Levi
+Morrison, "Fair Tree: fairshare algorithm for Slurm", Slurm User Group 2014. Ties are as in Slurm 22.05,
+``src/plugins/priority/multifactor/fair_tree.c``: tied accounts on one level are not merged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...base import FloatArray, IntArray
 
 
 class Weights(NamedTuple):
-    """The weights of the factors, ``PriorityWeight...``, and ``PriorityMaxAge`` in seconds and that of QOS."""
+    """Weights of the factors, ``PriorityWeight...``. `max_age` is ``PriorityMaxAge`` in seconds."""
 
     age: float
     fair_share: float
@@ -29,12 +29,12 @@ class Weights(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What the priority of a job is made of: arrays of shape (jobs,).
+    """Factors of job priorities: arrays of shape (jobs,).
 
     Attributes
     ----------
     age
-        Seconds since the job could have started.
+        Seconds since the job was first eligible to start.
     fair_share, job_size, partition, qos
         From 0 to 1.
     """
@@ -47,7 +47,7 @@ class Factors(NamedTuple):
 
 
 def priorities(weights: Weights, factors: Factors) -> IntArray:
-    """Return the priorities, whole numbers of at least 1."""
+    """Return the priorities, integers of at least 1."""
     total = (
         weights.age * np.minimum(factors.age / weights.max_age, 1.0)
         + weights.fair_share * factors.fair_share
@@ -59,7 +59,7 @@ def priorities(weights: Weights, factors: Factors) -> IntArray:
 
 
 def job_size(nodes: float, cpus: float, *, small: bool = False) -> float:
-    """Return the size factor of a job that asks for these parts of the nodes and of the CPUs of the cluster.
+    """Return the size factor of a job that needs these shares of the cluster's nodes and CPUs.
 
     Parameters
     ----------
@@ -73,29 +73,29 @@ def job_size(nodes: float, cpus: float, *, small: bool = False) -> float:
 
 
 def decay_over(half_life: float, seconds: float) -> float:
-    """Return what is left of usage after so many seconds; all of it without a half-life.
+    """Return the share of usage left after some seconds. All of it without a half-life.
 
-    Slurm takes ln 2 for 0.693 and the exponential for its first two terms.
+    Slurm uses 0.693 for ln 2, and the first two terms of the exponential.
     """
     return (1.0 - 0.693 / half_life) ** seconds if half_life > 0 else 1.0
 
 
 @dataclass(slots=True)
 class Association:
-    """An account, or a user in one.
+    """An account, or a user in an account.
 
     Attributes
     ----------
     shares
-        What it may use, beside those of the same parent; at least 0.
+        Its shares relative to those of the same parent, at least 0.
     user
-        Whether it is a user, who has no children.
+        Whether it is a user. A user has no children.
     children
         Accounts and users in an account.
     usage
-        Decayed CPU-seconds, those of an account with those of its children.
+        Decayed CPU-seconds. An account includes its children.
     factor
-        Of a user, the fair-share factor: its rank over the number of users, 1 the best.
+        Fair-share factor of a user: its rank over the number of users, 1 for the best.
     """
 
     shares: int = 1
@@ -111,15 +111,15 @@ def rank_users(root: Association, users: int) -> None:
     Parameters
     ----------
     root
-        The root of the accounts.
+        Root of the accounts.
     users
-        How many users there are.
+        Number of users.
     """
     _rank(root, [users, users], users, tied=False)
 
 
 def _rank(parent: Association, ranks: list[int], users: int, *, tied: bool) -> None:
-    """Rank the children of an account; `ranks` has the next rank among those that tie and the next without ties."""
+    """Rank the children of an account. `ranks` holds the next rank among ties, and the next without ties."""
     levels = _level_shares(parent)
     order = sorted(range(len(levels)), key=lambda child: (-levels[child], not parent.children[child].user))
     before = None
@@ -137,7 +137,7 @@ def _rank(parent: Association, ranks: list[int], users: int, *, tied: bool) -> N
 
 
 def _level_shares(parent: Association) -> Sequence[float]:
-    """Return of each child its part of the shares over its part of the usage; above 1 it is owed something."""
+    """Return each child's share of the shares over its share of the usage. Above 1 it used too little."""
     shares = sum(child.shares for child in parent.children)
     return [
         0.0 if not child.shares else (child.shares / shares) / (child.usage / parent.usage) if child.usage else inf

@@ -1,6 +1,6 @@
-"""Which nodes are reserved, by time: advance reservations, and the table of Slurm's backfill scheduler.
+"""Reserved nodes over time: advance reservations, and the table of Slurm's backfill scheduler.
 
-Reservations take whole nodes. Rules as in Slurm 22.05, ``src/plugins/sched/backfill/backfill.c`` (``node_space``) and
+Reservations use whole nodes. Rules as in Slurm 22.05, ``src/plugins/sched/backfill/backfill.c`` (``node_space``) and
 ``src/slurmctld/reservation.c`` (``job_test_resv``).
 """
 
@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 
-#: Sets of nodes, a bit each.
+#: Sets of nodes, one bit each.
 WordArray = NDArray[np.uint64]
-#: After any time.
+#: Later than any time.
 _NEVER = 2**62
 
 
 class ClosedNodes(NamedTuple):
-    """When which nodes are closed to some jobs, by advance reservations.
+    """Nodes that advance reservations close to some jobs, and when.
 
     Attributes
     ----------
     start, end
         Seconds since 1970, shape (times,).
     nodes
-        Which nodes are closed then, shape (times, nodes).
+        Closed nodes, shape (times, nodes).
     """
 
     start: IntArray
@@ -36,27 +36,27 @@ class ClosedNodes(NamedTuple):
     nodes: BoolArray
 
     def since(self) -> IntArray:
-        """Return from when on each node is closed for the first time, seconds since 1970, shape (nodes,).
+        """Return when each node closes first, seconds since 1970. Shape (nodes,).
 
-        A job whose limit ends later has none of it now.
+        A job cannot use the node now if its walltime ends later.
         """
         since = np.where(self.nodes, self.start[:, None], _NEVER)
         return np.asarray(since.min(axis=0, initial=_NEVER), dtype=np.int64)
 
 
 class ReservedNodes(NamedTuple):
-    """Spans of time one after the other, linked, with the nodes that are not reserved in each.
+    """Linked periods of time, with the open nodes of each.
 
     Attributes
     ----------
     begin, end, following
-        Of each span, shape (spans,); what follows the last is 0.
+        Begin, end and next period, shape (periods,). The last has the next period 0.
     open
-        Nodes that are not reserved, a bit each, shape (spans, words of 64).
+        Nodes that are not reserved, one bit each. Shape (periods, words of 64).
     words
-        A set of nodes while it is worked out, shape (words,).
+        Buffer for a set of nodes, shape (words,).
     used
-        How many spans are in use, shape (1,).
+        Number of periods in use, shape (1,).
     """
 
     begin: IntArray
@@ -68,7 +68,7 @@ class ReservedNodes(NamedTuple):
 
 
 def no_reservations(begin: int, end: int, nodes: int, jobs: int) -> ReservedNodes:
-    """Return a table without reservations, with room for those of so many jobs."""
+    """Return a table without reservations, with room for `jobs` of them."""
     begins, ends, following = np.zeros((3, 2 * jobs + 2), np.int64)
     begins[0], ends[0] = begin, end
     words = -(-nodes // 64)
@@ -78,7 +78,7 @@ def no_reservations(begin: int, end: int, nodes: int, jobs: int) -> ReservedNode
 
 
 def packed(chosen: BoolArray) -> WordArray:
-    """Return sets of nodes, shape (sets, nodes), as words."""
+    """Return sets of nodes, shape (sets, nodes), as 64-bit words."""
     padded = np.zeros((len(chosen), -(-chosen.shape[1] // 64) * 64), np.bool_)
     padded[:, : chosen.shape[1]] = chosen
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
@@ -86,9 +86,9 @@ def packed(chosen: BoolArray) -> WordArray:
 
 @borrowing
 def find_open_nodes(table: ReservedNodes, members: WordArray, start: int, end: int, usable: BoolArray) -> int:
-    """Find the members that are open from `start` to `end`; return when to look again, 0 if never.
+    """Find the members that are open from `start` to `end`. Return when to search again, 0 if never.
 
-    That is the end of the first span after which nodes are open that were not before. The nodes go to `usable`.
+    That time is the end of the first period after which more nodes are open. The nodes go to `usable`.
     """
     words = table.words
     for word in range(len(words)):
@@ -116,7 +116,7 @@ def find_open_nodes(table: ReservedNodes, members: WordArray, start: int, end: i
 
 @borrowing
 def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolution: int, only_open: bool) -> bool:
-    """Reserve nodes; return whether that was done.
+    """Reserve nodes. Return whether they were reserved.
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolut
     taken
         Above 0 for each node to reserve, shape (nodes,).
     start, end
-        From when to when, seconds.
+        Begin and end, seconds.
     resolution
-        Seconds that a reservation takes at least.
+        Least duration of a reservation, seconds.
     only_open
-        Do nothing if any of the nodes is reserved then.
+        Reserve nothing if any node is already reserved at that time.
     """
     words = table.words
     for word in range(len(words)):
@@ -148,7 +148,7 @@ def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolut
             break
     start = max(start, table.begin[0])
     end = max(end, start + resolution)
-    # Let a span begin at the start.
+    # Make a period begin at the start.
     while table.end[span] < start:
         before, span = span, table.following[span]
         if not span:
@@ -166,13 +166,13 @@ def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolut
             after = table.following[span] if table.following[span] else -1
             break
         span = table.following[span]
-    # Join the first two spans with the same open nodes, no more.
+    # Join only the first two periods with equal open nodes.
     span = before
     while span != after:
         other = table.following[span]
         if not other:
             break
-        alike = True  # In a loop, which compiles in a tenth of the time of an expression.
+        alike = True  # The loop compiles ten times as fast as an expression.
         for word in range(len(words)):
             alike &= table.open[span, word] == table.open[other, word]
         if alike:

@@ -1,1 +1,1 @@
-"""What happens when: the calendar, and who goes through it, step by step or in compiled code."""
+"""Events of a simulation: their calendar, and the event managers in Python and in compiled code."""

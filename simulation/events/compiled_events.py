@@ -1,6 +1,6 @@
-"""The event manager of simulations that compiled code can do whole: lists, EASY, and standing rounds.
+"""The event manager of simulations that compiled code can run whole: lists, EASY, and fixed rounds.
 
-Events, decisions and records are those of :class:`.DispatchEvents`, of which tests hold it to every byte.
+Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from ..overrun import Overrun
 from ..placements import on_node_zero
 from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
-#: Jobs from which on loading the compiled code takes less time than it saves; in rounds, the engine loads as much.
+#: From this many jobs on, the compiled code saves more time than its loading takes. Rounds are always worth it.
 WORTH = 10_000
-#: Closed times that are listed.
+#: Most closed times in a list.
 _MOST_WINDOWS = 1_000_000
 
-#: Those who predict the same of a job at any time, by what they do.
+#: Predictors whose prediction of a job never changes, as functions of the jobs.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
     Walltime: lambda jobs: jobs.walltime,
     Oracle: lambda jobs: np.maximum(jobs.runtime, 1),
 }
-#: Makes the steps of jobs that fit, of the predictor, the jobs, the machine, and whether requests bound run times.
+#: Makes the steps of the jobs. The last argument says whether walltimes bound run times.
 Maker = Callable[[Predictor, JobColumns, Machine, bool], CompiledSteps | None]
 
 
 class CompiledEvents(EventManager):  # type: ignore[misc]
-    """The event manager behind AccaSim's main loop, each step of which is many instants here.
+    """The compiled event manager behind AccaSim's main loop. Each step of the loop is many instants here.
 
     Parameters
     ----------
@@ -76,18 +76,18 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self._ended = False
 
     def load_events(self, es: Any) -> None:
-        """Take no jobs: all are there."""
+        """Ignore the jobs: all are loaded already."""
 
     def has_events(self) -> bool:
-        """Return whether anything is still to come or to run."""
+        """Return whether any events or running jobs are left."""
         return not self._ended
 
     def next_events(self) -> list[Any]:
-        """Return no queue, so that AccaSim's loop asks for no decision."""
+        """Return an empty queue, so that AccaSim's loop requests no decision."""
         return []
 
     def release_ended_events(self, event_dict: dict[str, Any]) -> None:
-        """Go through many instants, and book what happened."""
+        """Run many instants, and record the events."""
         begin = perf_counter_ns()
         decisions, ended = self._steps.go_on()
         taken = perf_counter_ns() - begin
@@ -99,10 +99,10 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         if self._progress is not None:
             self._progress(self._finished)
         if self._ended:
-            del self._steps  # Its columns make room for the tables.
+            del self._steps  # Frees its columns for the tables.
 
     def _book_decisions(self, decisions: IntArray, taken: int) -> None:
-        """Book decisions, each with the same part of the time that they took."""
+        """Record decisions. Each gets the same part of the measured time."""
         rows = np.zeros((len(decisions), len(DECISION)), dtype=np.int64)
         rows[:, :4] = decisions
         self._recorder.decisions.frombytes(rows.tobytes())
@@ -110,7 +110,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self._recorder.decision_ns.frombytes(times.tobytes())
 
     def _book_stays(self, ended: IntArray) -> None:
-        """Book jobs that left, and all their attempts: those that ran as long as they were to are completed."""
+        """Record jobs that left and all their attempts. Jobs that ran for their whole run time are completed."""
         recorder, jobs = self._recorder, self._recorder.workload.columns
         place, start, held, limits = self._steps.attempts(ended)
         last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
@@ -136,12 +136,13 @@ def compiled_events(
     recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun,
     progress: Callable[[int], None] | None,
 ) -> CompiledEvents | None:  # fmt: skip
-    """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
+    """Return the event manager of a simulation that compiled code can run whole; ``None`` for others.
 
-    That is of rigid jobs, many of them. Under a list order or EASY on a pool, or on nodes of which all jobs ask for the
-    same amounts per slot, with walltimes or the actual run times as predictions.
-    Or jobs on a pool in rounds whose reservations stand, by walltimes or those that a
-    strategy chooses for stochastic jobs.
+    The jobs are rigid and many. There are two cases:
+
+    * A list order or EASY on a pool, or on nodes if all slots have the same amounts. Predictions are walltimes or
+      actual run times.
+    * Fixed rounds of reservations on a pool. Requests are walltimes, or a strategy chooses them for stochastic jobs.
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
@@ -163,7 +164,7 @@ def compiled_events(
             return None
         made = partial(made, closed=closed)
     rows = np.flatnonzero(fits)
-    if any(jobs.priority.values):  # Jobs get their places in the queue in this order.
+    if any(jobs.priority.values):  # The places in the queue follow this order.
         if successors is not None:
             return None
         rows = rows[np.lexsort((-jobs.priority.numbers(int)[rows], jobs.submit[rows]))]
@@ -178,9 +179,9 @@ def compiled_events(
 
 
 def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) -> IntArray | None:
-    """Return the times at which a machine is closed under EASY, ``None`` where that is no rule which compiled code has.
+    """Return the times at which a machine is closed under EASY. ``None`` for other rules.
 
-    It has one reservation of all nodes for nobody, which leaves time for each job between two of its windows.
+    The machine has one reservation of all nodes without users. Between two of its windows there is time for each job.
     """
     rules, jobs = workload.machine.rules, workload.columns
     if len(rules.closing) != 1 or rules.limits or rules.licences or rules.power is not None:
@@ -203,9 +204,9 @@ def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) ->
 
 
 def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] | None:
-    """Return where the jobs that wait for each begin, and these; ``None`` if jobs wait for more than the end of others.
+    """Return the dependent jobs of each job, and where they begin. ``None`` for other conditions than an end.
 
-    A dependency on success is one on the end where no job is killed.
+    A dependency on success is one on the end if no job is killed.
     """
     jobs = workload.columns
     if any(jobs.begin.values) or any(jobs.hold.values) or any("%" in each for each in jobs.array.values):
@@ -223,7 +224,7 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
 
 
 def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
-    """Return who makes the steps under a dispatcher, if there are any and they are worth their loading."""
+    """Return the function that makes the steps under a dispatcher, if compiled code is possible and worth it."""
     rounds = standing_rounds(dispatcher)
     if rounds is not None:
         return partial(_rounds, rounds)
@@ -233,7 +234,7 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
 
 
 def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
-    """Return how long jobs stay on the machine, and what is predicted of that, if it is the same at any time."""
+    """Return the time on the machine and its prediction for each job, if the prediction never changes."""
     predicted = _PREDICTED.get(type(predictor))
     if predicted is None:
         return None
@@ -247,19 +248,19 @@ def _plain(
     entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool,
     successors: tuple[IntArray, IntArray] | None = None, closed: IntArray | None = None,
 ) -> CompiledTrace | None:  # fmt: skip
-    """Return jobs that fit under a list order or EASY, where amounts tell who fits."""
+    """Return the steps under a list order or EASY, where the amounts decide which jobs fit."""
     stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
-    capacity = machine.capacity[0] if pool else _slots(machine, jobs)
+    capacity = machine.capacity[0] if pool else slots_of(machine, jobs)
     if stays is None or capacity is None:
         return None
-    need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
+    need = amounts_of(machine, jobs) if pool else jobs.nodes[:, None]
     return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
 
 
 def _rounds(
     found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
 ) -> CompiledRounds | None:
-    """Return jobs that fit in rounds whose reservations stand, if none outlives its request or takes no time."""
+    """Return the steps of fixed rounds, if no job overruns or has a run time of 0."""
     if type(predictor) is not Walltime or machine.capacity.size > 1:
         return None
     work = np.minimum(jobs.runtime, jobs.walltime)
@@ -274,12 +275,12 @@ def _rounds(
     return CompiledRounds(columns, jobs.walltime, chosen, int(machine.capacity[0, 0]), batch)
 
 
-def _amounts(machine: Machine, jobs: JobColumns) -> IntArray:
+def amounts_of(machine: Machine, jobs: JobColumns) -> IntArray:
     """Return the amounts that jobs take of a pool, shape (jobs, resources)."""
     return np.column_stack([jobs.amounts(resource) for resource in machine.resources])
 
 
-def _slots(machine: Machine, jobs: JobColumns) -> IntArray | None:
+def slots_of(machine: Machine, jobs: JobColumns) -> IntArray | None:
     """Return the slots of each node, if all jobs ask for the same amounts per slot."""
     codes = np.unique(jobs.per_node.codes)
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}

@@ -1,4 +1,4 @@
-"""What the dispatcher is asked, and what becomes of its answer."""
+"""Call the dispatcher and carry out its actions."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ from ..recorder import Recorder
 from ..simulation_errors import ActionError, SimulationError, failed
 from .event_calendar import TIMER, EventCalendar
 
-#: Decisions in a row that start nothing while nothing is to come: by timers, and by one decision a second.
+#: Most decisions in a row without a start or a future event: by timers, and one per second.
 _IDLE_WAKES, _IDLE_SECONDS = 10_000, 1_000_000
 
-#: Actions, ids of the jobs rejected by them, how many jobs were queued before, report, nanoseconds.
+#: Actions, ids of the rejected jobs, queue length before, report, nanoseconds.
 Answer = tuple[Sequence[Action], list[str], int, Any, int]
 
 
 class Decisions:
-    """Asks the dispatcher and carries out its actions.
+    """Calls the dispatcher and carries out its actions.
 
     Parameters
     ----------
     dispatcher
-        Who decides.
+        The dispatcher.
     cycle, calendar
-        The jobs, and what is still to happen to them.
+        The jobs, and their future events.
     checks
-        What is asked before an action is carried out.
+        Checks of the actions.
     spending
-        What the simulation has taken of its budget.
+        The used part of the budget.
     recorder
-        Books the decisions.
+        Records the decisions.
     machine
         With all its rules, also those that no dispatcher knows.
 
     Attributes
     ----------
     wakes
-        The instants, seconds, at which the dispatcher is to be asked whatever happens.
+        Instants, seconds, at which the dispatcher is called in any case.
     every_second
-        Whether it is asked each second while jobs wait and nothing is to come, as in AccaSim, instead of an error.
+        Whether it is called each second while jobs wait without future events, as in AccaSim. Otherwise this is an
+        error.
     """
 
     def __init__(
@@ -70,15 +71,15 @@ class Decisions:
 
     @property
     def refused(self) -> int:
-        """How many starts were not carried out."""
+        """Number of starts that were not carried out."""
         return 0 if self._gate is None else self._gate.refused
 
     def due(self, now: int) -> bool:
-        """Return whether the dispatcher is to be asked: not if only a prediction was corrected."""
+        """Return whether the dispatcher is to be called. A corrected prediction alone is no reason."""
         return self._cycle.changed or now in self.wakes
 
     def dispatch(self, now: int) -> None:
-        """Ask the dispatcher, without AccaSim's loop, and carry out what it says."""
+        """Call the dispatcher outside AccaSim's loop, and carry out its actions."""
         answer = self.ask(now)
         for id_ in answer[1]:
             del self._cycle.jobs[id_]
@@ -86,12 +87,12 @@ class Decisions:
         self._balance += self._carry_out(answer)
 
     def ask(self, now: int) -> Answer:
-        """Ask the dispatcher, and take out of the queue what it rejects."""
+        """Call the dispatcher, and remove rejected jobs from the queue."""
         cycle, self._now = self._cycle, now
         queued = len(cycle.queue.entries)
         cycle.changed = False
         self.wakes.discard(now)
-        # Past the constructor, which makes columns of what has none.
+        # The constructor would make columns where they are missing.
         shown = now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, cycle.nodes.machine
         state = tuple.__new__(State, shown)
         self._spend()
@@ -108,20 +109,20 @@ class Decisions:
         return actions, rejected, queued, report, ns
 
     def carry_out(self, answer: Answer) -> int:
-        """Carry out the actions; return how many jobs started for the first time since the last call.
+        """Carry out the actions. Return the number of first starts since the last call.
 
-        That is as AccaSim counts them, which takes those that are rejected for jobs that never started.
+        AccaSim counts so. It takes rejected jobs for jobs that never started.
         """
         first = self._carry_out(answer)
         balance, self._balance = self._balance, 0
         return balance + first
 
     def where(self, now: int) -> str:
-        """Return who is asked when, for the messages of errors."""
+        """Return the dispatcher's name and the time, for error messages."""
         return f"{self._name} at t={now}"
 
     def _spend(self) -> None:
-        """Count the decision; see from time to time that the simulation gets anywhere."""
+        """Count the decision, and check progress from time to time."""
         try:
             if self._spending.spend():
                 jobs = self._cycle.jobs.values()
@@ -131,7 +132,7 @@ class Decisions:
             raise type(error)(f"{self._where()}: {error}") from None
 
     def _reject(self, actions: Sequence[Action]) -> list[str]:
-        """Take jobs out of the queue; return their ids, by which they are to be taken out of the jobs."""
+        """Remove jobs from the queue. Return their ids, by which AccaSim removes them from the jobs."""
         rejected = []
         for action in actions:
             if not isinstance(action, Reject):
@@ -146,7 +147,7 @@ class Decisions:
         return rejected
 
     def _carry_out(self, answer: Answer) -> int:
-        """Carry out the actions and book the decision; return how many jobs started for the first time."""
+        """Carry out the actions and record the decision. Return the number of first starts."""
         actions, rejected, queued, report, ns = answer
         running, now = self._cycle.running.entries, self._now
         before = len(running)
@@ -164,7 +165,7 @@ class Decisions:
         return first
 
     def _act(self, actions: Sequence[Action]) -> tuple[int, int, int]:
-        """Return how many jobs started for the first time, started, and were stopped."""
+        """Return the numbers of first starts, starts and stops."""
         first, started, stopped, now = 0, 0, 0, self._now
         for action in actions:
             if isinstance(action, Start):

@@ -1,4 +1,4 @@
-"""What is still to happen, in the order in which it will."""
+"""The future events in their order."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
-#: The kinds of events beside arrivals, in the order of one instant: a job ends; nodes fail; a job that was held may
-#: enter the queue, as arrivals do then; a prediction is corrected; a timer.
+#: The kinds of events beside arrivals, in their order within one instant. A job ends. Nodes fail. A held job may enter
+#: the queue, together with arrivals. A prediction is corrected. A timer is due.
 COMPLETION, OUTAGE, ELIGIBLE, CORRECTION, TIMER = range(5)
 #: Time, kind, sequence number, payload.
 Entry = tuple[int, int, int, Any]
 
 
 class Arrival(Protocol):
-    """What arrives: a job, under the name that AccaSim gives the time of its submission."""
+    """An arriving job, with AccaSim's name for the time of its submission."""
 
     queued_time: int
 
 
 class EventCalendar:
-    """A heap of (time, kind, sequence number), so that events of one instant and kind come as they were added.
+    """A heap of (time, kind, sequence number). Events of one instant and kind keep their order.
 
     Attributes
     ----------
     arrivals
-        What will arrive. It comes sorted from the trace, and goes through no heap.
+        Future arrivals. They come sorted from the trace, outside the heap.
     heap
-        All else; the first entry happens first. To be looked at only.
+        All other events; the first entry happens first. Read-only for others.
     """
 
     def __init__(self) -> None:
@@ -38,22 +38,22 @@ class EventCalendar:
         self._cancelled: set[int] = set()
 
     def expect(self, arrivals: Iterable[Arrival]) -> None:
-        """Add what will arrive, in the order in which it does and not before what was added."""
+        """Add arrivals in their order, none before the last one added."""
         self.arrivals.extend(arrivals)
 
     def add(self, time: int, kind: int, payload: Any) -> Entry:
-        """Add an event; what is returned cancels or moves it. Without a payload, only its instant is visited."""
+        """Add an event. The returned entry cancels or moves it. Without a payload, only its instant is visited."""
         entry = (time, kind, self._number, payload)
         self._number += 1
         heappush(self.heap, entry)
         return entry
 
     def cancel(self, entry: Entry) -> None:
-        """Let an event that is still to come not happen; its instant is visited all the same."""
+        """Cancel a future event. Its instant is still visited."""
         self._cancelled.add(entry[2])
 
     def move(self, entry: Entry, time: int) -> Entry:
-        """Let an event happen at another time, after those that are already to happen then."""
+        """Move an event to another time, after the events that are already there."""
         if entry[0] == time:
             return entry
         self.cancel(entry)
@@ -69,7 +69,7 @@ class EventCalendar:
         return heap[0][0] if heap and heap[0][0] < arrival else arrival
 
     def due(self, now: int, last: int = TIMER) -> list[Entry]:
-        """Take out what happens `now`, up to the kind `last`, but for arrivals; cancelled ones are dropped here."""
+        """Remove and return the events of `now` up to the kind `last`, without arrivals and cancelled ones."""
         heap, cancelled, due = self.heap, self._cancelled, []
         while heap and heap[0][0] == now and heap[0][1] <= last:
             entry = heappop(heap)

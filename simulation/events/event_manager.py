@@ -1,4 +1,4 @@
-"""The event manager that AccaSim's main loop calls: what happens when."""
+"""The event manager that AccaSim's main loop calls."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..simulation_errors import SimulationError
 from .decisions import Answer, Decisions
 from .event_calendar import COMPLETION, ELIGIBLE, OUTAGE, TIMER, EventCalendar
 
-#: AccaSim's main loop reads jobs when fewer than that are still to arrive.
+#: AccaSim's main loop reads jobs when fewer than this are still to arrive.
 _READ_BELOW = 10
 
 
 class Plan:
-    """An answer of the dispatcher, of the length that AccaSim's main loop checks: the jobs that are still queued.
+    """An answer of the dispatcher. Its length, which AccaSim's main loop checks, is the number of queued jobs.
 
-    It is ``None`` if the dispatcher was not asked.
+    The answer is ``None`` if the dispatcher was not called.
     """
 
     __slots__ = ("answer", "length")
@@ -51,7 +51,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     Attributes
     ----------
     pause, at_pause
-        Before the first instant from `pause` on, `at_pause` is called, which sets a later one.
+        `at_pause` is called before the first instant from `pause` on. It sets a later pause.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         budget: Budget | None = None,
         told: Sequence[Told] = (),
     ) -> None:
-        # AccaSim's constructor opens writers by its process-wide constants; nothing of that is wanted here.
+        # AccaSim's constructor is not called: it opens writers by its process-wide constants.
         self.machine = machine
         self.recorder = recorder
         self.sequential = sequential
@@ -93,21 +93,21 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
     @property
     def lost(self) -> int:
-        """How many jobs left that never were in the queue."""
+        """Number of jobs that left without ever being in the queue."""
         return self.cycle.lost
 
-    # What AccaSim's main loop calls, in its order.
+    # Methods that AccaSim's main loop calls, in its order.
 
     def load_events(self, es: Iterable[SimulatedJob]) -> None:
-        """Take jobs that will arrive."""
+        """Add jobs that will arrive."""
         self.calendar.expect(es)
 
     def has_events(self) -> bool:
-        """Return whether anything is still to come or to run."""
+        """Return whether any events, waiting or running jobs are left."""
         return bool(self.loaded or self.cycle.queue.entries or self.cycle.running.entries or self.held)
 
     def next_events(self) -> list[Waiting]:
-        """Go to the next instant and return the queue, which the jobs of that instant will join."""
+        """Go to the next instant. Return the queue; the jobs of that instant will join it."""
         queue, time = self.cycle.queue.entries, self.calendar.next_time
         while time is not None and time >= self.pause and self.at_pause is not None:
             self.at_pause()
@@ -123,9 +123,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         return queue
 
     def release_ended_events(self, event_dict: dict[str, SimulatedJob]) -> None:
-        """Let happen what happens now; dispatch and go on for as long as AccaSim's loop would read no jobs in between.
+        """Run the events of this instant. Continue with the next ones while AccaSim's loop would read no jobs.
 
-        The step of that loop costs about as much as what happens at an instant.
+        A step of that loop costs about as much as the events of an instant.
         """
         decisions, queue, loaded, heap = self.decisions, self.cycle.queue.entries, self.loaded, self.calendar.heap
         self._happen()
@@ -137,21 +137,21 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self._happen()
 
     def call_dispatcher(self, event_dict: dict[str, SimulatedJob], events: list[Waiting]) -> tuple[Plan, list[str]]:
-        """Ask the dispatcher, and take out what it rejects; not if only a prediction was corrected."""
+        """Call the dispatcher and remove rejected jobs. Skip this if only a prediction was corrected."""
         answer = self.decisions.ask(self.current_time) if self.decisions.due(self.current_time) else None
         return Plan(answer, len(events)), answer[1] if answer else []
 
     def dispatch_events(
         self, event_dict: dict[str, SimulatedJob], to_dispatch: Plan, time_diff: int, omit_timediff: bool = True
     ) -> tuple[int, int, int]:
-        """Carry out the actions; return how many jobs started for the first time, as AccaSim counts them."""
+        """Carry out the actions. Return the number of first starts, as AccaSim counts them."""
         answer = to_dispatch.answer
         return 0 if answer is None else self.decisions.carry_out(answer), 0, 0
 
     # Events.
 
     def _happen(self) -> None:
-        """End what ends now, let arrive what arrives, correct predictions, and serve timers while no job waits."""
+        """Run the events of this instant: ends, arrivals, corrections, and timers while no job waits."""
         now, cycle, loaded, heap = self.current_time, self.cycle, self.loaded, self.calendar.heap
         if self.sequential and self._one_event(now):
             return
@@ -164,8 +164,11 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             if self.held:
                 for _, _, _, job in self.calendar.due(now, ELIGIBLE):
                     cycle.release(job, now)
+        arriving = []
         while loaded and loaded[0].queued_time == now:
-            cycle.submit(loaded.popleft(), now)
+            arriving.append(loaded.popleft())
+        if arriving:
+            cycle.submit_all(arriving, now)
         if heap and heap[0][0] == now:
             for _, _, _, job in self.calendar.due(now):
                 cycle.correct(job, now)
@@ -173,9 +176,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self.decisions.dispatch(now)
 
     def _one_event(self, now: int) -> bool:
-        """Let one job end, or else one arrive, and come back to this instant; return whether there was one.
+        """Run one end, or else one arrival, and return to this instant. Return whether there was one.
 
-        Jobs that end just when they were predicted to end before any other: their nodes were known to be free now.
+        Jobs that end exactly as predicted end first: their nodes were expected to be free now.
         """
         ending = [job for _, _, _, job in self.calendar.due(now, COMPLETION)]
         if ending:

@@ -1,4 +1,4 @@
-"""What is known at an instant of a simulation."""
+"""States at an instant of a simulation."""
 
 from .cutting import state_at
 from .guaranteed_starts import guaranteed_starts

@@ -1,4 +1,4 @@
-"""The state of a simulation at an instant, from which another one can begin."""
+"""Take the state of a simulation at an instant, from which another simulation can begin."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def state_at(
     seed: int = 0,
     same_instant: SameInstant = "batch",
 ) -> tuple[Workload, MachineState]:
-    """Simulate a workload up to an instant; return the jobs that have not left by then, and the state.
+    """Simulate a workload up to an instant. Return the jobs that have not left by then, and the state.
 
-    :func:`.simulate` of these goes on as the simulation would have, as far as dispatcher and predictor keep nothing
-    else from one decision to the next, or give it by ``memory()``.
+    :func:`.simulate` continues from these as the simulation would have. This needs dispatchers and predictors that keep
+    no other data between decisions, or return them by ``memory()``.
 
     Parameters
     ----------
     workload, dispatcher, predictor, overrun, seed, same_instant
         As for :func:`.simulate`.
     at
-        The instant, seconds; nothing of what happens then has happened.
+        The instant, seconds. No events of this instant have happened.
 
     Raises
     ------
     InputError
-        If all jobs have left before, or one that has not was on the machine before: a state has no room for that.
+        If all jobs have left, or a job that has not left was stopped earlier. A state cannot hold this.
     """
     parts = fresh_parts(workload.machine, dispatcher, predictor, seed)
     engine = engine_of(Recorder(workload), *parts, Overrun.parse(overrun), same_instant)
@@ -88,7 +88,7 @@ def _captured(engine: Engine, workload: Workload, at: int, memory: dict[str, obj
 
 
 def _still_waiting(engine: Engine, order: int, job: Job) -> Job:
-    """Return a job with what it still waits for."""
+    """Return a job with its open dependencies."""
     simulated = engine.mapper.events.get(job.id)
     if simulated is not None and (simulated.waiting is not None or simulated.running is not None):
         return replace(job, depends=(), begin=simulated.eligible)
@@ -108,7 +108,7 @@ def _since(job: SimulatedJob) -> RunningSince:
 
 
 def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
-    """Return the jobs that have ended, each as it was there last, and for how long predictors were told that it ran."""
+    """Return the ended jobs, each with its last shape and the run time that predictors saw."""
     width, ended, useful = len(STAY), dict[int, Ended](), Counter[int]()
     for row in range(0, len(recorder.stays), width):
         stay = dict(zip(STAY, recorder.stays[row : row + width], strict=True))

@@ -1,4 +1,4 @@
-"""What conservative backfilling guarantees to the jobs of a trace, and what it has free at an instant."""
+"""The guaranteed starts of conservative backfilling on a trace, and its free units at an instant."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ...dispatchers import Action, Conservative, Reject, State
 from ...workloads import Job, Machine, Workload
 from ..engine import simulate
 
-#: Begin, end and free units of a time slot; no end, ``None``, of the last.
+#: Begin, end and free units of a time slot. The last one has no end, ``None``.
 Step = tuple[int, int | None, int]
-#: The job that stands in a trace for somebody who asks, and never runs.
+#: An added job that reads the free units and never runs.
 _ASKS = "the job that asks what is free"
 
 
 def guaranteed_starts(workload: Workload, at: int) -> tuple[list[Step], FloatArray]:
-    """Simulate a pool under ``conservative`` with kills, and look at its availability list once.
+    """Simulate a pool under ``conservative`` with kills, and read its availability list once.
 
     Parameters
     ----------
     workload
         On a pool of one resource.
     at
-        The instant, seconds of the trace; jobs that arrive then have their reservations.
+        The instant, seconds of the trace. Jobs that arrive then already have reservations.
 
     Returns
     -------
     list
-        Begin, end and free units of each time slot, as known at the instant; the last has no end, ``None``.
+        Begin, end and free units of each time slot, as known at the instant. The last one has no end, ``None``.
     FloatArray
-        For every job that was not rejected its turnaround over that which its first reservation guaranteed, each at
-        least 1 s, shape (jobs,).
+        For every job that was not rejected: its turnaround over the one its first reservation guaranteed. Both count as
+        at least 1 s. Shape (jobs,).
     """
     asks = Job(_ASKS, at, 0, 1, per_node={workload.machine.resources[0]: 1})
     watched = _Watched()
@@ -43,7 +43,7 @@ def guaranteed_starts(workload: Workload, at: int) -> tuple[list[Step], FloatArr
 
 
 class _Watched:
-    """Conservative backfilling that notes what it guarantees, and the list when somebody asks for it."""
+    """Conservative backfilling that records its guaranteed starts, and its list when the added job arrives."""
 
     steps: list[Step]
 
@@ -52,7 +52,7 @@ class _Watched:
         self.guaranteed: dict[int, int] = {}
 
     def dispatch(self, state: State) -> list[Action]:
-        """Note what is guaranteed to who is new, and go on."""
+        """Record the guaranteed starts of new jobs, and dispatch."""
         asks = [waiting for waiting in state.queue if waiting.id == _ASKS]
         if asks:
             others = [waiting for waiting in state.queue if waiting.id != _ASKS]

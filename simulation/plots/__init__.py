@@ -1,4 +1,4 @@
-"""Plots of results: Axes in, Axes out."""
+"""Plots of results, drawn into matplotlib Axes."""
 
 from .result_plots import ResultPlots
 

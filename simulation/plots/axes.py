@@ -1,4 +1,4 @@
-"""What every plot of a result does with its Axes: make or check it, label it, fit a legend into it."""
+"""Make or check the Axes of a plot, label them, and fit a legend into them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Inches of a new figure, and points of a legend's letters.
+#: Inches of a new figure, and points of the letters of a legend.
 SIZE, LETTERS = (8.0, 4.2), 8
-#: Inches that a row of a legend is high and a letter wide, and the letters that the mark before a name takes.
+#: Inches of a legend's row and of a letter, and letters for the mark before a name.
 _ROW, _LETTER, _MARK = LETTERS * 1.6 / 72, LETTERS * 0.58 / 72, 8
 
 
 def axes_or_new(given: Axes | None) -> Axes:
-    """Return the Axes to draw in, that of a new figure if none is given.
+    """Return the Axes to draw in; those of a new figure if none are given.
 
     Raises
     ------
     InputError
-        If it is no Axes.
+        If `given` is no Axes.
     """
     from matplotlib.axes import Axes  # noqa: PLC0415 - it takes a second to import
 
@@ -47,7 +47,7 @@ def inches(axes: Axes) -> tuple[float, float]:
 
 
 def labelled(axes: Axes, title: str, x: str, y: str) -> Axes:
-    """Write a title, as large as fits, and the labels of both axes, and draw a grid."""
+    """Set a title, as large as fits, and the labels of both axes, and draw a grid."""
     title = shortened(title, 90)
     axes.set_title(title, parse_math=False, fontsize=min(12.0, max(6.0, inches(axes)[0] * 72 / 0.55 / len(title))))
     axes.set_xlabel(x, parse_math=False)
@@ -58,7 +58,7 @@ def labelled(axes: Axes, title: str, x: str, y: str) -> Axes:
 
 
 def without_data(axes: Axes, title: str, why: str) -> Axes:
-    """Say in an empty plot why there is nothing to show."""
+    """Show the reason in an empty plot."""
     labelled(axes, title, "", "")
     axes.set_xticks([])
     axes.set_yticks([])
@@ -67,10 +67,10 @@ def without_data(axes: Axes, title: str, why: str) -> Axes:
 
 
 def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str], top: float, least: int = 2) -> None:
-    """Leave room above `top` for a legend, with as many names beside each other as fit.
+    """Leave room above `top` for a legend, with as many names side by side as fit.
 
-    It has at most 40% of the height; what finds no room in it is counted in its last entry. Fewer than `least` names
-    need no legend; the title says what is shown.
+    It has at most 40% of the height. Its last entry counts the names without room. Fewer than `least` names need no
+    legend: the title names them.
     """
     share = 0.04
     if len(names) >= least:
@@ -87,7 +87,7 @@ def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str], top: 
             borderpad=0.2,
         )  # fmt: skip
         for text, name in zip(legend.get_texts(), short, strict=True):
-            text.set_text(name)  # afterwards, as names that begin with _ would be left out
+            text.set_text(name)  # later, since names that begin with _ would be left out
             text.set_parse_math(False)
     low = axes.get_ylim()[0]
     logarithmic = axes.get_yscale() == "log"
@@ -102,11 +102,11 @@ def draw_ratios(axes: Axes, rows: pd.DataFrame, places: Sequence[int]) -> None:
     Parameters
     ----------
     axes
-        Where to draw.
+        Axes to draw in.
     rows
-        ``ratio, ratio_low, ratio_high``, NaN where there is none; the index has the names.
+        ``ratio, ratio_low, ratio_high``, NaN if undefined; the index has the names.
     places
-        By which the colours and marks of the names go.
+        Indices of colours and marks.
     """
     for row, (index, found) in enumerate(zip(places, rows.to_dict("records"), strict=True)):
         colour = style(index)[0]

@@ -1,4 +1,4 @@
-"""Curves and pieces of a schedule that are drawn of the records of simulations."""
+"""Curves and parts of a schedule, computed from the records of simulations."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..metrics import Records
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The places, evenly spaced by ratio, at which a distribution is taken.
+    """Evenly spaced places on a logarithmic scale, at which a distribution is computed.
 
     Attributes
     ----------
     low, high
         The powers of ten of the first and the last.
     decade
-        How many there are in a factor of ten.
+        Places per factor of ten.
     """
 
     low: int
@@ -34,7 +34,7 @@ class Grid:
         return found
 
     def counts(self, values: FloatArray) -> IntArray:
-        """Return how many values lie at or below each place."""
+        """Return the number of values at or below each place."""
         places = np.searchsorted(self.points(), values, side="left")
         size = (self.high - self.low) * self.decade + 2
         found: IntArray = np.cumsum(np.bincount(places, minlength=size)[:-1])
@@ -42,7 +42,7 @@ class Grid:
 
 
 def distribution(grid: Grid, counts: IntArray, n: int, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return places and shares of an empirical distribution: where it rises, and at most so many of them."""
+    """Return at most `most` places where an empirical distribution rises, and its shares there."""
     if not n:
         return np.empty(0), np.empty(0)
     points, shares = grid.points(), counts / n
@@ -55,7 +55,7 @@ def distribution(grid: Grid, counts: IntArray, n: int, most: int) -> tuple[Float
 
 
 def busy_time(edges: FloatArray, begin: IntArray, end: IntArray, weight: IntArray | None = None) -> FloatArray:
-    """Return the seconds times weight that intervals [begin, end) have between each two neighbouring `edges`."""
+    """Return the sum of seconds times weight of intervals [begin, end) between neighbouring `edges`."""
     weights = np.ones(len(begin)) if weight is None else weight.astype(float)
     total = _since(edges, begin, weights) - _since(edges, end, weights)
     found: FloatArray = np.diff(total)
@@ -73,10 +73,10 @@ def _since(edges: FloatArray, times: IntArray, weights: FloatArray) -> FloatArra
 
 
 def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: int) -> pd.DataFrame:
-    """Return ``begin`` and ``end`` of bins of equal length, and the means in each of ``utilization`` and ``queue``.
+    """Return ``begin`` and ``end`` of bins of equal length, and the means of ``utilization`` and ``queue`` in each.
 
-    Times count from the first submission, in seconds. Utilization is the share of the primary resource that is held, by
-    work that counts or not; the queue is how many jobs wait.
+    Times are seconds from the first submission. Utilization is the used share of the primary resource, for useful and
+    lost work. The queue is the number of waiting jobs.
     """
     there = jobs[jobs["end"] >= 0]
     columns = ["begin", "end", "utilization", "queue"]
@@ -93,28 +93,28 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
 
 
 def capacity_of(result: Records) -> int:
-    """Return how much of the primary resource the machine has."""
+    """Return the capacity of the primary resource."""
     machine = result.manifest["machine"]
     return int(machine["total"][machine["resources"].index(machine["primary"])])
 
 
 def stretches(stays: pd.DataFrame, capacity: int, nodes: int) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Return which units of the primary resource each stay holds, as stretches of units one after the other.
+    """Return the units of the primary resource of each attempt, as ranges of consecutive units.
 
-    On a machine of several nodes the units of a node follow those of the node before; which units of its node a job
-    holds is the lowest free ones, as on a pool.
+    On several nodes, units are numbered node by node. Within a node, as on a pool, a job gets the lowest free units.
 
     Parameters
     ----------
     stays
-        ``start``, ``end``, ``units`` and, of several nodes, ``placement``, sorted by start.
+        ``start``, ``end``, ``units`` and, for several nodes, ``placement``, sorted by start.
     capacity, nodes
-        Units and nodes of the machine; nodes are taken to be equal.
+        Units and nodes of the machine; nodes are taken as equal.
 
     Returns
     -------
     tuple
-        As :func:`stacked`, with stretches of a stay that touch as one; and the units from node to node, 1 on a pool.
+        As :func:`stacked`, with touching ranges of an attempt joined. The last value is the units per node, 1 on a
+        pool.
     """
     start, end, units = (stays[name].to_numpy() for name in ("start", "end", "units"))
     if nodes == 1 or not len(stays):
@@ -141,12 +141,12 @@ def stretches(stays: pd.DataFrame, capacity: int, nodes: int) -> tuple[IntArray,
 
 
 def stacked(start: IntArray, end: IntArray, units: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return stretches of a resource without end, the lowest free ones, for intervals sorted by start.
+    """Return the lowest free ranges of an unlimited resource, for intervals sorted by start.
 
     Returns
     -------
     tuple
-        Index of the interval, first unit, and the one after the last.
+        Index of the interval, first unit, and the unit after the last.
     """
     free: list[tuple[int, int]] = [(0, int(units.sum()))]
     held: list[tuple[int, int, list[tuple[int, int]]]] = []
@@ -162,7 +162,7 @@ def stacked(start: IntArray, end: IntArray, units: IntArray) -> tuple[IntArray, 
 
 
 def _lowest(free: list[tuple[int, int]], units: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the lowest free stretches of so many units, and what stays free."""
+    """Return the lowest free ranges with `units` units, and the rest."""
     taken = []
     rest = []
     for low, high in free:
@@ -176,7 +176,7 @@ def _lowest(free: list[tuple[int, int]], units: int) -> tuple[list[tuple[int, in
 
 
 def _merged(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted stretches, those that touch as one."""
+    """Return sorted ranges, with touching ones joined."""
     found: list[tuple[int, int]] = []
     for low, high in sorted(stretches):
         if found and found[-1][1] == low:

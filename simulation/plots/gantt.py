@@ -1,4 +1,4 @@
-"""The schedule as bars, or as areas where there are more stays than a picture shows."""
+"""Draw the schedule as bars, or as areas if there are too many attempts for bars."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Colour = Literal["user", "queue", "wait"]
-#: Stays that are drawn as bars, at most; places in time of areas.
+#: Most attempts drawn as bars; time bins of areas.
 MOST_BARS, BINS = 2500, 640
-#: Users or queues that have a colour of their own; the rest share one.
+#: Users or queues with a colour of their own; the others share one.
 _OWN = 7
 _REST = "#bbbbbb"
 #: Longest wait of a class, seconds, its name and colour.
@@ -78,7 +78,7 @@ def _window(window: tuple[float | str, float | str], longest: int) -> tuple[int,
     Raises
     ------
     InputError
-        If it is none, or nothing of the schedule is in it.
+        If it is no window, or no part of the schedule is in it.
     """
     expected = "window: expected (from, to) after the first submission, in seconds or as ('1d', '36h')"
     try:
@@ -96,7 +96,7 @@ def _window(window: tuple[float | str, float | str], longest: int) -> tuple[int,
 def _classes(
     result: Records, stays: pd.DataFrame, color: Colour, begin: int, end: int
 ) -> tuple[list[str], list[str], IntArray]:
-    """Return names and colours of the classes of stays, and the class of each stay."""
+    """Return names and colours of the classes of attempts, and the class of each attempt."""
     jobs = result.jobs
     rows = pd.Index(jobs["id"]).get_indexer(pd.Index(stays["id"]))
     if color == "wait":
@@ -118,7 +118,7 @@ def _classes(
 def _areas(
     axes: Axes, stays: pd.DataFrame, codes: IntArray, colours: Sequence[str], window: tuple[int, int], size: float
 ) -> None:
-    """Draw how much of the machine each class has over time, one above the other."""
+    """Draw the share of each class over time, stacked."""
     edges = np.linspace(*window, BINS + 1)
     start, end, units = (stays[name].to_numpy() for name in ("start", "end", "units"))
     low = np.zeros(BINS + 1)
@@ -131,7 +131,7 @@ def _areas(
 
 
 def _bars(axes: Axes, stays: pd.DataFrame, colours: Sequence[str], capacity: int, nodes: int, size: float) -> None:
-    """Draw each stay as a bar, or several where its parts of the machine do not touch."""
+    """Draw each attempt as a bar, or as several if its ranges do not touch."""
     from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
     start, end = stays["start"].to_numpy() / size, stays["end"].to_numpy() / size

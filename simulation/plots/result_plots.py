@@ -1,4 +1,4 @@
-"""``Result.plot``: curves of one result or of several, and the schedule of one."""
+"""``Result.plot``: curves of one or several results, and the schedule of one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .style import axis_unit, line_style, logarithmic_numbers, marker, plain_num
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Where waits are counted, and points of their curve at most.
+#: Places at which waits are counted, and the most points of their curve.
 _GRID, _POINTS = Grid(0, 10, 100), 1000
-#: Bins in time of a single curve, and of each of several.
+#: Time bins of a single curve, and of each of several curves.
 _BINS, _FEWER = 400, 120
 _NOTHING = "no job has run"
 
@@ -28,13 +28,13 @@ _NOTHING = "no job has run"
 class ResultPlots:
     """Plots of results.
 
-    Each method draws into `ax`, or into a new figure without it, and returns the Axes, so that all of it can be changed
-    afterwards. A plot of a result in which no job has run says so.
+    Each method draws into `ax`, or into a new figure. It returns the Axes for further changes. If no job has run, the
+    plot says so.
 
     Parameters
     ----------
     results
-        Name to the results of that name, one a seed, read anew for each plot.
+        Results by name, one per seed, read again for each plot.
     """
 
     def __init__(self, results: Mapping[str, Iterable[Records]]) -> None:
@@ -45,36 +45,37 @@ class ResultPlots:
     ) -> Axes:
         """Draw the schedule: a bar is a job on the machine.
 
-        On a machine of nodes the bars are where the nodes are. On a pool they are stacked from below, the lowest free
-        place first. Beyond 2,500 stays areas show how much each user, queue or wait has.
+        On several nodes the bars are at their nodes. On a pool they are stacked from below, the lowest free place
+        first. Beyond 2,500 attempts, areas show the share of each user, queue or wait.
 
         Parameters
         ----------
         window
-            From when to when, after the first submission: seconds, or text such as ``("1d", "36h")``. All without it.
+            Begin and end after the first submission: seconds, or text such as ``("1d", "36h")``. Without it, the whole
+            run.
         color
-            What the colours show: the ``"user"``, the ``"queue"``, or how long the job had waited, ``"wait"``.
+            Meaning of the colours: the ``"user"``, the ``"queue"`` or the ``"wait"`` of the job.
         ax
-            Where to draw.
+            Axes to draw in.
 
         Raises
         ------
         InputError
-            For a window in which there is no schedule, another color, or an `ax` that is no Axes.
+            For a window outside the schedule, an unknown color, or an `ax` that is no Axes.
         """
         name, results = next(iter(self._results.items()))
         return gantt(next(iter(results)), f"Schedule under {name}", window, color, ax)
 
     def utilization(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of the machine in use over time, of the first seed."""
+        """Draw the used share of the machine over time, of the first seed."""
         return self._loads("utilization", "Utilization", "utilization (%)", 100.0, ax)
 
     def queue(self, ax: Axes | None = None) -> Axes:
-        """Draw how many jobs wait over time, of the first seed."""
+        """Draw the number of waiting jobs over time, of the first seed."""
         return self._loads("queue", "Queue length", "waiting jobs", 1.0, ax)
 
     def waits(self, ax: Axes | None = None) -> Axes:
-        """Draw the distribution of the waits: the share of jobs that wait at most so long."""
+        """Draw the cumulative distribution of the waits."""
         curves = {}
         for name, jobs in self._pooled().items():
             x, y = distribution(_GRID, _GRID.counts(jobs["wait"].to_numpy()), len(jobs), _POINTS)
@@ -112,7 +113,7 @@ class ResultPlots:
         return f"{what} under {next(iter(self._results))}" if len(self._results) == 1 else what
 
     def _pooled(self) -> dict[str, pd.DataFrame]:
-        """Return the metrics of the jobs that ran, of all seeds, and their width class ``size``."""
+        """Return the metrics of the jobs that ran in all seeds, with their width class ``size``."""
         pooled = {}
         for name, results in self._results.items():
             parts = [pd.DataFrame(columns=["wait", "bounded_slowdown", "size"], dtype=float)]
@@ -149,7 +150,7 @@ class ResultPlots:
     def _draw(
         self, axes: Axes, curves: Mapping[str, tuple[FloatArray, FloatArray]], top: float, *, steps: bool = True
     ) -> Axes:
-        """Draw a curve each, of steps or of marked points, with a legend above `top`."""
+        """Draw one curve per result, as steps or marked points, with a legend above `top`."""
         handles = []
         for index, (x, y) in enumerate(curves.values()):
             look: dict[str, Any] = {"drawstyle": "steps-post"} if steps else {"marker": marker(index), "markersize": 5}

@@ -1,4 +1,4 @@
-"""Replays of the recent past, from which a portfolio learns whom to choose."""
+"""Replays of the recent past, from which a portfolio learns which dispatcher to choose."""
 
 from .replaying import Replayer, let_learn
 

@@ -1,4 +1,4 @@
-"""Replay what happened of late under another dispatcher, from the state at the beginning of a window."""
+"""Replay the recent past under another dispatcher, from the state at the beginning of a window."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EngineOf = Callable[..., Any]
 
 
 def let_learn(dispatcher: Dispatcher, replay: Replayer) -> list[Callable[[str, int, int], None]]:
-    """Give replays to the dispatchers that use them; return whom to tell of jobs that have ended."""
+    """Give replays to the dispatchers that use them. Return the functions to call when a job ends."""
     told = list[Callable[[str, int, int], None]]()
     for part in layers(dispatcher):
         if hasattr(part, "use_replays"):
@@ -40,17 +40,17 @@ def let_learn(dispatcher: Dispatcher, replay: Replayer) -> list[Callable[[str, i
 class Replayer:
     """Replays a past under the rules of a simulation.
 
-    Run times that nobody knows yet are those that were predicted. A job that outlives its prediction is corrected by
-    what the predictor knows now.
+    Unknown run times are the predicted ones. A job that overruns its prediction is corrected by the predictor as it is
+    now.
 
     Parameters
     ----------
     engine_of
         Makes an engine.
     predictor
-        The one of the simulation, for pasts that have none of their own.
+        That of the simulation, for pasts without one.
     overrun, same_instant
-        Its rules.
+        Rules of the simulation.
     """
 
     def __init__(self, engine_of: EngineOf, predictor: Predictor, overrun: Overrun, same_instant: str) -> None:
@@ -62,7 +62,7 @@ class Replayer:
         self._compiled = CompiledReplays(overrun.mode == "kill") if simple else None
 
     def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> Replayed:
-        """Return what becomes of the jobs; see :class:`.Replay`."""
+        """Return the outcome of the jobs; see :class:`.Replay`."""
         predictor = self._predictor if past.predictor is None else past.predictor
         compiled = None
         if self._compiled is not None:
@@ -73,7 +73,7 @@ class Replayer:
         return Replayed(None if waits is None else _outcome(past, waits), decisions)
 
     def _in_engine(self, past: Past, dispatcher: Dispatcher, predictor: Any, budget: int) -> Replayed:
-        """Let the engine do it, which can do all."""
+        """Replay in the engine, which supports every case."""
         recorder = _Stays(Workload(tuple(past.jobs), past.machine, Provenance("replay")))
         going_on = _GoingOn(past, dispatcher)
         recalled = _Recalled(past, predictor)
@@ -103,7 +103,7 @@ def _stop() -> None:
 
 
 class _Stays(Recorder):
-    """Keeps how long jobs were on the machine and when they left, and counts decisions."""
+    """Records the jobs' time on the machine and their ends, and counts decisions."""
 
     def __init__(self, workload: Workload) -> None:
         super().__init__(workload)
@@ -114,7 +114,7 @@ class _Stays(Recorder):
         self.held[order] = sum(stay.end - stay.start for stay in attempts), attempts[-1].end
 
     def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
-        # Nobody gets better by turning jobs away: a rejected one is taken to wait on.
+        # A dispatcher gains nothing by a rejection: the job counts as waiting.
         if status != "rejected":
             self.complete(order, attempts)
 
@@ -123,7 +123,7 @@ class _Stays(Recorder):
 
 
 def _waits(past: Past, engine: Any, recorder: _Stays) -> IntArray:
-    """Return what the jobs have waited by the end of a stretch, seconds, shape (jobs,)."""
+    """Return the waits of the jobs by the end of a window, seconds, shape (jobs,)."""
     alive, waits = engine.mapper.events, np.zeros(len(past.jobs), dtype=np.int64)
     for order in np.flatnonzero(past.waiting).tolist():
         job = past.jobs[order]
@@ -137,7 +137,7 @@ def _waits(past: Past, engine: Any, recorder: _Stays) -> IntArray:
 
 
 def _outcome(past: Past, waits: IntArray) -> Outcome:
-    """Return the waits so far of the jobs that had not started when the stretch began."""
+    """Return the waits so far of the jobs that had not started at the begin of the window."""
     counted = [past.jobs[order] for order in np.flatnonzero(past.waiting).tolist()]
     run = np.array([job.runtime for job in counted], dtype=np.float64)
     fresh = np.array([job.submit >= past.begin for job in counted], dtype=bool)
@@ -146,7 +146,7 @@ def _outcome(past: Past, waits: IntArray) -> Outcome:
 
 
 class _GoingOn:
-    """Does what was done until a stretch begins, and then lets a dispatcher decide."""
+    """Repeats the recorded actions until the window begins, and then calls a dispatcher."""
 
     def __init__(self, past: Past, dispatcher: Dispatcher) -> None:
         self._begin = past.begin
@@ -160,11 +160,11 @@ class _GoingOn:
         return all(getattr(part, "plans_closures", False) for part in layers(self._dispatcher))
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
-        """Let the dispatcher learn of a job that has ended."""
+        """Tell the dispatcher of an ended job."""
         tell_end(self._dispatcher, id_, ran, now)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Decide, or do what is due and come back for what follows."""
+        """Call the dispatcher, or do the recorded actions that are due and set a timer for the next."""
         if state.now >= self._begin:
             return self._dispatcher.dispatch(state)
         free, actions = state.free.copy(), list[Action]()
@@ -176,7 +176,7 @@ class _GoingOn:
 
 
 def _is_possible(action: Start | Stop, state: State, free: Any) -> bool:
-    """Return whether an action can be done, and take the room of a start; guessed run times may not let it."""
+    """Return whether an action is possible, and take the amounts of a start. Predicted run times may prevent it."""
     jobs = state.queue if isinstance(action, Start) else state.running
     entry = next((entry for entry in jobs if entry.id == action.job), None)
     if entry is None or isinstance(action, Stop):
@@ -190,7 +190,7 @@ def _is_possible(action: Start | Stop, state: State, free: Any) -> bool:
 
 
 class _Recalled:
-    """Predicts again what was predicted when the jobs came."""
+    """Returns the predictions made when the jobs arrived."""
 
     def __init__(self, past: Past, predictor: Predictor) -> None:
         self._predicted = past.predicted
@@ -199,7 +199,7 @@ class _Recalled:
             self.correct = predictor.correct
 
     def predict(self, job: Job, now: int) -> float:
-        """Return it, in proportion to the walltime where that has changed, seconds."""
+        """Return the prediction in seconds, scaled if the walltime has changed."""
         return math.ceil(self._predicted[job.id] * job.walltime / self._asked[job.id])
 
     def observe(self, job: Job) -> None:

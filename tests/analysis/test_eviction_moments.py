@@ -1,4 +1,4 @@
-"""Moments of a trace at which jobs run, as scenarios of eviction, and the trade-off of one."""
+"""Eviction scenarios from the moments of a trace. The trade-off of one moment."""
 
 import numpy as np
 import pandas as pd

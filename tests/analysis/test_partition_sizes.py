@@ -1,4 +1,4 @@
-"""A moment of a trace: what is predicted there holds for who asks."""
+"""Predictions at a moment of a trace hold for the job they are made for."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def test_no_request_takes_longer_than_predicted(numbers, data):
         found = simulate(workload.with_jobs([*jobs, asks]), "conservative", overrun="kill").jobs.set_index("id")
         took = found.loc["asks", "end"] - moment.now
         assert took <= option.turnaround
-        # Who comes later delays nobody, so that exact estimates come true.
+        # Later jobs delay no earlier job. Exact estimates therefore come true.
         assert not exact or took == option.turnaround
     assert advice.choice.turnaround == min(option.turnaround for option in advice.options)
 

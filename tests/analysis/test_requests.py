@@ -63,7 +63,7 @@ def test_last_10_knows_only_the_runs_before():
 def test_unseen_runs_are_judged_by_what_the_first_half_says():
     runs = np.array([10.0] * 10 + [10.0] * 5 + [20.0] * 5)
     rows = by_name(advise(runs))
-    # Made from runs of 10 only; for 20 they grow: 10, 15, 22.5.
+    # Made from runs of 10 only. For 20 they grow: 10, 15, 22.5.
     for name in ("optimal sequence", "maximum", "mean"):
         assert rows[name].unseen.requests == pytest.approx((1 + 3) / 2)
         assert rows[name].unseen.time == pytest.approx((10 + 47.5) / 2)
@@ -101,7 +101,7 @@ def test_no_run_is_no_mean():
 
 
 def brute_force(run_times):
-    """Return the least expected time of requests among the run times, by trying each next one."""
+    """Return the least expected time of requests among the run times. Each next request is tried."""
     values, counts = np.unique(run_times, return_counts=True)
     beyond = np.append(np.cumsum(counts[::-1])[::-1], 0) / len(run_times)
     costs = np.zeros(len(values) + 1)
@@ -149,7 +149,7 @@ def test_runs_that_were_killed_at_a_limit_leave_requests_near_the_best(law, kill
 
 
 def test_what_no_run_tells_has_few_requests():
-    """A family fitted to short runs says little of the long ones that were killed."""
+    """Short runs say little about the long ones that were killed."""
     rng = np.random.default_rng(8)
     runs = bimodal(2000, rng)
     history = RunHistory(np.minimum(runs, 660), runs > 660)

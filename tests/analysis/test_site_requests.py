@@ -18,7 +18,7 @@ RUNS = np.ceil(np.random.default_rng(1).lognormal(7, 1, 40))
 
 
 def empty(jobs=60):
-    """Return a site where nobody waits."""
+    """Return a site with an empty queue."""
     return Workload(tuple(Job(str(n), 10**5 * n, 60, 600) for n in range(jobs)), Machine.pool(32))
 
 

@@ -29,7 +29,7 @@ def site(tmp_path):
 
 
 def starts(site, *jobs, dispatcher="easy"):
-    """Return when jobs of 100 s start that come one second after another, `None`: never."""
+    """Return the starts of jobs of 100 s that arrive one second apart, `None`: never."""
     conf, limits = site
     queues = [job.get("queue", "batch") for job in jobs]
     made = tuple(
@@ -78,7 +78,7 @@ def test_what_has_no_place_in_the_rules_is_named(site):
 
 
 def test_slurm_sees_failed_nodes_as_taken(site):
-    # Of four nodes three fail; the fourth is the last in order, so that starts elsewhere would be moved there.
+    # Of four nodes three fail. The fourth is the last in order. Starts elsewhere would be moved there.
     conf, _ = site
     machine = conf.machine()
     per_node = {"core": 4, "partition/batch": 1, "node": 1}

@@ -48,7 +48,7 @@ def test_no_job_is_forecast_before_its_begin():
 
 
 def test_jobs_to_come_stand_for_themselves():
-    # Tasks of arrays, and jobs that waited for others or in a reservation, come as jobs of their own.
+    # Tasks of arrays become jobs of their own. So do jobs that waited for others or in a reservation.
     ended = tuple(
         Ended(replace(each.job, array=f"{number}%1", depends=(("p0", "afterok"),) if number else (), submit=900), 900)
         for number, each in enumerate(past(*[40] * 30))
@@ -71,7 +71,7 @@ def test_without_a_past_the_request_counts():
 
 def test_a_wider_past_is_a_wider_interval():
     found = forecast(past(*range(60, 560, 10)), arrivals=False, draws=60)
-    # Of run times of 60 to 550 s, evenly, those above 50: a tenth are below 110, a tenth above 500.
+    # Run times are even from 60 to 550 s. A tenth are below 110, a tenth above 500.
     assert found.low == pytest.approx(1000 + 60 * EARLIER, abs=30)
     assert found.high == pytest.approx(1000 + 450 * LATER, abs=60)
     assert found.low < found.median < found.high
@@ -100,7 +100,7 @@ def test_who_comes_makes_jobs_wait_longer():
 
 
 def drawn(*runtimes, elapsed=0, walltime=600, kept=(), of=200):
-    """Return run times drawn for a job that has run so long, of some that ended, their requests `kept` as they were."""
+    """Return run times drawn for a running job from ended jobs. Their walltimes are `kept` as recorded."""
     ended = past(*runtimes) + tuple(
         replace(each, job=replace(each.job, id=f"kept {number}"))
         for number, time in enumerate(kept)
@@ -121,7 +121,7 @@ def test_what_outlives_all_that_is_known_ends_anywhere_before_its_request():
 def test_run_times_that_the_request_does_not_allow_are_not_drawn():
     found = drawn(*range(100, 1000, 10), walltime=300)
     assert found.max() <= 300
-    assert (found == 300).mean() < 0.1  # nobody was cut at the request, though most ran longer than 300 s
+    assert (found == 300).mean() < 0.1  # no job was cut at its walltime, though most ran longer than 300 s
     assert np.median(found) == pytest.approx(200, abs=20)
 
 

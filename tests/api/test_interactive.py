@@ -1,4 +1,4 @@
-"""Simulations and comparisons from a script: whatever names a workload, one or several dispatchers."""
+"""Simulations and comparisons from a script. Any name of a workload, one or several dispatchers."""
 
 import shutil
 import sys

@@ -21,7 +21,7 @@ def done():
     return workload, hd.simulate(workload, "easy"), hd.compare(workload, "easy")
 
 
-#: What is called with a workload, a result and a comparison, and what the error says, with what to do in it.
+#: Calls with a workload, a result and a comparison, and the expected errors. Each error says what to do.
 MISTAKES = {
     # No such workload.
     "a missing file": (lambda w, r, c: hd.simulate("missing.swf", "easy"), r"missing.swf: no such file, .*\(generators: .*lublin"),

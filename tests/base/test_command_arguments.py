@@ -1,4 +1,4 @@
-"""What a file gave reaches a program as an id, a name or a path, never as an option."""
+"""Values from files reach a program as ids, names or paths. They are never options."""
 
 import pytest
 

@@ -23,7 +23,7 @@ def test_a_file_of_just_so_many_bytes_is_read(tmp_path):
 
 @pytest.mark.parametrize("reader", [read_scenario, read_campaign, read_slurm_conf, read, read_run_times])
 def test_what_is_no_regular_file_is_refused_and_not_waited_for(reader, tmp_path):
-    """A device may have no end, and a pipe that no process writes to lets its reader wait for ever."""
+    """A device may have no end. The reader of a pipe without a writer waits for ever."""
     os.mkfifo(tmp_path / "pipe")
     for path in (Path("/dev/zero"), tmp_path / "pipe"):
         with pytest.raises(InputError, match=rf"^{path}: expected a regular file, got a device or a pipe"):

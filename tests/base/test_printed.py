@@ -1,4 +1,4 @@
-"""What comes from outside is printed as one bounded line that no terminal obeys."""
+"""Outside text is printed as one bounded line without terminal commands."""
 
 import pytest
 from hypothesis import given

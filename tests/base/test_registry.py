@@ -1,4 +1,4 @@
-"""Named parts: their specs, their options, and what is wrong with them in one line."""
+"""Named parts: specs, options, and one-line errors."""
 
 import json
 import shutil
@@ -98,7 +98,7 @@ def package(folder, name, value, key="easy"):
 
 
 def test_no_package_takes_the_name_of_another_part(tmp_path, monkeypatch):
-    """A name that two packages register is refused, whichever stands first on the path; also if none is built in."""
+    """A name that two packages register is refused, in any order on the path. None of them has to be built in."""
     registry = Registry("dispatcher", "hpcdispatch.dispatchers")
     monkeypatch.setattr("sys.path", [str(tmp_path / "first"), *sys.path, str(tmp_path / "last")])
     for place, name in (("first", "early"), ("last", "late")):

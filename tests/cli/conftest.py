@@ -1,4 +1,4 @@
-"""A runner for the commands, and a third party's package with parts that misbehave."""
+"""A runner for the commands. A third party's package with faulty parts."""
 
 from __future__ import annotations
 
@@ -142,13 +142,13 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
 
 
 def _hear_interrupts() -> None:
-    """Undo what a shell does to the programs it starts in the background: they and their children ignore Ctrl-C."""
+    """Undo how a shell starts background programs: they and their children ignore Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start the program in a process of its own, in a session of its own; what a failed test leaves is killed."""
+    """Start the program in its own process and session. Leftovers of a failed test are killed."""
     started: list[subprocess.Popen[str]] = []
 
     def run(*args: object, **options: object) -> subprocess.Popen[str]:
@@ -175,7 +175,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """Return a trace of 60 jobs, the last of them without a processor count."""
+    """Return a trace of 60 jobs. The last has no processor count."""
     path = tmp_path / "small.swf"
     write(generate("lublin:jobs=60,processors=32,load=0.9"), path)
     lines = path.read_text().splitlines()
@@ -187,7 +187,7 @@ def trace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def on_terminal(start):
-    """Return a function that runs a command with a terminal as stderr, and gives what is shown there."""
+    """Return a function that runs a command with a terminal as stderr. It returns the shown text."""
 
     def run(*args: str) -> bytes:
         ours, theirs = pty.openpty()

@@ -1,4 +1,4 @@
-"""Compiling is announced on stderr, with an estimate, before it begins: on terminals, in pipes and in scripts."""
+"""Compiling is announced on stderr before it begins, with an estimate. Terminals, pipes and scripts."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ class Event:
 
 
 def told(functions):
-    """Return which seconds a notice tells when functions are compiled one after the other."""
+    """Return the seconds of each notice. Functions are compiled one after the other."""
     made, seconds = CompileNotice(), []
     made.tell = seconds.append
     for function in functions:
@@ -82,7 +82,7 @@ def test_in_a_pipe_and_on_a_terminal(on_terminal, start, plugin, args):
     assert len(LINE.findall(errors)) == 1
     assert not LINE.search(out)
     shown = on_terminal(*args).decode()
-    # A line of its own: what moves the cursor or draws a bar is on others.
+    # It has its own line. Cursor moves and bars are on other lines.
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", shown).splitlines()]
     assert len([line for line in lines if LINE.fullmatch(line)]) == 1
 

@@ -96,7 +96,7 @@ def test_no_arguments_show_the_help(invoke):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, workers):
-    # With two workers the second stuck run begins only when fcfs is finished, with one the first does.
+    # With two workers the second stuck run begins when fcfs is complete. With one, the first does.
     first, second = tmp_path / "first", tmp_path / "second"
     specs = f"fcfs,stuck:mark={first},stuck:mark={second},name=second"
     process = start("compare", LONG, "--dispatchers", specs, "--workers", workers)
@@ -148,7 +148,7 @@ def test_a_deaf_part_does_not_outlive_its_run(start, plugin):
     assert "Under" in out or "deaf" in out
 
 
-#: Holds the interpreter within one instruction, as a compiled loop does, once it has said so.
+#: Announces itself and then holds the interpreter in one instruction, as a compiled loop does.
 HELD = """
 import sys
 from hpcdispatch.cli import interrupts
@@ -170,6 +170,35 @@ def test_a_signal_ends_what_python_cannot_interrupt(number):
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.5)  # until it is within that instruction
     process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (1, "hpcdispatch: interrupted\n")
+
+
+#: Drops the first interrupt, as a destructor or a compiler's callback does.
+DROPPED = """
+import os, time
+from hpcdispatch.cli import interrupts
+interrupts.stand_by()
+interrupts.raise_interrupts()
+class Held:
+    def __del__(self):
+        print("ready", flush=True)
+        time.sleep(60)
+try:
+    Held()
+    time.sleep(60)
+except KeyboardInterrupt:
+    os.write(2, b"hpcdispatch: interrupted\\n")
+    interrupts.leave(1)
+"""
+
+
+def test_an_interrupt_that_is_dropped_comes_again():
+    process = subprocess.Popen(
+        [sys.executable, "-c", DROPPED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (1, "hpcdispatch: interrupted\n")
 

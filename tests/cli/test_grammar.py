@@ -16,7 +16,7 @@ SPEC = "lublin:jobs=60,processors=32,load=0.9"
 
 
 def leaves(command, context, names=()):
-    """Yield the names of every command that has no commands itself, and the command."""
+    """Yield each command without subcommands, with its names."""
     if not isinstance(command, click.Group):
         yield names, command
         return
@@ -25,12 +25,13 @@ def leaves(command, context, names=()):
 
 
 LEAVES = dict(leaves(cli, click.Context(cli)))
-#: An option of the kind that some commands have in the singular and others in the plural.
+#: An option that is singular in some commands and plural in others.
 BOTH = [
     (names, parameter.opts[0])
     for names, command in LEAVES.items()
     for parameter in command.params
     if parameter.opts[0].rstrip("s") in ("--dispatcher", "--predictor", "--seed")
+    and names != ("reproduce",)  # the first seed and the number of draws are two things
 ]
 
 
@@ -112,7 +113,7 @@ def test_every_duration_is_read_alike(invoke, tmp_path, text):
 
 
 def test_no_option_of_time_takes_numbers_alone():
-    """What counts seconds says so by its type, so that each takes each form."""
+    """Options in seconds have their own type. Each therefore takes each form."""
     numbers = {
         (*names, parameter.opts[0])
         for names, command in LEAVES.items()
@@ -134,12 +135,13 @@ def test_units_are_those_of_people_unless_seconds_are_wanted(invoke):
     assert re.search(r"a job waits [\d,.]+ on average", raw.splitlines()[-1])
 
 
-#: Calls of commands that need nothing but what the repository holds, and the keys of their JSON.
+#: Calls of commands that need only the repository. The keys of their JSON.
 CALLS = {
     ("run",): ("run", SPEC),
     ("compare",): ("compare", SPEC, "--seeds", "2", "--workers", "1"),
     ("evict",): ("evict", str(ROOT / "examples" / "scenario.json"), "--nodes", "512", "--deadline", "5m"),
     ("sequence",): ("sequence", "runs.csv"),
+    ("predict",): ("predict", SPEC, "--predictors", "last2"),
     ("workload", "describe"): ("workload", "describe", SPEC),
     ("workload", "generate"): ("workload", "generate", SPEC, "out.swf"),
     ("workload", "convert"): ("workload", "convert", SPEC, "out.swf"),
@@ -159,7 +161,7 @@ def test_json_is_one_object_whose_keys_are_documented(invoke, tmp_path, monkeypa
     assert (shown["schema"], shown["command"]) == (1, " ".join(names))
     assert re.fullmatch(r"[^.].*\.", shown["answer"])
     assert "\n" not in shown["answer"]
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith(f"| `{' '.join(names)}` |"))
     keys = set(re.findall(r"`([\w]+)`", row.partition("|")[2].partition("|")[2]))
     if names != ("run",):  # its metrics are those of Result.summary
@@ -171,6 +173,6 @@ def test_json_is_one_object_whose_keys_are_documented(invoke, tmp_path, monkeypa
 
 
 def test_every_command_has_a_row_on_the_page():
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert [names for names in LEAVES if f"| `{' '.join(names)}` |" not in page] == []
     assert {names[0] for names in LEAVES} == set(COMMANDS)

@@ -1,7 +1,7 @@
 """Try the full cross: ``PYTHONPATH=tests python -m cross [--first SEED] [--rounds N] [--long SECONDS]``.
 
-Every registered dispatcher x overrun mode x predictor, on random workloads of nodes of several kinds and of a pool. The
-order is one of chance, so that a run that is cut short has tried some of all.
+Cross every registered dispatcher, overrun mode and predictor on random workloads of mixed nodes and pools. The order is
+random. A run that is cut short has therefore tried some of all.
 """
 
 import argparse

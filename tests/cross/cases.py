@@ -1,4 +1,4 @@
-"""Random workloads on machines of several kinds of nodes, and what every schedule of them must meet."""
+"""Random workloads on machines with several kinds of nodes. The rules for every schedule of them."""
 
 from dataclasses import replace
 from itertools import product
@@ -15,7 +15,7 @@ from hpcdispatch.workloads import Checkpoint, Job, Machine, Shape, Workload
 
 MODES = ("run", "kill", "resubmit")
 MACHINES = ("nodes", "pool")
-#: Who ends attempts of jobs, or gives them other limits than they requested.
+#: Dispatchers that end attempts of jobs, or set other limits than the walltimes.
 INTERVENES = (
     "atoptimal", "classic-hpc", "evict", "hybrid", "neuroscience", "rbs", "slurm", "soft-toptimal", "toptimal",
 )  # fmt: skip
@@ -24,7 +24,7 @@ CASES = list(product(dispatchers.names(), MODES, predictors.names(), MACHINES))
 
 
 def drawn_machine(rng, kind):
-    """Draw a pool of cores, or 3 to 8 nodes of two or three kinds with cores, memory and GPUs."""
+    """Draw a pool of cores, or 3 to 8 nodes. The nodes are of two or three kinds with cores, memory and GPUs."""
     if kind == "pool":
         return Machine.pool(int(rng.integers(8, 65)))
     kinds = np.stack([rng.integers(2, 33, 3), rng.integers(4, 129, 3), rng.permutation([0, 0, 4])], axis=1)
@@ -32,7 +32,7 @@ def drawn_machine(rng, kind):
 
 
 def drawn_job(rng, machine, number, submit):
-    """Draw a job that the empty machine has room for; a third run past their request, some for 0 s."""
+    """Draw a job that fits the empty machine. A third overrun their walltime. Some run 0 s."""
     node = machine.capacity[rng.integers(machine.nodes)]
     amounts = {name: int(rng.integers(most // 2 + 1)) for name, most in zip(machine.resources, node, strict=True)}
     per_node = amounts | {"core": max(1, amounts["core"])}
@@ -53,7 +53,7 @@ def drawn_job(rng, machine, number, submit):
 
 
 def drawn_workload(seed, kind):
-    """Draw 30 to 60 jobs on a machine of a kind; many arrive together."""
+    """Draw 30 to 60 jobs on a machine of one kind. Many arrive together."""
     rng = np.random.default_rng([seed, MACHINES.index(kind)])
     machine = drawn_machine(rng, kind)
     count = int(rng.integers(30, 61))
@@ -63,7 +63,7 @@ def drawn_workload(seed, kind):
 
 
 def try_case(case, seed):
-    """Simulate a case on the workload of a seed; return what the two checks say, and how many jobs it had."""
+    """Simulate a case on the workload of a seed. Return the findings of both checks and the number of jobs."""
     name, overrun, predictor, kind = case
     workload = drawn_workload(seed, kind)
     result = simulate(workload, quick(name), predictor, overrun=overrun, seed=seed)

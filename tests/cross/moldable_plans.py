@@ -1,4 +1,4 @@
-"""What holds of every dispatcher that decides size and start together, on small cases and drawn ones."""
+"""Rules for every dispatcher that decides size and start together. Small cases and drawn ones."""
 
 from cross.cases import drawn_workload
 from hpcdispatch.models.moldable import DowneyLaw
@@ -9,7 +9,7 @@ CORES = 4
 
 
 def moldable(number, submit, sizes):
-    """Return a job with the first of some sizes, (cores, seconds), as its request."""
+    """Return a job with some sizes, (cores, seconds). The first is its request."""
     (cores, time), *others = sizes
     shapes = tuple(Shape(1, time, time, {"core": cores}) for cores, time in others)
     return Job(str(number), submit, time, time, 1, {"core": cores}, shapes=shapes)
@@ -20,13 +20,13 @@ def on_pool(jobs):
 
 
 def two_that_share(spec, unit):
-    """Return when two jobs end that take 10 units on the whole machine, or 12 on half of it."""
+    """Return the ends of two jobs. They take 10 units on the whole machine, or 12 on half of it."""
     jobs = [moldable(place, 0, [(4, 10 * unit), (2, 12 * unit)]) for place in range(2)]
     return simulate(on_pool(jobs), spec).jobs["end"].tolist()
 
 
 def check_waiting_for_a_mode(spec, unit):
-    """A job waits for the whole machine to end at 9 units instead of 31, but not where one core ends at 8."""
+    """A job waits for the whole machine to end at 9 units instead of 31. It does not if one core ends at 8."""
     for narrow, start, shape in ((30, 5, 0), (7, 1, -1)):
         busy = moldable("busy", 0, [(3, 5 * unit)])
         jobs = [busy, moldable("m", 1, [(1, narrow * unit), (4, 4 * unit)])]
@@ -36,7 +36,7 @@ def check_waiting_for_a_mode(spec, unit):
 
 
 def check_invariants(workload, spec, overrun):
-    """No schedule breaks one, and some jobs run on a shape; return the result."""
+    """Return the result. No schedule breaks a rule, and some jobs run on a shape."""
     result = simulate(workload, spec, overrun=overrun)
     assert list(violations(workload, result)) == []
     assert (result.jobs["shape"] >= 0).sum() > 3

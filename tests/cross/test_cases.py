@@ -1,4 +1,4 @@
-"""A share of the full cross, and that its second check sees what is wrong."""
+"""A share of the full cross. Its second check must find errors."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Useful, wasted and idle node-time add up to the capacity, whoever dispatches and whatever happens at the request."""
+"""Useful, wasted and idle node-time add up to the capacity, for any dispatcher and overrun policy."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from hpcdispatch.workloads import generate
 
 
 def idle_time(result, capacity):
-    """Return the unit-seconds that nobody held, from the first submission to the last end, summed up event by event."""
+    """Return the idle unit-seconds from the first submission to the last end. They are summed event by event."""
     changes = {int(result.jobs["submit"].min()): 0}
     for start, end, units in result.attempts[["start", "end", "units"]].itertuples(index=False):
         changes[start] = changes.get(start, 0) + units
@@ -38,7 +38,7 @@ def test_useful_wasted_and_idle_time_add_up(dispatcher, overrun):
 
 
 def test_average_stretch_is_the_mean_slowdown():
-    # Equation 2: from submission to the end of the first attempt that succeeds, over the actual run time.
+    # Equation 2: the time to the end of the successful attempt, over the run time.
     result = simulate(generate("accre", jobs=60, nodes=5, mean_er=0.8, interarrival=3000, seed=7), "rbs")
     jobs = result.jobs
     assert (jobs["attempts"] > 1).any()

@@ -37,7 +37,7 @@ QUEUE = [(0, 10, 10, 3), (1, 20, 30, 2), (1, 30, 40, 2), (1, 5, 20, 4), (1, 2, 5
 @pytest.mark.parametrize(
     ("dispatcher", "starts"),
     [
-        # 2 does not fit and holds back 5, which would; 4 waits for 2 and 3.
+        # Job 2 does not fit and holds back 5. Job 5 would fit. Job 4 waits for 2 and 3.
         ("fcfs", [0, 10, 10, 40, 45]),
         ("fcfs:blocked=skip", [0, 10, 10, 40, 1]),
         # By walltime: 4 (20), 2 (30), 3 (40), 5 (50).
@@ -46,9 +46,9 @@ QUEUE = [(0, 10, 10, 3), (1, 20, 30, 2), (1, 30, 40, 2), (1, 5, 20, 4), (1, 2, 5
         ("ljf", [0, 10, 10, 40, 1]),
         # At 10 the factors are (9 + w) / w: 4 first and alone.
         ("lxf", [0, 15, 15, 10, 1]),
-        # The shadow of 2 is 10; 5 (until 51) would leave 3 cores then: enough.
+        # The shadow of 2 is 10. Job 5 (until 51) would leave 3 cores then. This is enough.
         ("easy", [0, 10, 10, 40, 1]),
-        # 5 is reserved behind 4 at 70, and moves up as jobs end early.
+        # Job 5 is reserved behind 4 at 70. It moves up as jobs end early.
         ("conservative", [0, 10, 10, 40, 45]),
     ],
 )
@@ -62,14 +62,14 @@ def test_ties_go_by_the_order_of_the_trace(machine, registered):
 
 
 def test_lxf_counts_the_wait_against_the_prediction(machine):
-    # At 100: 2 has waited 90 of 100, factor 1.9; 3 has waited 50 of 20, factor 3.5.
+    # At 100, job 2 has waited 90 of 100, factor 1.9. Job 3 has waited 50 of 20, factor 3.5.
     rows = [(0, 100, 100, 4), (10, 100, 100, 4), (50, 20, 20, 4)]
     assert run(rows, "lxf", machine) == [0, 120, 100]
     assert run(rows, "fcfs", machine) == [0, 100, 200]
 
 
 class TestEASY:
-    # 1 holds 2 of 4 until 100; 2 wants 3: shadow 100, when 4 are free, so that 1 core is spare.
+    # Job 1 holds 2 of 4 until 100. Job 2 requests 3. Its shadow is 100. Then 4 are free, and 1 core is extra.
     head = ((0, 100, 100, 2), (0, 50, 50, 3))
 
     def test_what_ends_by_the_shadow_starts(self, machine):
@@ -83,15 +83,15 @@ class TestEASY:
         assert run([*self.head, (1, 500, 500, 1)], "easy", machine) == [0, 100, 1]
 
     def test_the_spare_is_used_once(self, machine):
-        # 3 takes the spare core; 4 would take a core of the head, and starts when 2 has ended.
+        # Job 3 takes the extra core. Job 4 would take a core of the head. It starts when 2 has ended.
         assert run([*self.head, (1, 500, 500, 1), (1, 500, 500, 1)], "easy", machine) == [0, 100, 1, 150]
 
     def test_two_short_ones_share_what_is_free(self, machine):
-        # The third takes the spare core at 61, and ends after the shadow.
+        # The third takes the extra core at 61, and ends after the shadow.
         assert run([*self.head, (1, 60, 60, 1), (1, 60, 60, 1), (1, 60, 60, 1)], "easy", machine) == [0, 100, 1, 1, 61]
 
     def test_the_reservation_counts_the_jobs_started_just_now(self, machine):
-        # 1 and 2 start together; 3 wants all: shadow 30. 4 may run until then, 5 not.
+        # Jobs 1 and 2 start together. Job 3 requests all, with shadow 30. Job 4 may run until then, 5 not.
         rows = [(0, 30, 30, 1), (0, 10, 10, 1), (0, 5, 5, 4), (0, 30, 30, 1), (0, 31, 31, 1)]
         assert run(rows, "easy", machine) == [0, 0, 30, 0, 35]
 
@@ -103,11 +103,11 @@ class TestEASY:
     def test_sjbf_backfills_the_shortest_first(self, machine):
         rows = [(0, 100, 100, 3), (0, 10, 10, 4), (1, 80, 80, 1), (1, 40, 40, 1), (1, 50, 50, 1)]
         assert run(rows, "easy", machine) == [0, 100, 1, 110, 110]
-        # 4 (until 41), then 5 (until 91); 3 would not end by 100.
+        # 4 (until 41), then 5 (until 91). Job 3 would not end by 100.
         assert run(rows, "easy-sjbf", machine) == [0, 100, 110, 1, 41]
 
     def test_a_job_past_its_prediction_ends_the_next_second(self, machine):
-        # 1 is predicted to end at 10 and runs to 50. At 20 the shadow is 21: 3 (1 s) may run, 4 (2 s) not.
+        # 1 is predicted to end at 10 and runs to 50. At 20 the shadow is 21. Job 3 (1 s) may run, 4 (2 s) not.
         rows = [(0, 50, 10, 3), (0, 5, 5, 4), (20, 1, 1, 1), (20, 2, 2, 1)]
         assert run(rows, "easy", machine) == [0, 50, 20, 55]
 
@@ -121,7 +121,7 @@ class TestEASY:
 
 class TestConservative:
     def test_no_reservation_is_delayed(self, machine):
-        # Under EASY 4 starts on the spare core and delays 3; conservative keeps 3 at 30.
+        # Under EASY, job 4 starts on the extra core and delays 3. Conservative keeps 3 at 30.
         rows = [(0, 10, 10, 3), (0, 20, 20, 3), (0, 10, 10, 4), (0, 35, 35, 1)]
         assert run(rows, "easy", machine) == [0, 10, 35, 0]
         assert run(rows, "conservative", machine) == [0, 10, 30, 40]
@@ -179,7 +179,7 @@ class TestManyResources:
     def test_the_head_keeps_its_gpus(self, dispatcher):
         # a holds all GPUs of node 1 until 50. The head b wants three GPUs: shadow 50.
         a, b = job("a", 0, 50, 2, core=1, gpu=1), job("b", 1, 10, 3, core=1, gpu=1)
-        # c needs a GPU for longer: all but one are b's, so that it starts, and d with another one waits.
+        # Job c needs a GPU for longer. All but one are b's. It therefore starts. Job d with another one waits.
         c, d = job("c", 2, 100, 1, core=1, gpu=1), job("d", 3, 100, 1, core=1, gpu=1)
         e = job("e", 3, 100, 2, core=2)  # no GPU: free beside them
         jobs = gpu_run(dispatcher, a, b, c, d, e)
@@ -187,7 +187,7 @@ class TestManyResources:
 
     @pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
     def test_cores_without_gpus_left_do_not_help_the_head(self, dispatcher):
-        # b wants the memory of a whole node twice, of which there are two; c leaves cores, but no memory.
+        # Job b requests the memory of a whole node twice. There are two nodes. Job c leaves cores, but no memory.
         a, b = job("a", 0, 50, 1, core=1), job("b", 1, 10, 2, core=1, mem=8)
         c = job("c", 2, 100, 3, core=1, mem=4)
         assert gpu_run(dispatcher, a, b, c)["start"].tolist() == [0, 1, 11]
@@ -197,7 +197,7 @@ class TestManyResources:
         jobs = gpu_run("fcfs:placement=first-fit", *first)
         assert [p.tolist() for p in jobs["placement"]] == [[1], [0], [0]]
         assert jobs["start"].tolist() == [0, 1, 11]
-        # Free shares before b: node 0 has 2 of 2 resources it has, node 1 3/4 + 1 + 1/2, node 2 all three.
+        # Free shares before b: node 0 has both of its 2 resources. Node 1 has 3/4 + 1 + 1/2, node 2 all three.
         jobs = gpu_run("fcfs:placement=best-fit", *first)
         assert [p.tolist() for p in jobs["placement"]] == [[1], [0], [0]]
 
@@ -219,7 +219,7 @@ class TestManyResources:
         assert jobs["placement"][0].tolist() == [0, 0, 1, 1, 2]
 
     def test_a_single_node_of_many_resources(self):
-        # The path of one node with more than one resource under EASY. c would take the memory of b.
+        # The case of one node with several resources under EASY. Job c would take the memory of b.
         machine = Machine(("core", "mem"), np.array([[4, 8]]))
         jobs = (
             Job("a", 0, 50, 50, 1, {"core": 3, "mem": 2}),

@@ -1,4 +1,4 @@
-"""Who fits, from the columns."""
+"""Jobs that fit, from the columns."""
 
 import numpy as np
 import pytest

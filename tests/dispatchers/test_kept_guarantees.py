@@ -1,4 +1,4 @@
-"""With promises by requests, and requests that hold, no job starts later than it was promised."""
+"""With guaranteed starts by walltimes, and walltimes that hold, no job starts late."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ class Wrong:
 
 
 class Watched(Lookahead):
-    """Remembers the first start that each job was promised."""
+    """Remembers the first guaranteed start of each job."""
 
     def forget(self):
         super().forget()
@@ -52,7 +52,7 @@ class Watched(Lookahead):
 
 
 def late(workload, dispatcher, predictor, first):
-    """Return how much later than promised jobs started, by id, of those that did."""
+    """Return the delays behind the guaranteed start, by id, of late jobs."""
     result = simulate(workload, dispatcher, predictor)
     check(workload, result)
     starts = result.jobs.set_index("id")["start"]
@@ -78,7 +78,7 @@ def test_lookahead_keeps_it_in_a_long_queue(seed):
 
 
 class Reserving:
-    """Remembers the first start at which there was room for the job at the head, by the requests."""
+    """Remembers the first start with room for the head of the queue, by walltimes."""
 
     def __init__(self, inner):
         self.inner, self.first = inner, {}

@@ -21,7 +21,7 @@ from hpcdispatch.models import PlacementRule as Rule
 
 @dataclass(frozen=True)
 class Wide(PlacementOption):
-    """Inherits an option whose type has no name in this module."""
+    """Inherits an option with a type that has no name in this module."""
 
     width: int = 1
 

@@ -15,7 +15,7 @@ OF_RUNNING = ("order", "nodes", "predicted_end", "start")
 
 
 class Checking:
-    """A dispatcher that compares columns and entries before it asks another one, at every `every`-th decision."""
+    """A dispatcher that compares columns and entries before another one decides, at every `every`-th decision."""
 
     def __init__(self, inner, every):
         self.inner = create_dispatcher(inner)

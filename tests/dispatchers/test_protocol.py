@@ -11,7 +11,7 @@ CHANGED = {"waiting": ("predicted", 77), "running": ("predicted_end", 77)}
 
 
 def waiting():
-    """Return a waiting job, no field of which has the value it would have by itself."""
+    """Return a waiting job. None of its fields has the default value."""
     return Waiting(
         JobView(Job("a", 1, 5, 9), Machine.pool(4)), 3, 2, attempt=4, order=6, demand=(1,), law=object(), done=8
     )

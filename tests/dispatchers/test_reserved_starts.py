@@ -1,6 +1,6 @@
-"""No job waits longer than what conservative, rbs and hybrid reserve for it, and what they reserve stands.
+"""No job waits longer than its reservation by conservative, rbs and hybrid. Reservations stand.
 
-Under every overrun policy, with walltimes and with predictions that are corrected, on pools and on nodes.
+This holds under every overrun policy, on pools and on nodes. Walltimes and corrected predictions are tried.
 """
 
 from itertools import product
@@ -22,7 +22,7 @@ COST = 60
 
 
 def crowd(seed, *, pool=None):
-    """Draw 20 jobs, half of which do not end by their walltimes exactly, on a pool or on nodes of two kinds."""
+    """Draw 20 jobs on a pool or on nodes of two kinds. Half do not end exactly at their walltimes."""
     random = Random(seed)
     pool = random.random() < 0.5 if pool is None else pool
     machine = Machine(("core", "mem"), np.array([[2, 4]] * 2 + [[4, 4]] * 2))
@@ -44,7 +44,7 @@ def crowd(seed, *, pool=None):
 
 
 class Watched:
-    """A dispatcher whose reservations are noted: of each attempt of a job the first, and when one begins later."""
+    """A dispatcher with recorded reservations. These are the first of each attempt, and later starts."""
 
     def __init__(self, over):
         self.over = over
@@ -103,10 +103,10 @@ def test_conservative_keeps_its_reservations(compress, given, seeds):
     late = moved = 0
     for seed in seeds:
         found = watched(crowd(seed), Conservative(compress=compress), given)
-        # A reservation moves back only where a job has outrun its own, or its time has come and has passed.
+        # A reservation moves back only if a job has overrun its own, or its time has passed.
         assert found.unexplained == [], seed
         late, moved = late + len(found.late), moved + found.moved
-    if given in (("kill", "walltime"), ("resubmit", "walltime")):  # No job outruns what is predicted.
+    if given in (("kill", "walltime"), ("resubmit", "walltime")):  # No job overruns its prediction.
         assert late == moved == 0
     else:
         assert moved > len(seeds)
@@ -116,7 +116,7 @@ def test_conservative_keeps_its_reservations(compress, given, seeds):
 @pytest.mark.parametrize("given", GIVEN, ids="-".join)
 @pytest.mark.parametrize("small", [None, 0])
 def test_rbs_keeps_its_reservations(small, given, seeds):
-    # It goes by walltimes of its own, and kills at them, whatever is predicted.
+    # It uses its own walltimes and kills at them. Predictions do not matter.
     count = 0
     for seed in seeds:
         found = watched(crowd(seed), RBS(small=small, reservations=5), given)
@@ -126,10 +126,10 @@ def test_rbs_keeps_its_reservations(small, given, seeds):
 
 
 class First(Watched):
-    """Hybrid on a pool, of which the start is noted that the first job of its order could have by the reservations.
+    """Hybrid on a pool. The possible start of its first job by the reservations is recorded.
 
-    The note is dropped when a job before it in the order starts, which arrived later or gave way, and when a
-    prediction is corrected.
+    The record is dropped when a prediction is corrected. It is also dropped when an earlier job of the order starts.
+    That job arrived later or was put off.
     """
 
     def reset(self, machine, rng):
@@ -181,7 +181,7 @@ def test_hybrid_keeps_the_first_reservation(given, seeds):
             if given == (
                 "run",
                 "walltime",
-            ):  # A job that outruns its reservation gives way to one that asks for no less.
+            ):  # A job that overruns its reservation makes room for one with no lower request.
                 assert late <= COST or not whole, seed
             else:
                 assert late <= (0 if predictor == "walltime" else COST), seed

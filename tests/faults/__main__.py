@@ -1,8 +1,8 @@
 """Kill campaigns at random instants: ``PYTHONPATH=tests python -m faults --kills 1000 [--first SEED]``.
 
-Each kill -9 hits the client, one of its two workers, the server that makes these, or the whole group: of a campaign on
-one or two processes, of one that the command has started, or of two at once on one store. After each no stored cell may
-be damaged; a campaign that comes to its end must have left, byte for byte, the store of an undisturbed one.
+Each kill -9 hits the client, one of its two workers, the server that forks these, or the whole group. The campaign uses
+one or two processes, or the command started it, or two campaigns share one store. No kill may damage a stored cell. A
+complete campaign must have left, byte for byte, the store of an undisturbed one.
 """
 
 import argparse
@@ -23,29 +23,29 @@ from kept_cells import deterministic
 from hpcdispatch.bench.campaigns.execution import Plan, Store, plan_campaign, run_campaign
 
 TEXT = small_campaign.TEXT.format(jobs=40)
-#: A folder in memory: what a kill can do to a store does not hang on the disk, where every file waits to be written.
+#: A folder in memory. The effect of a kill does not depend on the disk, and a disk would delay every write.
 IN_MEMORY = Path("/dev/shm")
-#: Who works on the campaign, of whom a half dies soon: processes of one client, and how it starts.
+#: Kinds of campaigns: processes of one client, and whether the command starts it. Half of the kills come early.
 WAYS = {"alone": (1, False), "two at once": (1, False), "workers": (2, False), "command": (2, True)}
-#: How often of ten; the others take longer to start.
+#: How often of ten. The others take longer to start.
 SHARES = (4, 3, 2, 1)
-#: Within which part of the time that a campaign needs somebody is killed.
+#: The share of a campaign's time within which an early kill comes.
 SOON = 0.4
-#: What is killed: the client, one of its workers, the server that makes these, or all together.
+#: Victims: the client, one of its workers, the server that forks these, or the group.
 CLIENT, ANYBODY = ("client",), ("client", "worker", "worker", "server", "group")
 VICTIMS = {"alone": CLIENT, "two at once": CLIENT, "workers": ANYBODY, "command": ANYBODY}
 
 
 @dataclass
 class Campaign:
-    """A campaign, the store it is to leave, and what was done to it."""
+    """A campaign, its expected store, and the counts of kills."""
 
     file: Path
     plan: Plan
     expected: dict
     rng: random.Random
     counts: Counter = field(default_factory=Counter)
-    #: Seconds that a client needs which nobody kills, by its way.
+    #: Seconds of a client without kills, per kind of campaign.
     needs: dict = field(default_factory=lambda: dict.fromkeys(WAYS, 2.0))
 
     def start(self, way, store):
@@ -69,7 +69,7 @@ class Campaign:
             os._exit(code)
 
     def live(self, way, store, kill):
-        """Let a client work, or two; kill one of its processes at a random instant. Return whether it is done."""
+        """Run one or two clients. Kill one of the processes at a random instant. Return whether it is done."""
         begin, victim = monotonic(), self.rng.choice(VICTIMS[way])
         clients = [self.start(way, store) for _ in range(1 + (way == "two at once"))]
         struck, after = not kill, self.rng.uniform(0, SOON * self.needs[way])
@@ -90,7 +90,7 @@ class Campaign:
         return not any(codes.values())
 
     def strike(self, client, victim, way):
-        """Kill; return whether there was anybody to kill."""
+        """Kill. Return whether there was a process to kill."""
         found = {"worker": workers_of, "server": servers_of}.get(victim, lambda pid: [pid])(client)
         if not found:
             return False

@@ -1,4 +1,4 @@
-"""Each kind of damage to a stored cell: whoever reads it says so, and the campaign heals it."""
+"""Each kind of damage to a stored cell. Readers report it, and the campaign repairs it."""
 
 import json
 import os
@@ -96,7 +96,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Return the plan of a campaign of three cells, its store and what is in it."""
+    """Return the plan of a campaign of three cells, its store and the content."""
     folder = tmp_path_factory.mktemp("campaign")
     text = small_campaign.TEXT.format(jobs=20).replace('"easy", "easy-sjbf", "lxf"', '"easy"')
     (folder / "campaign.toml").write_text(text.replace(', "last2"', ""))

@@ -1,8 +1,8 @@
-"""Each fault at every place it can happen, one after the other until all goes well, as SQLite tests its out-of-memory.
+"""Each fault at every possible place, one after the other, as SQLite tests its out-of-memory.
 
-What is written is there whole afterwards, or what was there before is; nothing unfinished is left, and the error
-names a file. A loss of power is simulated by a record of what was written and renamed since each was synced: whatever
-of it is lost, a cell of a store is whole, damaged by its checksums, or absent.
+Afterwards the new content is there whole, or the old one is. Nothing unfinished is left. The error names a file. A loss
+of power is simulated by a record of writes and renames since each sync. Any part of them may be lost. A cell of a store
+is then whole, damaged by its checksums, or absent.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from pathlib import Path
 
 import pytest
 
+from hpcdispatch.analysis.eviction_scenario import checked_scenario, write_scenario
 from hpcdispatch.base import InputError
 from hpcdispatch.base import files as reading
 from hpcdispatch.base import unfinished_files as writing
 from hpcdispatch.bench.campaigns.cells import Cell
 from hpcdispatch.bench.campaigns.store import Store
+from hpcdispatch.bench.reports import html_page, tables
+from hpcdispatch.bench.reports.html_page import Page, Part, Section, write_page
+from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
 
 CELL = Cell("small", 3, "d" * 64, None, 0, "fcfs", "walltime", "run", "batch")
@@ -32,7 +36,7 @@ WORKLOAD = Workload([Job("1", 0, 100, 100)], Machine.pool(4))
 
 
 class Written:
-    """A file whose writes are counted; a full disk takes the first half of the one that fails."""
+    """A file with counted writes. A full disk takes the first half of the failing one."""
 
     def __init__(self, file, fail: Callable[[str], None]) -> None:
         self.file, self.fail = file, fail
@@ -57,18 +61,18 @@ class Written:
 
 @contextmanager
 def failing(monkeypatch, kind: str, number: int, error: int | type[BaseException]) -> Iterator[list[int]]:
-    """Let the call of one kind with this number fail, from 1 on; yields how many there were."""
+    """Let the call of one kind with this number fail, from 1 on. Yields the number of calls."""
     calls = [0]
 
-    def fail(name: str) -> None:
+    def fail(name: str, *about: object) -> None:
         if name == kind:
             calls[0] += 1
             if calls[0] == number:
-                raise OSError(error, os.strerror(error)) if isinstance(error, int) else error("injected")
+                raise OSError(error, os.strerror(error), *about) if isinstance(error, int) else error("injected")
 
     def hooked(name: str, real: Callable) -> Callable:
         def call(*args, **how):
-            fail(name)
+            fail(name, *(str(arg) for arg in args[:1] if name != "fsync"))  # as the system names what it is about
             return real(*args, **how)
 
         return call
@@ -100,7 +104,27 @@ def write_a_page(folder: Path) -> None:
     writing.write_whole(folder / "page.html", "<html>" * 100)
 
 
-@pytest.mark.parametrize("task", [put_a_cell, note_a_campaign, write_a_trace, write_a_page])
+TABLE = tables.Table("Waits", ["name", "wait (s)"], [["easy", tables.Cell("5", "", 5.0)]])
+PAGE = Page("Report", "It waits.", (), (), [Section("Waits", "", [Part("waits", TABLE)])], ())
+RESULT = simulate(WORKLOAD, "fcfs")
+SCENARIO = checked_scenario({"machine": {"nodes": 4}, "jobs": [{"id": "a", "nodes": 2, "loss": 1.5}]}, "a state")
+
+
+def write_a_report(folder: Path) -> None:
+    write_page(PAGE, folder / "report.html")
+
+
+def save_a_result(folder: Path) -> None:
+    RESULT.save(folder / "result")
+
+
+def write_a_state(folder: Path) -> None:
+    write_scenario(SCENARIO, folder / "state.json")
+
+
+@pytest.mark.parametrize("task", [
+    put_a_cell, note_a_campaign, write_a_trace, write_a_page, write_a_report, save_a_result, write_a_state,
+])  # fmt: skip
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
@@ -109,6 +133,7 @@ def write_a_page(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_written_is_whole_or_as_before_at_every_fault(task, kind, error, tmp_path, monkeypatch):
+    monkeypatch.setattr(html_page, "rendered", lambda page, folder: "<html>" * 100)  # it has 5 MB
     (tmp_path / "good").mkdir()
     task(tmp_path / "good")
     good = content(tmp_path / "good")
@@ -147,7 +172,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_short_reads_are_read_on(tmp_path, monkeypatch):
-    """A read may return less than asked for: by a signal, or on a network file system."""
+    """A read may return less than requested: by a signal, or on a network file system."""
     write(WORKLOAD, tmp_path / "trace.swf.gz")
     whole = read(tmp_path / "trace.swf.gz")
     (tmp_path / "some.json").write_text(json.dumps({"a": list(range(5000))}))
@@ -169,7 +194,7 @@ def test_short_reads_are_read_on(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("lost", ["files", "names", "both", "halves"])
 def test_after_a_loss_of_power_a_cell_is_whole_or_seen_as_damaged(lost, tmp_path, monkeypatch):
-    """Everything that was not synced when the power went is lost, at each call that the store makes."""
+    """A loss of power at each call of the store. All unsynced data is lost."""
     for number in itertools.count(1):
         folder = tmp_path / str(number)
         disk = Disk(folder)
@@ -195,7 +220,7 @@ class PowerLossError(BaseException):
 
 
 class Disk:
-    """What of a folder is on the disk: contents of files that were synced, and names whose folder was."""
+    """The part of a folder on the disk: contents of synced files, and names in synced folders."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -234,7 +259,7 @@ class Disk:
             yield reached
 
     def lose(self, what: str) -> None:
-        """Forget what was not synced: contents of files, new names of folders, or both; or half of each content."""
+        """Forget unsynced data: contents of files, new names of folders, both, or half of each content."""
         if what in ("names", "both"):
             for source, target in reversed(self.renamed):
                 if target.exists():

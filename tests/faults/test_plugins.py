@@ -1,4 +1,4 @@
-"""What ends a simulation that would not end, and what plugged-in parts may do to one."""
+"""Ends of endless simulations. What plug-ins may do to a simulation."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Commands on drawn files, and saved results and kept submissions of which something is changed."""
+"""Commands on drawn files. Saved results and submissions with changes."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ from . import inputs
 from .inputs import changed, mangled, outcome
 from .sites import conf, jsonl
 
-#: What a command line is made of: one that reads a file F, what draws this file, and its suffix.
+#: Parts of a command line: a command that reads a file F, the generator of this file, and its suffix.
 LINES = (
     ("workload describe F --lenient", inputs.sacct, ".sacct"),
     ("workload describe F", inputs.swf, ".swf"),
@@ -34,7 +34,7 @@ LINES = (
     ("workload from-slurm out.jsonl --config F --sacct F", conf, ".conf"),
     ("campaign F --out store --workers 1", inputs.campaign, ".toml"),
 )
-#: What no command may print: an exception that no reader or option gives, as one line of an error of the program.
+#: Forbidden output: an unexpected exception as a one-line error of the program.
 _OURS = re.compile(r"(RunFailedError|SimulationError|BudgetError|InvariantError|ActionError)")
 _ERROR = re.compile(r"error: (?:dispatcher [^:]*: )?(\w+(?:Error|Exception|Interrupt)): ")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -42,7 +42,7 @@ MOST_LETTERS = 1000
 
 
 def command(rng):
-    """Return a command line and its file, as JSON; now and then a word of the line is another."""
+    """Return a command line and its file, as JSON. Sometimes a word of the line is replaced."""
     line, make, suffix = rng.choice(LINES)
     words = line.split()
     if rng.random() < 0.3:
@@ -56,7 +56,7 @@ def command(rng):
 
 
 def run_command(path):
-    """Run a command line in a folder of its own; raise what it must not do."""
+    """Run a command line in its own folder. Raise its violations."""
     try:
         given = json.loads(path.read_bytes())
         words, data = [str(word) for word in given["words"]], base64.b64decode(given["data"])

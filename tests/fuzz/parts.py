@@ -1,4 +1,4 @@
-"""Registered parts with options as nobody should give them, on a few jobs."""
+"""Registered parts with extreme options, on a few jobs."""
 
 import random
 
@@ -10,7 +10,7 @@ from hpcdispatch.workloads import GENERATORS
 
 from .inputs import NUMBERS
 
-#: Values within and just beyond what an option may be: the very large ones of generators are taken, and take long.
+#: Values within and just beyond the bounds of an option. Very large ones of generators are valid, but slow.
 SMALL = (
     "0", "1", "2", "3", "7", "16", "0.5", "1.5", "1e-9", "1e-300", "0.999", "-1", "none", "inf", "nan", "true", "1.0",
     "60",
@@ -30,11 +30,11 @@ OFTEN = {
 SHORT = {"d": ("0.001", "0.002", "1e-300", "0", "-1", "nan", "none", "x"), "limit": ("deterministic", "x", "")}
 SHORT["d_max"] = SHORT["d"]
 #: What makes a workload small.
-FEW = {"lublin": "jobs=20", "eurora": "jobs=50", "accre": "jobs=20", "theta": "days=1", "theta-scenario": "jobs=5"}
+FEW = {"lublin": "jobs=20", "accre": "jobs=20", "theta": "days=1", "theta-scenario": "jobs=5"}
 
 
 def drawn_spec(rng, registry, values):
-    """Return a part with some options, each of the others as it is by default."""
+    """Return a part with some options. The others have their defaults."""
     name = rng.choice(registry.names())
     given = {}
     for option in rng.sample(registry.options(name), min(len(registry.options(name)), rng.randint(0, 3))):

@@ -1,4 +1,4 @@
-"""What a Slurm site prints, workloads in JSON lines and requests, as nobody should write them."""
+"""Malformed output of Slurm sites, workloads in JSON lines, and requests."""
 
 import json
 
@@ -84,7 +84,7 @@ def cluster(rng):
 
 
 def read_states(path):
-    """Read what runs, and make a state of it, counted by nodes and by cores."""
+    """Read the running jobs. Make states from them, by nodes and by cores."""
     squeue, _, sinfo = path.read_bytes().partition(BETWEEN)
     files = path.with_name("squeue.json"), path.with_name("sinfo.json")
     for file, data in zip(files, (squeue, sinfo), strict=True):

@@ -1,4 +1,4 @@
-"""All that is drawn: what it is, the suffix of its file, and what reads it."""
+"""All drawn inputs: name, suffix of the file, and reader."""
 
 import gzip
 import random
@@ -12,6 +12,7 @@ from .commands import COMMANDS
 from .inputs import mangled, outcome
 from .parts import PARTS
 from .sites import SITES, jsonl
+from .tables import TABLES
 
 #: What is drawn, the suffix of its file, and what reads it.
 TARGETS = {
@@ -24,6 +25,7 @@ TARGETS = {
     "table": (inputs.table, ".csv", inputs.read_table),
     "option": (lambda rng: inputs.option(rng).encode(), ".txt", inputs.read_option),
     "jsonl": (jsonl, ".jsonl", inputs.read_trace),
+    **TABLES,
     **SITES,
     **PARTS,
     **COMMANDS,
@@ -31,7 +33,7 @@ TARGETS = {
 
 
 def draw(target, seed):
-    """Return the bytes of an input and the suffix of its file, the same for the same seed."""
+    """Return the bytes of an input and its suffix. Equal seeds give equal bytes."""
     rng = random.Random(f"{target} {seed}")
     make, suffix, _ = TARGETS[target]
     data = make(rng)

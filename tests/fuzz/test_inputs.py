@@ -1,4 +1,4 @@
-"""Whatever stands in a file or an option: a result, or one line; no record is lost."""
+"""Any file or option gives a result or a one-line error. No record is lost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept of compiled functions and when it is not used again, and functions that count no references."""
+"""Kept compiled functions, and when they are compiled anew. Functions without reference counts."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def test_it_is_compiled_anew_after_a_change_in_another_module(tmp_path):
     (package / "__init__.py").touch()
 
     def run(changed, text):
-        """Write a module; return what the function gives, and whether it was read from the disk."""
+        """Write a module. Return the function's result, and whether it was read from the disk."""
         (package / changed).write_text(text)
         command = [sys.executable, "-m", "two.sums"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -64,6 +64,6 @@ def test_one_that_borrows_counts_no_references_and_answers_the_same():
     table = np.arange(12).reshape(4, 3)
     borrowed, counted = borrowing(first_column), compiled(first_column)
     assert borrowed(table) == counted(table) == 18
-    # What the option does cannot be seen in code that comes from the cache; that it is handed on can.
+    # The effect of the option is invisible in code from the cache. That it is handed on is visible.
     assert borrowed.targetoptions["_nrt"] is False
     assert "_nrt" not in counted.targetoptions

@@ -1,4 +1,4 @@
-"""Classes of complexity: exact curves, least squares against numpy's, left-out errors against refits, ties."""
+"""Classes of complexity: exact curves, least squares against numpy's, left-out errors, ties."""
 
 import math
 
@@ -100,7 +100,7 @@ def test_times_that_do_not_vary():
 
 
 def test_a_size_far_from_all_others_does_not_vouch_for_itself():
-    """Its left-out error would be 0 / 0 in a cube, in which all the others are the same."""
+    """Its left-out error would be 0 / 0 in a cube. All the others are the same there."""
     sizes = np.r_[np.arange(1.0, 30), 1e9]
     times = np.r_[np.full(29, 10.0) + np.arange(29) % 3, 5000.0]
     cube = fit_complexity(sizes, times).of("n^3")

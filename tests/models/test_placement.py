@@ -35,7 +35,7 @@ def test_what_is_chosen_fits(case, rule, data):
     before = free.copy()
     shift(free, placement, demand, -1)
     assert (free >= 0).all()
-    # A node is filled before the next one is begun: all but the last are full.
+    # A node is filled before the next one. All but the last are full.
     used = list(dict.fromkeys(placement.tolist()))
     assert all((free[node] < np.array(demand)).any() for node in used[:-1])
     shift(free, placement, demand, 1)

@@ -1,7 +1,7 @@
-"""The scheduler of Gainaru et al. (ICPP 2019, section 4.3), with batches, by trying every start on a list of intervals.
+"""The scheduler of Gainaru et al. (ICPP 2019, section 4.3), with batches. Every start on a list of intervals is tried.
 
-Times are whole numbers; jobs are (processors, run time, requests), all there at 0. Ties in the order in which
-they entered the queue.
+Times are whole numbers. Jobs are (processors, run time, requests). All arrive at 0. Ties in the order in which they
+entered the queue.
 """
 
 from __future__ import annotations

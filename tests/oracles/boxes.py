@@ -1,7 +1,7 @@
-"""Scheduling on nodes as the packing of boxes: the nodes of each resource side by side on one axis, time the other.
+"""Scheduling on nodes as the packing of boxes. One axis has the nodes of each resource side by side, the other time.
 
-The idea of Galleguillos et al. (arXiv 2009.10348), with a box of height one for each unit that a slot holds, all of one
-slot in the stretch of its node. Boxes of height one can be laid wherever the sums allow it, so nothing is lost.
+The idea of Galleguillos et al. (arXiv 2009.10348), with a box of height one for each unit of a slot. All boxes of a
+slot lie in the stretch of its node. Boxes of height one fit wherever the sums allow it. Nothing is lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 
 class Boxes:
-    """The boxes of a problem, and the model in which they must not overlap."""
+    """The boxes of a problem, and a model without overlaps."""
 
     def __init__(self, problem: Problem, horizon: int) -> None:
         self.problem = problem
@@ -52,7 +52,7 @@ class Boxes:
 
 
 def least_cost_of_boxes(problem: Problem, horizon: int) -> int:
-    """Return the least cost of a schedule that starts all jobs before a horizon."""
+    """Return the least cost of a schedule with all starts before a horizon."""
     boxes = Boxes(problem, horizon)
     late = []
     for start, due in zip(boxes.starts, problem.due.tolist(), strict=True):

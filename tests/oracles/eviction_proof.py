@@ -1,4 +1,4 @@
-"""Who gives way, by CP-SAT: slower than the table, and independent of it."""
+"""Eviction decisions by CP-SAT: slower than the table, and independent of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hpcdispatch.models.eviction.evictable import Clock, checked, decided, infea
 
 
 def prove(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
-    """Return a best decision for one deadline, proved by CP-SAT: first the loss, then the total time of checkpoints.
+    """Return a best decision for one deadline, proved by CP-SAT. The loss is first, then the time of checkpoints.
 
     Parameters and errors are those of :func:`hpcdispatch.models.eviction.plan`; losses must in addition be fewer than
     2**60 in sum, in their common unit.

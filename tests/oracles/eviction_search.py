@@ -1,4 +1,4 @@
-"""Backtracking over who gives way, one of the ways to decide that the eviction paper compares."""
+"""Backtracking over evicted jobs, one of the approaches in the eviction paper."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from hpcdispatch.models.eviction.evictable import (
 )
 from hpcdispatch.models.eviction.loss_table import LOW_BITS, LOW_MASK, ByteArray
 
-#: What a job may do in a search, in the order in which it is tried: 0 stays.
+#: The choices of a job in a search, in the order of trials. A job with 0 stays.
 CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application", "end")
 
 
 def backtracking(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
-    """Try every choice of every job, but for what cannot be better than the best so far; section IV.C.2.
+    """Try every choice of every job, without those that cannot beat the best so far (section IV.C.2).
 
-    The result is that of :func:`hpcdispatch.models.eviction.plan`, in loss and total time of checkpoints; the time it
-    takes grows exponentially with the jobs. Parameters and errors are the same.
+    The result is that of :func:`hpcdispatch.models.eviction.plan`, in loss and total time of checkpoints. Its own time
+    grows exponentially with the jobs. Parameters and errors are the same.
     """
     return search(jobs, nodes_needed, deadline, step).eviction
 
@@ -77,7 +77,7 @@ def search(
     Raises
     ------
     ValueError
-        As there, or if the losses have no common unit of which they are fewer than 2**123 in sum.
+        As there. Also if the losses have no common unit in which their sum is below 2**123.
     """
     clock = Clock(step)
     core = SearchCore.of(jobs, nodes_needed, deadline, clock, by_nodes=by_nodes, limit=limit)
@@ -101,8 +101,8 @@ class SearchCore(NamedTuple):
     freed
         Nodes of each job, shape (jobs,).
     high, low
-        Losses by job and choice (stays, killed, system checkpoint, application checkpoint, own end), in halves, shape
-        (jobs, 5).
+        Losses by job and choice, in halves, shape (jobs, 5). The choices are: stays, killed, system checkpoint,
+        application checkpoint, own end.
     time
         Steps of the same; more than `steps` for what cannot be.
     nodes, steps, by_nodes, limit
@@ -141,7 +141,7 @@ class SearchCore(NamedTuple):
         return cls(freed, high, low, each_time, checked(jobs, nodes_needed), steps, by_nodes, limit)
 
     def run(self) -> tuple[ByteArray, int, bool]:
-        """Return the best choice of each job, how many partial decisions were looked at, and whether that were all."""
+        """Return the best choice of each job, the number of partial decisions, and whether these were all."""
         best, visited, complete = _search(*self)
         return best, int(visited), bool(complete)
 
@@ -150,9 +150,9 @@ class SearchCore(NamedTuple):
 def _search(
     nodes: IntArray, high: IntArray, low: IntArray, time: IntArray, needed: int, steps: int, by_nodes: bool, limit: int
 ) -> tuple[ByteArray, int, bool]:
-    """Return the best choices, depth first, how many partial ones there were, and whether none was left out.
+    """Return the best choices by depth-first search, the number of partial ones, and whether none was left out.
 
-    It begins with the choice to kill all, which frees the nodes in any time.
+    It begins with the choice to kill all. This frees the nodes in any time.
     """
     jobs = len(nodes)
     left = np.append(np.cumsum(nodes[::-1])[::-1], 0)
@@ -185,7 +185,7 @@ def _search(
 
 @compiled
 def _less(costs: IntArray, job: int, bound: IntArray) -> bool:
-    """Return whether the loss, in halves, and then the time of a partial decision are below the best."""
+    """Return whether a partial decision is below the best: by loss in halves, then by time."""
     for place in range(2):
         if costs[job, place] != bound[place]:
             return bool(costs[job, place] < bound[place])

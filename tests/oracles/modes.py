@@ -1,10 +1,10 @@
-"""The best modes and starts of a few jobs on a pool, by trying all: second by second, and trusting nothing."""
+"""The best modes and starts of a few jobs on a pool. All are tried, second by second."""
 
 from itertools import product
 
 
 def overfull(problem, rows, starts):
-    """Return whether more is held at some second than there is, if these rows start then."""
+    """Return whether these rows hold more than the capacity at some second."""
     last = max([*(start + int(problem.duration[row]) for row, start in zip(rows, starts, strict=True)), 0])
     for second in range(last):
         for resource, capacity in enumerate(problem.capacity[0].tolist()):
@@ -32,7 +32,7 @@ def cost_of(problem, rows, starts):
 
 
 def best_modes(problem, horizon):
-    """Return the least cost of all choices of a mode for each job and of integer starts that end by the horizon."""
+    """Return the least cost over all modes and integer starts with ends by the horizon."""
     jobs = int(problem.mode_of[-1]) + 1
     modes = [[row for row, job in enumerate(problem.mode_of) if job == number] for number in range(jobs)]
     best = None

@@ -1,7 +1,7 @@
-"""One decision of PCP and HCP by trying every start and every placement: Galleguillos et al. (CP 2019), from its text.
+"""One decision of PCP and HCP by every start and every placement: from the text of Galleguillos et al. (CP 2019).
 
-It shares no code with the package, and knows the paper alone: the intervals of section 2.2, the reductions of section 3
-and the durations and objectives of section 4. Times are whole seconds from now; intervals are half-open.
+It shares no code with the package and follows only the paper. The intervals are from section 2.2, the reductions from
+section 3. Durations and objectives are from section 4. Times are whole seconds from now. Intervals are half-open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import combinations
 import numba
 import numpy as np
 
-#: Of two objectives that are the same: the package rounds rates to whole weights.
+#: The tolerance for equal objectives. The package rounds rates to whole weights.
 CLOSE = 1e-3
 #: Columns of the arrays that are searched.
 DURATION, SLOTS, FIRST, LAST = range(4)
@@ -22,7 +22,7 @@ RATE, DUE = range(2)
 
 @dataclass(frozen=True)
 class WaitingJob:
-    """A waiting job: seconds waited, predicted seconds, slots, amounts of each slot, expected wait of its queue."""
+    """A waiting job: its wait, predicted run time, slots, amounts per slot, and expected wait of its queue."""
 
     waited: int
     duration: int
@@ -33,7 +33,7 @@ class WaitingJob:
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A running job: the node of each slot, amounts of each slot, and predicted seconds left, below 0 if overrun."""
+    """A running job: node and amounts of each slot, and predicted seconds left. These are negative if it overran."""
 
     nodes: tuple[int, ...]
     demand: tuple[int, ...]
@@ -42,7 +42,7 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class OneDecision:
-    """What a dispatcher sees: amounts of each node, running jobs, waiting jobs in queue order, the longest ewt, m."""
+    """The view of a dispatcher: amounts of each node, running jobs, waiting jobs in queue order, the longest ewt, m."""
 
     capacity: tuple[tuple[int, ...], ...]
     running: tuple[RunningJob, ...]
@@ -59,21 +59,21 @@ class OneDecision:
         return free
 
     def fits(self, job: WaitingJob, free: np.ndarray) -> bool:
-        """Return whether the slots of one job fit on nodes with so much free."""
+        """Return whether the slots of one job fit on nodes with these free amounts."""
         slots = [min(free[n, r] // amount for r, amount in enumerate(job.demand) if amount) for n in range(len(free))]
         return sum(slots) >= job.slots
 
 
 @dataclass(frozen=True)
 class PaperModel:
-    """The model of one version of one formulation, all of whose schedules :meth:`least_cost` tries.
+    """The model of one version of one formulation. All its schedules are tried by :meth:`least_cost`.
 
     Attributes
     ----------
     candidates
         The waiting jobs with a start time to choose, by their place in the queue.
     pinned
-        Jobs whose start is fixed, as (place, start).
+        Jobs with a fixed start, as (place, start).
     horizon
         The last second at which a job may start: eoh.
     rate, due
@@ -96,7 +96,7 @@ class PaperModel:
         return sum(rate * late for rate, late in zip(self.rate, late, strict=True)) + self.constant
 
     def least_cost(self, now: Collection[int] | None = None) -> float:
-        """Return the least objective of all schedules, or of those in which just the places `now` start now.
+        """Return the least objective over all schedules, or over those in which only the places `now` start now.
 
         Infinite where there is none.
         """
@@ -114,7 +114,7 @@ class PaperModel:
         free = self._free(max(self.horizon, 0) + int(duration.max()) + 1)
         if free.min() < 0:
             return float("inf")
-        # Most urgent first: whatever costs as much as a schedule that is there is soon left.
+        # The most urgent is first. Costly alternatives are then cut early.
         order = np.argsort(-np.array(self.rate), kind="stable")
         rows = np.column_stack((duration, slots, first, last))[order]
         terms = np.column_stack((self.rate, self.due)).astype(np.float64)[order]
@@ -138,7 +138,7 @@ class PaperModel:
 
 @numba.njit
 def _descend(job, start, node, unplaced, spent, rows, terms, demand, free, best):
-    """Try all starts of `job` from `start` on, and all counts of its slots on the nodes from `node` on."""
+    """Try all starts of `job` from `start` on, and all slot counts on the nodes from `node` on."""
     cost = spent + terms[job, RATE] * max(0.0, start - terms[job, DUE])
     if start > rows[job, LAST] or cost >= best[0]:
         return 0
@@ -160,7 +160,7 @@ def _descend(job, start, node, unplaced, spent, rows, terms, demand, free, best)
 
 @numba.njit
 def _room(job, start, node, most, rows, demand, free):
-    """Return how many slots of a job fit on a node for as long as it runs, at most `most`."""
+    """Return the number of slots of a job that fit on a node while it runs, at most `most`."""
     for second in range(start, start + rows[job, DURATION]):
         for resource in range(free.shape[2]):
             if demand[job, resource]:
@@ -178,7 +178,7 @@ def _take(job, start, node, count, rows, demand, free):
 
 @numba.njit
 def _alone(begin, rows, terms, demand, free):
-    """Return what the jobs from `begin` on cost if each has all that is free to itself: they cost no less together."""
+    """Return what the jobs from `begin` on cost if each alone has all free amounts. Together they cost no less."""
     total = 0.0
     for job in range(begin, len(rows)):
         start, there = rows[job, FIRST], 0
@@ -205,7 +205,7 @@ def paper_model(decision: OneDecision, formulation: str, version: int) -> PaperM
     formulation, version
         ``"pcp"`` or ``"hcp"``, and 0 to 3.
     """
-    # Section 4: from version 2 on an overrun job counts as one second; before, its negative duration shortens eoh.
+    # Section 4: from version 2 on an overrun job counts as one second. In version 1 its negative duration shortens eoh.
     left = tuple(job.left if job.left > 0 or version < 2 else 1 for job in decision.running)
     places, behind = _in_the_model(decision, formulation, version)
     if places is None:
@@ -230,11 +230,11 @@ def paper_model(decision: OneDecision, formulation: str, version: int) -> PaperM
 
 
 def _in_the_model(decision: OneDecision, formulation: str, version: int) -> tuple[list[int] | None, list[int]]:
-    """Return which jobs get a start time, and which are put at the end of the horizon (section 2.2, version 0)."""
+    """Return the jobs with a start time, and those at the end of the horizon (section 2.2, version 0)."""
     places = list(range(len(decision.waiting)))
     if version == 0:
         return (places, []) if formulation == "pcp" else (places[: decision.m], places[decision.m :])
-    # Section 3: what can start now, and of that the first m by priority.
+    # Section 3: the jobs that can start now, then the first m by priority.
     free = decision.free()
     fitting = [place for place in places if decision.fits(decision.waiting[place], free)]
     urgency = {place: priority(decision, place, version) for place in fitting}
@@ -246,7 +246,7 @@ def _in_the_model(decision: OneDecision, formulation: str, version: int) -> tupl
 
 
 def priority(decision: OneDecision, place: int, version: int) -> float:
-    """Return the priority of a waiting job: its slowdown now in version 3, else its weighted wait."""
+    """Return the priority of a waiting job. It is its slowdown in version 3, else its weighted wait."""
     job = decision.waiting[place]
     if version == 3:
         return (job.waited + job.duration) / job.duration
@@ -255,7 +255,7 @@ def priority(decision: OneDecision, place: int, version: int) -> float:
 
 @dataclass(frozen=True)
 class Reported:
-    """What a dispatcher did and says of it: places that start with their nodes, status, proof, objective, bound."""
+    """The decision of a dispatcher: places that start with their nodes, status, proof, objective, bound."""
 
     started: tuple[tuple[int, tuple[int, ...]], ...]
     postponed: int
@@ -266,7 +266,7 @@ class Reported:
 
 
 def faults(model: PaperModel, reported: Reported) -> Iterator[str]:
-    """Yield what is wrong with a decision: its starts, its status, its schedule, its optimum and its bound."""
+    """Yield the errors of a decision: of its starts, status, schedule, optimum and bound."""
     decision, started = model.decision, [place for place, _ in reported.started]
     free = decision.free()
     for place, nodes in reported.started:
@@ -307,14 +307,14 @@ def faults(model: PaperModel, reported: Reported) -> Iterator[str]:
 
 
 def _starting(model: PaperModel, started: list[int], postponed: int) -> Iterator[tuple[int, ...]]:
-    """Yield the sets of jobs that may have been planned for now: those that started, and those without a place."""
+    """Yield the possible sets of jobs planned for now: started ones, and those without a place."""
     others = [place for place in model.candidates if place not in started]
     for more in combinations(others, postponed):
         yield (*started, *more)
 
 
 def random_decision(rng: np.random.Generator, expected_waits: tuple[int, ...] = (4, 10)) -> OneDecision:
-    """Draw a decision on 1 to 4 mixed nodes of 2 resources: up to 3 running jobs, some overrun, and 1 to 6 waiting."""
+    """Draw a decision on 1 to 4 mixed nodes of 2 resources. It has up to 3 running and 1 to 6 waiting jobs."""
     capacity = np.column_stack((rng.integers(1, 7, 4), rng.integers(0, 4, 4)))[: rng.integers(1, 5)]
     empty = OneDecision(tuple(map(tuple, capacity.tolist())), (), (), max(expected_waits))
     free, running = capacity.copy(), []

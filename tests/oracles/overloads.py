@@ -1,4 +1,4 @@
-"""What is wrong with a schedule, counted at every time at which something starts."""
+"""Errors of a schedule, counted at every start."""
 
 from __future__ import annotations
 

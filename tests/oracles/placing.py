@@ -1,4 +1,4 @@
-"""Tiny problems of placing jobs, and all their schedules one by one: written without the models that are tested."""
+"""Tiny placement problems and all their schedules, without the tested models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 
 def placements(problem: Problem, job: int) -> list[tuple[int, ...]]:
-    """Return all ways to lay the slots of a job on nodes that the empty machine has room for."""
+    """Return all placements of a job's slots that fit the empty machine."""
     found = []
     for nodes in combinations_with_replacement(range(problem.nodes), int(problem.slots[job])):
         counts = tuple(nodes.count(node) for node in range(problem.nodes))
@@ -23,7 +23,7 @@ def placements(problem: Problem, job: int) -> list[tuple[int, ...]]:
 
 
 def usage(problem: Problem, length: int) -> IntArray:
-    """Return what is held on every node in every second, shape (length, nodes, resources)."""
+    """Return the held amounts, shape (length, nodes, resources)."""
     held = np.zeros((length, *problem.capacity.shape), dtype=np.int64)
     for begin, end, node, amount in zip(
         problem.held_from, problem.held_to, problem.held_node, problem.held_amount, strict=True
@@ -33,7 +33,7 @@ def usage(problem: Problem, length: int) -> IntArray:
 
 
 def left_now(problem: Problem) -> IntArray:
-    """Return what is free now on each node, below zero where more is held than there is, shape (nodes, resources)."""
+    """Return the free amounts now, shape (nodes, resources). They are negative if too much is held."""
     return problem.capacity - usage(problem, 1)[0]
 
 
@@ -62,7 +62,7 @@ def _place(problem: Problem, starts: tuple[int, ...], jobs: list[int], used: Int
 
 
 def least_cost(problem: Problem, horizon: int) -> tuple[int, tuple[int, ...]] | None:
-    """Return the least cost of a schedule that starts all jobs before a horizon, and the first such start times."""
+    """Return the least cost of a schedule with all starts before a horizon. Also return the first such start times."""
     ranked = sorted(
         product(range(horizon), repeat=problem.jobs), key=lambda starts: (problem.cost(np.array(starts)), starts)
     )
@@ -74,7 +74,7 @@ def least_cost(problem: Problem, horizon: int) -> tuple[int, tuple[int, ...]] | 
 
 @st.composite
 def problems(draw: st.DrawFn, *, most_jobs: int = 4, late_holds: bool = False) -> Problem:
-    """Draw problems of a few jobs on two or three nodes, every one of which fits on the empty machine."""
+    """Draw problems of a few jobs on two or three nodes. Each job fits on the empty machine."""
     nodes, resources = draw(st.integers(2, 3)), draw(st.integers(1, 3))
     capacity = np.array(draw(st.lists(st.lists(st.integers(0, 4), min_size=resources, max_size=resources),
                                       min_size=nodes, max_size=nodes)))  # fmt: skip

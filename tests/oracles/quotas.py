@@ -15,7 +15,7 @@ from oracles.placing import can_be_placed, problems
 
 @st.composite
 def limited_problems(draw: st.DrawFn, *, most_jobs: int = 3) -> tuple[Problem, Quotas]:
-    """Draw a problem with something held later and latest starts, and quotas, of which running jobs take a part."""
+    """Draw a problem with later held amounts, latest starts and quotas. Running jobs use a part of the quotas."""
     problem = draw(problems(most_jobs=most_jobs, late_holds=True))
     quotas, running = draw(st.integers(1, 2)), draw(st.integers(0, 2))
     most = np.array(draw(st.lists(st.integers(1, 3), min_size=quotas, max_size=quotas)))
@@ -31,7 +31,7 @@ def limited_problems(draw: st.DrawFn, *, most_jobs: int = 3) -> tuple[Problem, Q
 
 
 def kept(problem: Problem, quotas: Quotas, starts: Sequence[int]) -> bool:
-    """Return whether start times keep the quotas in every second, and the latest starts."""
+    """Return whether start times keep the latest starts, and the quotas in every second."""
     if any(start > latest for start, latest in zip(starts, problem.latest.tolist(), strict=True)):
         return False
     last = max(start + int(length) for start, length in zip(starts, problem.duration, strict=True))
@@ -47,7 +47,7 @@ def kept(problem: Problem, quotas: Quotas, starts: Sequence[int]) -> bool:
 
 
 def least_cost_within(problem: Problem, quotas: Quotas, horizon: int) -> int | None:
-    """Return the least cost of all schedules that can be placed and keep the quotas, or ``None`` if there is none."""
+    """Return the least cost over all feasible schedules within the quotas, or ``None`` if there is none."""
     ranked = sorted(product(range(horizon), repeat=problem.jobs), key=lambda starts: problem.cost(np.array(starts)))
     for starts in ranked:
         if kept(problem, quotas, starts) and can_be_placed(problem, starts):

@@ -1,7 +1,7 @@
-"""A second check of a finished schedule: its stays are played again on a machine that hands out units one by one.
+"""A second check of a schedule. Its stays are replayed on a machine with single units.
 
-It shares nothing with :mod:`hpcdispatch.simulation.invariants`: no arrays, no shares of work, but books of every node
-in plain Python, and the lengths that the rules for overruns leave no choice about.
+It shares nothing with :mod:`hpcdispatch.simulation.invariants`: no arrays and no shares of work. It has books of every
+node in plain Python. It also checks lengths that the overrun policy determines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import defaultdict
 from itertools import pairwise
 from math import floor
 
-#: What a request that was not enough is enlarged by, where jobs are resubmitted.
+#: The factor that enlarges a too short walltime at a resubmission.
 FACTOR = 1.5
 #: How a stay ends that a dispatcher ended.
 GIVEN_WAY = ("killed", "checkpointed")
@@ -24,8 +24,8 @@ def complaints(workload, result, overrun, *, strict):
     workload, result, overrun
         What was simulated, its records, and ``run``, ``kill`` or ``resubmit``.
     strict
-        The dispatcher neither stops jobs nor limits them by itself, so that how often and how long every job is on the
-        machine follows from its run time and its request.
+        The dispatcher neither stops jobs nor limits them by itself. The number and lengths of a job's stays then follow
+        from its run time and its walltime.
     """
     stays = defaultdict(list)
     for row in result.attempts.to_dict("records"):
@@ -39,7 +39,7 @@ def complaints(workload, result, overrun, *, strict):
 
 
 def _nodes(workload, result):
-    """Take and give back units of nodes, ends before starts; whoever takes what is not there is told of."""
+    """Take and return units of nodes, ends before starts. Missing units are reported."""
     names, jobs = workload.machine.resources, {job.id: job for job in workload.jobs}
     free = [dict(zip(names, map(int, row), strict=True)) for row in workload.machine.capacity]
     events = []
@@ -59,7 +59,7 @@ def _nodes(workload, result):
 
 
 def _counts(result, stays):
-    """Compare what each decision says it saw and did with what the stays say."""
+    """Compare the record of each decision with the stays."""
     started, rows = defaultdict(int), [row for found in stays.values() for row in found]
     seen = set()
     for decision in result.decisions[["time", "running", "started"]].to_dict("records"):
@@ -97,7 +97,7 @@ def _times(job, row, stays):
 
 
 def _lengths(job, row, stays, overrun, strict):
-    """Compare how long a job was on the machine with what its run time and its request leave."""
+    """Compare a job's time on the machine with its run time and its walltime."""
     found = [stay["end"] - stay["start"] for stay in stays]
     shape = job.shapes[stays[-1]["shape"]] if stays[-1]["shape"] >= 0 else job
     whole = all(stay["outcome"] != "checkpointed" for stay in stays)
@@ -110,7 +110,7 @@ def _lengths(job, row, stays, overrun, strict):
 
 
 def expected_lengths(runtime, request, overrun):
-    """Return how long each stay of a job is that nobody stops."""
+    """Return the length of each stay of a job without an eviction."""
     if overrun == "run" or runtime <= request:
         return [runtime]
     if overrun == "kill":

@@ -1,4 +1,4 @@
-"""The textbook computations of optimal reservation sequences, and what the paper prints of them."""
+"""The textbook computations of optimal reservation sequences. The paper's printed values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def normal(n: int) -> ESDD:
 
 
 def all_pairs(esdd: ESDD) -> float:
-    """Return the least expected makespan without backfilling, by the minimum over all pairs of values: O(n^2)."""
+    """Return the least expected makespan without backfilling. It is the minimum over all pairs of values: O(n^2)."""
     beyond = np.append(np.cumsum(esdd.probabilities[::-1])[::-1], 0.0)
     least = np.zeros(len(beyond))
     for index in range(len(beyond) - 2, -1, -1):
@@ -42,7 +42,7 @@ def all_pairs(esdd: ESDD) -> float:
 
 
 def as_written(esdd: ESDD, rate: float) -> float:
-    """Return the least expected makespan by equation 6 over the states (i, m, k), sums of f and f v kept: O(n^5)."""
+    """Return the least expected makespan by equation 6 over states (i, m, k). Sums of f and f v are kept: O(n^5)."""
     n = len(esdd.values)
     start, step = esdd.start, (esdd.end - esdd.start) / n
     values = [start, *esdd.values.tolist()]

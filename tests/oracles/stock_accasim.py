@@ -1,7 +1,7 @@
 """AccaSim as released: a workload through its own simulator, readers, dispatchers and writers.
 
 As a script, ``stock_accasim.py ANSWER SCHEDULER SWF SYSTEM RESULTS``, it is the child process that :func:`run_stock`
-starts, since a run leaves process-wide constants, log handlers and threads behind.
+starts. A run leaves process-wide constants, log handlers and threads behind.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hpcdispatch.workloads import Machine, Workload
 from hpcdispatch.workloads.job import ONE_CORE, Job
 
 SCHEDULERS = ("fifo", "easy")
-#: Shift of all times, so that none is 0, which AccaSim takes for "not set".
+#: Shift of all times. No time is then 0, and AccaSim takes 0 for "not set".
 EPOCH = 1_000_000_000
 
-#: Job id to start, end and the indices of its nodes, in ascending order.
+#: Job id to start, end and node indices, in ascending order.
 Schedule = dict[str, tuple[int, int, tuple[int, ...]]]
 
 
@@ -37,7 +37,7 @@ class StockRun:
     Attributes
     ----------
     wall, cpu
-        Seconds from the making of the simulator to the closing of its writers: reading, simulating, writing.
+        Seconds from the simulator's construction to the close of its writers. They include reading and writing.
     schedule
         Start and end of every job on the clock of the workload, and its nodes.
     """
@@ -99,7 +99,7 @@ def _seconds(text: str) -> int:
 
 
 def main(answer: str, scheduler: str, swf: str, system: str, results: str) -> None:
-    """Run AccaSim with its default outputs, in this process, and write what it took and where its schedule is."""
+    """Run AccaSim with its default outputs, in this process. Write its times and the place of its schedule."""
     from hpcdispatch.simulation.accasim_compat import (  # noqa: PLC0415
         EASYBackfilling,
         FirstFit,
@@ -107,7 +107,7 @@ def main(answer: str, scheduler: str, swf: str, system: str, results: str) -> No
         Simulator,
     )
 
-    with contextlib.suppress(ValueError):  # AccaSim's writers rely on fork; elsewhere take what there is.
+    with contextlib.suppress(ValueError):  # AccaSim's writers rely on fork. Elsewhere take what there is.
         multiprocessing.set_start_method("fork")
     wall, cpu = perf_counter(), _cpu_time()
     dispatcher = FirstInFirstOut(FirstFit()) if scheduler == "fifo" else EASYBackfilling(FirstFit())
@@ -123,7 +123,7 @@ def _cpu_time() -> float:
 
 
 def on_one_core_nodes(workload: Workload) -> Workload:
-    """Return the jobs of a pool of cores on as many nodes of one core, 0-second jobs taken out."""
+    """Return the jobs of a pool of cores on nodes of one core, without 0-second jobs."""
     cores = int(workload.machine.capacity[:, workload.machine.primary].sum())
     jobs = [
         replace(job, nodes=job.nodes * job.per_node["core"], per_node=ONE_CORE) for job in workload.jobs if job.runtime
@@ -132,15 +132,15 @@ def on_one_core_nodes(workload: Workload) -> Workload:
 
 
 def write_inputs(workload: Workload, folder: Path) -> tuple[Path, Path]:
-    """Write the jobs as SWF and the machine as an AccaSim system file; return the two paths.
+    """Write the jobs as SWF and the machine as an AccaSim system file. Return the two paths.
 
-    AccaSim takes each processor of an SWF job for a node slot; the system file says how many cores that is. So every
-    slot of the workload must ask for the same number of cores and nothing else, and the nodes must be alike.
+    AccaSim takes each processor of an SWF job for a node slot. The system file gives its cores. So every slot of the
+    workload must request the same number of cores and nothing else. The nodes must be alike.
 
     Raises
     ------
     ValueError
-        If the workload is not of this form, or has what AccaSim cannot simulate: jobs of 0 seconds, ids that are no
+        If the workload is not of this form. Also if AccaSim cannot simulate it: jobs of 0 seconds, or ids that are no
         numbers.
     """
     machine = workload.machine

@@ -13,7 +13,7 @@ def job(walltime: int) -> Job:
 
 
 def corrections(walltime: int, first: int, times: int, increments=TSAFRIR_INCREMENTS) -> list[float]:
-    """Let a job outrun its prediction `times` times."""
+    """Let a job overrun its prediction `times` times."""
     seen = [first]
     for misses in range(times):
         seen.append(tsafrir_correction(job(walltime), int(seen[-1]), misses, increments))

@@ -114,7 +114,7 @@ def test_the_longest_common_prefix_wins_over_the_latest():
     new = dataclasses.replace(NEW, name="align_big_4")
     assert taught(longer, shorter).match(new) == (2, 5)
     assert taught(longer, shorter).match(NEW) == (2, 6)
-    # A name of digits and letters has a prefix, too, if a letter is in it.
+    # A name of digits and letters has a prefix, too. It must have a letter.
     assert taught(like(5, name="3d_1")).match(dataclasses.replace(NEW, name="3d_2")) == (2, 5)
     assert taught(like(5, name="3_1")).match(dataclasses.replace(NEW, name="3_2")) == (7, 1000)
 
@@ -158,14 +158,14 @@ def test_bad_options_are_named(prefix, message):
 
 
 def common(first: str, second: str) -> int:
-    """Return the length of the longest common prefix that has a letter, 0 if none has."""
+    """Return the length of the longest common prefix with a letter, or 0."""
     length = next((i for i, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), None)
     length = min(len(first), len(second)) if length is None else length
     return length if any(letter.isalpha() for letter in first[:length]) else 0
 
 
 def by_definition(history: list[Job], new: Job) -> tuple[int, int]:
-    """Apply the rules as they are written, one after the other, to the whole history."""
+    """Apply the rules in their written order to the whole history."""
     request, resources = ("queue", "walltime"), ("nodes", "per_node")
     rules = [(fields, prefixed) for fields in ((*request, *resources), request, ()) for prefixed in (False, True)]
     for number, (fields, prefixed) in enumerate(rules, start=1):

@@ -1,4 +1,4 @@
-"""Ranges of run times as laws, and an oracle that tells no more than a range."""
+"""Ranges of run times as laws. An oracle that tells only a range."""
 
 import numpy as np
 import pytest

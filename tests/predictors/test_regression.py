@@ -15,7 +15,7 @@ def job(number, runtime=0, walltime=3600, user="a", name=""):
 
 
 def taught(count=300, **given):
-    """Return a predictor of two users, one of whom runs a tenth of the request, the other half of it."""
+    """Return a predictor of two users. One runs a tenth of the walltime, the other half of it."""
     predictor, rng = Regression(**given), np.random.default_rng(1)
     for number in range(count):
         walltime = int(rng.choice([600, 3600, 36000]))
@@ -49,7 +49,7 @@ def test_it_forgets():
 
 @pytest.mark.parametrize("before", [300, 3000])
 def test_it_forgets_as_fast_after_many_jobs_of_which_some_features_never_change(before):
-    """Guards against a bound on what is unknown that takes the forgetting of all else back."""
+    """Guards against a bound on the unknown part that undoes all other forgetting."""
     predictor, rng, errors = Regression(memory=100), np.random.default_rng(3), []
     for number in range(before + 500):
         walltime = int(rng.choice([3600, 36000]))

@@ -1,6 +1,6 @@
 """Bring up a real Slurm, run a command beside it, and take it down: ``PYTHONPATH=tests python -m real_slurm COMMAND``.
 
-With a clock that runs ten times as fast, for the daemons, the jobs and the command, which finds it by ``SLURM_CONF``.
+The clock may run ten times as fast, for the daemons, the jobs and the command. The command finds it by ``SLURM_CONF``.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def at_speed(speed: int) -> int:
-    """Do the same with a clock so many times as fast, and remove what the clocks of jobs leave."""
+    """Do the same with a clock so many times as fast. Remove the files of the jobs' clocks."""
     try:
         command = ["faketime", "-m", "-f", f"+0 x{speed}", sys.executable, "-m", "real_slurm", *sys.argv[1:]]
         return subprocess.run(command, check=False, env=os.environ | {INSIDE: "1", "NO_FAKE_STAT": "1"}).returncode

@@ -1,4 +1,4 @@
-"""The daemons of a Slurm, and the database of its accounting, each with its files in one folder and on loopback."""
+"""The daemons of a Slurm and its accounting database. Their files are in one folder, their ports on loopback."""
 
 import os
 import pwd
@@ -11,14 +11,14 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "sbatch", "munged", "mariadbd", "mariadb-install-db", "faketime")
-#: User and account, who has so many shares.
+#: User and account with these shares.
 USERS = {"hpcdispatch-a": ("phys", 10), "hpcdispatch-b": ("chem", 20)}
 #: Seconds that a daemon may take to answer, by its clock.
 PATIENCE = 1200
 
 
 def missing() -> str:
-    """Return what stands in the way of a Slurm here; nothing if nothing does."""
+    """Return the obstacle to a Slurm here, empty if there is none."""
     if os.geteuid() != 0:
         return "root"
     if lacking := [name for name in PROGRAMS if shutil.which(name) is None]:
@@ -30,7 +30,7 @@ def missing() -> str:
 
 
 class Daemons:
-    """A Slurm of some nodes of 4 cores, from when it is entered until it is left."""
+    """A Slurm of some nodes of 4 cores. It runs within its context."""
 
     def __init__(self, folder: Path, nodes: int, conf: Path, before: Path | None = None):
         self.folder, self.nodes, self.conf, self.before = folder, nodes, conf, before
@@ -88,7 +88,7 @@ class Daemons:
         data, sock = f"--datadir={self.folder}/database", f"--socket={self.folder}/database.socket"
         made = ["mariadb-install-db", "--no-defaults", "--user=root", data, "--skip-test-db"]
         subprocess.run([*made, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
-        # Its clock is the machine's: threads that sleep for years at another one never end.
+        # Its clock is the machine's. With another clock, threads may sleep for years and never end.
         self._start(
             "mariadbd", "--no-defaults", "--user=root", data, sock, f"--pid-file={self.folder}/database.pid",
             "--bind-address=127.0.0.1", f"--port={self.port}", "--innodb-buffer-pool-size=64M",
@@ -149,7 +149,7 @@ class Daemons:
 
 
 def configuration(conf: Path) -> str:
-    """Return the text of a slurm.conf; the nodes are those of `conf` where it has any."""
+    """Return the text of a slurm.conf. The nodes are those of `conf` where it has any."""
     common, own = (HERE / "slurm.conf").read_text(), conf.read_text()
     if "NodeName=" in own:
         common = "".join(line for line in common.splitlines(True) if not line.startswith("NodeName="))
@@ -157,13 +157,13 @@ def configuration(conf: Path) -> str:
 
 
 def gpus(text: str) -> str:
-    """Return the gres.conf of a slurm.conf: any devices stand for GPUs, without which slurmd takes none for there."""
+    """Return the gres.conf of a slurm.conf. Any devices stand for GPUs. Without them slurmd finds no GPU."""
     found = re.findall(r"(?m)^(NodeName=\S+).*\sGres=gpu:(\d+)", text)
     return "".join(f"{nodes} Name=gpu File=/dev/tty[1-{number}]\n" for nodes, number in found)
 
 
 def filled_in(text: str, nodes: int, folder: str | Path = "", host: str = "", first: int = 1) -> str:
-    """Return a text with what stands in braces for so many nodes, from a port on."""
+    """Return a text with its braces filled for so many nodes and ports."""
     known = {"FOLDER": folder, "HOST": host, "NODES": nodes}
     known |= {"CONTROLLER": first, "ACCOUNTING": first + 1, "DATABASE": first + 2}
     known |= {"FIRST": first + 3, "LAST": first + 2 + nodes}
@@ -172,7 +172,7 @@ def filled_in(text: str, nodes: int, folder: str | Path = "", host: str = "", fi
 
 
 def free_ports(count: int) -> int:
-    """Return the first of so many ports one after the other on which nobody listens."""
+    """Return the first of so many consecutive unused ports."""
     for first in range(21000, 32000, 50):
         if all(map(_is_free, range(first, first + count))):
             return first

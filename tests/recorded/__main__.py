@@ -1,8 +1,8 @@
 """Compare schedules with the recorded ones: ``PYTHONPATH=tests python -m recorded [--only WORDS] [--share N]``.
 
-Every registered dispatcher on pools, equal nodes and mixed nodes, with short and long queues, under each overrun policy
-and with each predictor. A digest that differs is a schedule that has changed: mend it, or record it anew with
-``--write`` and say in the changelog which one changed, and why.
+Every registered dispatcher runs on pools, equal nodes and mixed nodes. Queues are short and long. Each overrun policy
+and each predictor is tried. A different digest is a changed schedule. Mend it, or record it anew with ``--write``. The
+changelog must then say which one changed, and why.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Schedules that must not change: workloads, the cases run on them, and the digest of their records."""
+"""Schedules that must not change: workloads, cases, and digests of records."""
 
 import hashlib
 import json
@@ -18,18 +18,18 @@ from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.models.moldable import DowneyLaw
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload, generate, mold, read
 
 #: The recorded digests, by case.
 DIGESTS = Path(__file__).with_name("digests.json")
 OVERRUNS = ("run", "kill", "resubmit")
-#: Decision columns that the engine itself writes; what a dispatcher reports has a digest of its own.
+#: Decision columns that the engine itself writes. The reports of a dispatcher have their own digest.
 DECISIONS = ("time", "queued", "running", "started", "stopped", "rejected")
 #: Dispatchers that need seconds per decision on long queues of unequal jobs.
 SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp-fast", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
 #: Dispatchers that are recorded with other options than their own.
 SPECS = {"portfolio": "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000"}
-#: What `pcp` needs minutes for, or refuses: an interval for each job and node.
+#: What `pcp` refuses, or simulates in minutes: an interval per job and node.
 LEFT_OUT = {("pcp", "equal"), ("pcp", "on-demand")}
 #: Options under which a dispatcher takes another way through the code.
 VARIANTS = (
@@ -41,7 +41,7 @@ VARIANTS = (
 
 
 class Case(NamedTuple):
-    """One simulation: dispatcher, as a name or a variant, workload name, overrun policy and predictor."""
+    """One simulation: dispatcher (name or variant), workload name, overrun policy and predictor."""
 
     dispatcher: str
     workload: str
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 def burst(nodes: int, cores: int, count: int, seed: int) -> Workload:
-    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes; one in five overruns its walltime."""
+    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes. One in five overruns its walltime."""
     rng = np.random.default_rng(seed)
     machine = Machine(("core",), np.full((nodes, 1), cores))
     submits = np.sort(rng.integers(0, 1800, count))
@@ -66,7 +66,7 @@ def burst(nodes: int, cores: int, count: int, seed: int) -> Workload:
 
 
 def ruled(workload: Workload) -> Workload:
-    """Return a workload on its machine with maintenance, an outage, limits of users and a cap of power."""
+    """Return a workload on its machine with rules. These are maintenance, an outage, user limits and a power cap."""
     machine, day = workload.machine, 86_400
     half = machine.resources[machine.primary], int(machine.capacity[:, machine.primary].sum()) // 2
     rules = replace(
@@ -91,21 +91,21 @@ WORKLOADS = {
     "equal": lambda: generate("accre", jobs=120, wide=12, nodes=16, interarrival=900.0, seed=3),
     "equal-burst": lambda: burst(48, 4, 500, 9),
     "mixed": lambda: drawn_workload(12, "nodes"),
-    "mixed-shared": lambda: part(generate("eurora", jobs=1000, seed=4), 100, 220),
+    "mixed-shared": lambda: read(DIGESTS.with_name("mixed_shared.jsonl")),
     "moldable": lambda: mold(generate("lublin", jobs=60, processors=64, load=0.9, seed=6), DowneyLaw()),
     "stochastic": lambda: generate("stochastic", large=40, small_share=0.5, seed=2),
     "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),
 }
-#: Orders of the queue and of backfilling, and how many blocked jobs get reservations.
+#: Orders of the queue and of backfilling, and numbers of reservations.
 ORDERED = (
     "easy:order=lxf,depth=3", "easy:depth=all,backfill=shortest", "easy:order=fairshare,backfill=f1",
     "easy:order=priority,strict=yes",
 )  # fmt: skip
-#: Dispatchers that come after the variants, so that the predictors of the others stay theirs.
+#: Dispatchers after the variants. The predictors of the others then do not change.
 NEWER = ("pcp-fast",)
 #: A decision of it takes seconds.
 SLOW = ("pcp21",)
-#: Workloads long enough for the compiled event loop, with the dispatchers that it knows.
+#: Workloads that are long enough for the compiled event loop, with its dispatchers.
 LONG = {
     "pool-long": (lambda: generate("lublin", jobs=10500, processors=128, load=0.9, seed=8),
                   ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf", "conservative", "rounds", "lookahead")),
@@ -149,7 +149,7 @@ def cases() -> list[Case]:
 
 
 def digests(case: Case) -> list[str]:
-    """Simulate a case; return digests of its jobs, attempts, decisions, and what the dispatcher reports itself."""
+    """Simulate a case. Return digests of jobs, attempts, decisions, and the dispatcher's own reports."""
     spec = case.dispatcher if ":" in case.dispatcher else SPECS.get(case.dispatcher, quick(case.dispatcher))
     dispatcher = create_dispatcher(spec, internal=True)
     result = simulate(workload(case.workload), dispatcher, case.predictor, overrun=case.overrun, seed=3)
@@ -160,7 +160,7 @@ def digests(case: Case) -> list[str]:
 
 
 def timed(case):
-    """Return a case, its digests, or what it raised, and the seconds it took."""
+    """Return a case, its digests or its exception, and the seconds."""
     began = perf_counter()
     try:
         found = digests(case)
@@ -170,7 +170,7 @@ def timed(case):
 
 
 def _digest(table) -> str:
-    """Return the digest of a table's values; the names of its columns do not count."""
+    """Return the digest of a table's values. The names of its columns do not count."""
     sha = hashlib.sha256()
     for position in range(table.shape[1]):
         for value in table.iloc[:, position].tolist():

@@ -1,4 +1,4 @@
-"""A share of the recorded schedules, that all cases are recorded, and that a changed schedule is seen."""
+"""A share of the recorded schedules. All cases are recorded. A changed schedule is found."""
 
 from dataclasses import replace
 

@@ -8,7 +8,7 @@ from hpcdispatch.workloads import Job, Machine, Workload
 
 
 class Scripted:
-    """Returns the actions that a plan has for a time, and else what another dispatcher does.
+    """Returns a plan's actions for a time, else those of another dispatcher.
 
     Attributes
     ----------

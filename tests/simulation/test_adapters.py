@@ -43,7 +43,7 @@ def seconds(moment):
 
 def ours(folder, dispatcher, predictor):
     workload = read(folder / "trace.swf", machine=Machine.homogeneous(64, core=1))
-    # AccaSim's default description of a job has no executable. It mishandles jobs of 0 s; there are none.
+    # AccaSim's default description of a job has no executable. It mishandles jobs of 0 s. There are none.
     workload = workload.with_jobs(replace(job, name="") for job in workload.jobs)
     assert all(job.runtime > 0 for job in workload.jobs)
     jobs = simulate(workload, dispatcher, predictor).jobs

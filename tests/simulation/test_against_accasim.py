@@ -1,4 +1,4 @@
-"""FCFS with first-fit is AccaSim's own FirstInFirstOut with FirstFit, job by job, on nodes of one core."""
+"""FCFS with first-fit equals AccaSim's own FirstInFirstOut with FirstFit. Job by job, on nodes of one core."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def assert_equal(workload: Workload) -> None:
 
 def test_fcfs_equals_stock_fifo_on_a_generated_workload():
     workload = on_one_core_nodes(generate("lublin", jobs=400, processors=48, load=0.9, seed=3))
-    # Submissions on full minutes, the first at time 0: ties, and the instant AccaSim takes for "not set".
+    # Submissions are on full minutes, the first at time 0. This gives ties, and the instant that AccaSim takes for "not
+    # set".
     first = workload.jobs[0].submit
     assert_equal(workload.with_jobs(replace(job, submit=(job.submit - first) // 60 * 60) for job in workload.jobs))
 

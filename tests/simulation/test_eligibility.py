@@ -28,7 +28,7 @@ def job(id_, submit=0, runtime=10, walltime=None, depends=(), **fields):
 @pytest.mark.parametrize(
     ("condition", "runtime", "starts"),
     [
-        # The other job starts at 0; with a run time of 50 s it is killed at its walltime of 20 s.
+        # The other job starts at 0. It runs 50 s and is killed at its walltime of 20 s.
         ("after", 10, 0), ("after", 50, 0),
         ("afterok", 10, 10), ("afterok", 50, None),
         ("afternotok", 10, None), ("afternotok", 50, 20),

@@ -1,4 +1,4 @@
-"""The engine: what happens when, and who is told."""
+"""The engine: the order of events, and its messages to dispatchers."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ALL = [0, 0, 0, 0]
 
 
 class Log(Walltime):
-    """A predictor and dispatcher that writes down in which order it is asked."""
+    """A predictor and dispatcher that records the order of its calls."""
 
     def __init__(self):
         self.lines = []
@@ -46,7 +46,7 @@ def test_completions_then_arrivals_then_one_dispatch(run):
 
 
 def test_all_jobs_of_an_instant_arrive_before_the_dispatch(run):
-    # Guards against a block of the reader that ends within an instant: the shortest job is the last of 1500.
+    # Guards against a block of the reader that ends within an instant. The shortest job is the last of 1500.
     rows = [(0, 10, 10, 4)] * 1499 + [(0, 5, 5, 4)]
     result = run(rows, SJF())
     assert result.jobs["start"].iloc[-1] == 0
@@ -73,7 +73,7 @@ class TestTimers:
         assert result.decisions["time"].tolist() == [0, 30]
 
     def test_with_an_empty_queue(self, run, scripted):
-        # While the job runs, and while nothing does; the one after the last job is not served.
+        # Calls come while the job runs, and while nothing runs. The one after the last job is not served.
         dispatcher = scripted({0: [Start("1", [0]), Wake(5), Wake(50), Wake(5), Wake(500)]})
         run([(0, 10, 10, 1), (100, 10, 10, 1)], dispatcher)
         assert dispatcher.seen == [(0, ["1"], []), (5, [], ["1"]), (50, [], []), (100, ["2"], [])]
@@ -155,7 +155,7 @@ class TestCorrections:
                 shown.extend((state.now, r.predicted_end) for r in state.running)
                 return super().dispatch(state)
 
-        # They are no reason to ask the dispatcher; it sees them when a job has come.
+        # They do not cause a call of the dispatcher. It sees them when a job has arrived.
         run([(0, 22, 30, 4), (1, 3, 9, 4), (10, 1, 9, 4), (17, 1, 9, 4), (21, 1, 9, 4)], Look(), predictor)
         assert predictor.asked == [("1", 10, 0), ("1", 15, 1), ("1", 20, 2)]
         assert shown == [(1, 10), (10, 15), (17, 20), (21, 25)]
@@ -179,7 +179,7 @@ class TestCorrections:
             scripted({6: [Stop("1", "checkpoint"), Start("2", ALL)]}),
             predictor,
         )
-        # 6 s are done; it resumes at 10, is predicted 4 s more, and ends at 34.
+        # 6 s are done. It resumes at 10 with 4 s predicted. It ends at 34.
         assert predictor.asked == [("1", 10, 0), ("1", 15, 1), ("1", 20, 2), ("1", 25, 3)]
 
     def test_without_them_a_late_job_ends_the_next_second(self, run):

@@ -1,4 +1,4 @@
-"""Results in the formats of other tools, read by these tools or as they document it."""
+"""Results in the formats of other tools. The tools read them, or their documentation is followed."""
 
 import gzip
 import itertools
@@ -18,7 +18,7 @@ from hpcdispatch.base import InputError
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate, read
 
-#: Reads jobs with evalys, and prints of each its processors, and what it makes of all.
+#: Reads jobs with evalys. Prints the processors of each, and the summary of all.
 EVALYS = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
@@ -92,7 +92,7 @@ def test_swf_needs_its_suffix(tmp_path, pool):
 
 @pytest.fixture(scope="module")
 def evalys(tmp_path_factory):
-    """Install evalys by itself, as it brings a package called tests; return the environment in which it is found."""
+    """Install evalys by itself, as it brings a package called tests. Return the environment with it."""
     folder = tmp_path_factory.mktemp("evalys")
     packages = ["evalys", "procset", "seaborn"]
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, *packages]

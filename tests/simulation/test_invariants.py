@@ -1,4 +1,4 @@
-"""The validator: every way in which a schedule can be wrong is seen and named."""
+"""The validator finds and names every kind of error of a schedule."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
-"""Schedules worked out by hand, of the kinds that other schedulers' tests have: each a row of jobs and their starts.
+"""Schedules by hand, of kinds that other schedulers' tests have. Each is a row of jobs and their starts.
 
-The kinds are from the tests of flux-sched, OpenPBS, OAR, LSF's manual, Slurm's comments, Batsim and ScheduleFlow, and
-from the papers on backfilling; the jobs are our own.
+The kinds are from the tests of flux-sched, OpenPBS, OAR, Batsim and ScheduleFlow. Others are from LSF's manual, Slurm's
+comments and the papers on backfilling. The jobs are our own.
 """
 
 from typing import NamedTuple
@@ -17,13 +17,13 @@ REJECTED = -1
 
 
 def job(id_, submit, seconds, nodes, walltime=None, **others):
-    """Return a job of one core per slot that runs for so many seconds, its walltime unless another is given."""
+    """Return a job of one core per slot. Its walltime is its run time by default."""
     others.setdefault("per_node", {"core": 1})
     return Job(id_, submit, seconds, walltime or seconds, nodes, **others)
 
 
 class Schedule(NamedTuple):
-    """Jobs on cores of a pool, or of nodes of one core too, or on a machine of their own, and when they start."""
+    """Jobs and their starts. The jobs run on a pool, also on nodes of one core, or on their own machine."""
 
     name: str
     cores: int | Machine
@@ -34,7 +34,7 @@ class Schedule(NamedTuple):
     attempts: dict[str, list[int]] | None = None
 
 
-#: Reservations for the jobs 2 to 4, at 100, 200 and 300 s: 6 delays the second, 7 the third, 8 none.
+#: Jobs 2 to 4 have reservations at 100, 200 and 300 s. Job 6 delays the second, 7 the third, 8 none.
 DEPTHS = [
     job("1", 0, 100, 6),
     job("2", 1, 100, 8),

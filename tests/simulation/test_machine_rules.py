@@ -1,4 +1,4 @@
-"""Rules of the machine: what each does under every dispatcher, and that no schedule breaks one."""
+"""Rules of the machine: their effects under every dispatcher. No schedule breaks one."""
 
 import json
 import random
@@ -27,7 +27,7 @@ from hpcdispatch.workloads import (
 )
 
 POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
-#: One of each way in which a dispatcher learns of closed nodes, and one that learns nothing.
+#: One dispatcher per way to learn of closed nodes, and one that does not learn of them.
 FAMILIES = ["fcfs", "lxf", "easy", "easy-sjbf", "conservative", "hcp3", "pcp3", "lookahead", "guarded", "rbs", "hybrid",
             "portfolio", "evict:over=easy", "sa", "warm-start:first=easy"]  # fmt: skip
 
@@ -45,7 +45,7 @@ def starts(*arguments, **options):
 
 
 class Greedy:
-    """Starts all that fits on the first nodes, whatever the rules of the machine say."""
+    """Starts all jobs that fit on the first nodes. Ignores the rules of the machine."""
 
     def dispatch(self, state):
 
@@ -68,7 +68,7 @@ def test_no_job_runs_into_a_maintenance(machine, dispatcher):
 
 
 def test_easy_plans_the_first_blocked_job_beside_the_closed_nodes():
-    # 1 needs all nodes for 100 s, of which two are closed in [50, 80): it starts at 80. On the two others 2 ends before
+    # Job 1 needs all nodes for 100 s. Two are closed in [50, 80). It starts at 80. On the two others 2 ends before
     # that, 3 does not.
     jobs = [Job("1", 0, 100, 100, 4), Job("2", 1, 70, 70, 1), Job("3", 2, 90, 90, 1)]
     machine = replace(NODES, reservations=[Reservation(50, 80, "0-1")])
@@ -130,7 +130,7 @@ def test_jobs_in_a_reservation_take_nothing_beside_it(dispatcher, pool):
     [("", [60, 160]), (":strict=no", [200, 0]), (":depth=0", [60, 160]), (":depth=all", [60, 160])],
 )
 def test_easys_options_hold_beside_closed_amounts(options, expected):
-    # 1 needs all from 60 on; 2 would delay it, which it may where nothing is reserved.
+    # Job 1 needs all from 60 on. Job 2 would delay it. Without a reservation it may.
     jobs = [Job("1", 0, 100, 100, 4), Job("2", 0, 200, 200, 2)]
     machine = replace(POOL, reservations=[Reservation(50, 60, amounts={"core": 2})])
     assert starts(jobs, machine, f"easy{options}") == expected
@@ -171,7 +171,7 @@ def test_jobs_in_a_reservation_share_its_amounts():
 
 @pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "lookahead"])
 def test_amounts_that_are_free_before_a_reservation_begins_count(dispatcher):
-    # 1 ends before six of eight cores are reserved; 2 runs on the two that are left.
+    # Job 1 ends before six of eight cores are reserved. Job 2 runs on the two that are left.
     jobs = [Job("1", 0, 50, 50, 4), Job("2", 0, 200, 200, 2), Job("3", 0, 200, 200, 1)]
     machine = replace(Machine.pool(8), reservations=[Reservation(100, 150, amounts={"core": 6})])
     assert starts(jobs, machine, dispatcher) == [0, 0, 150]
@@ -261,13 +261,13 @@ def test_what_runs_at_the_same_time(dispatcher, rules, expected):
     [("fcfs", [0, 30, 50]), ("sjf", [30, 10, 0]), ("lxf", [0, 40, 30]), ("ljf", [0, 30, 50])],
 )
 def test_a_limit_of_all_is_given_in_the_order_of_the_dispatcher(dispatcher, expected):
-    """As on a machine with room for one job, though here nodes are free."""
+    """The same as on a machine for one job. But here nodes are free."""
     jobs = [Job(str(i), 0, length, length, 1) for i, length in ((1, 30), (2, 20), (3, 10))]
     assert starts(jobs, replace(NODES, limits=[Limit(1, by="all")]), dispatcher) == expected
 
 
 def test_backfilling_under_a_power_cap_waits_for_the_first_job():
-    """Job 2 needs all of the power; a short job passes it, a long one does not, as with cores."""
+    """Job 2 needs all of the power. A short job passes it. A long one does not, as with cores."""
     cores = replace(NODES, power=Power({"core": 100}, idle=0, cap=400))
     jobs = [
         Job("1", 0, 50, 50, 3), Job("2", 1, 50, 50, 4), Job("3", 2, 48, 48, 1), Job("4", 3, 90, 90, 1),
@@ -277,7 +277,7 @@ def test_backfilling_under_a_power_cap_waits_for_the_first_job():
 
 
 def test_a_licence_is_kept_for_the_first_that_waits_for_it():
-    # 2 needs both licences at 50; 3 would hold one until 90, 4 ends before 50.
+    # Job 2 needs both licences at 50. Job 3 would hold one until 90. Job 4 ends before 50.
     jobs = [Job(str(i), i, length, length, 1, licences={"x": n})
             for i, length, n in ((1, 49, 1), (2, 10, 2), (3, 87, 1), (4, 40, 1))]  # fmt: skip
     assert starts(jobs, replace(NODES, licences={"x": 2})) == [1, 50, 60, 4]
@@ -292,7 +292,7 @@ def test_a_start_that_breaks_a_rule_is_put_elsewhere_or_counted_as_refused():
 
 
 def test_a_soft_walltime_is_planned_with_and_does_not_kill():
-    # By its soft walltime 1 ends at 10, by its walltime at 90: 3 is backfilled if it ends before 2 is to start.
+    # By its soft walltime 1 ends at 10, by its walltime at 90. Job 3 is backfilled if it ends before the start of 2.
     jobs = [Job("1", 0, 50, 90, 3, soft_walltime=10), Job("2", 1, 10, 10, 4), Job("3", 2, 30, 30, 1)]
     assert starts(jobs, POOL, "easy") == [0, 50, 60]
     assert starts([replace(jobs[0], soft_walltime=None), *jobs[1:]], POOL, "easy") == [0, 50, 2]

@@ -1,6 +1,6 @@
-"""What must not change a schedule, changes none: relations between simulations, under every registered dispatcher.
+"""Relations between simulations under every registered dispatcher: changes without an effect on schedules.
 
-Each relation makes another workload, and says which schedule that must have by the schedule of the first.
+Each relation makes another workload. It derives the expected schedule from the first one.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Starts = dict[str, int | None]
 
 
 def pool_workload(seed: int) -> Workload:
-    """Draw jobs of single cores on a pool, several of which come at one instant."""
+    """Draw jobs of single cores on a pool. Several arrive at one instant."""
     random = Random(seed)
     machine = Machine.pool(random.choice([4, 8, 16]))
     cores = int(machine.capacity[0, 0])
@@ -61,7 +61,7 @@ def _drawn(random: Random, machine: Machine, request: Callable[[], tuple[int, di
 WORKLOADS = {"pool": pool_workload, "nodes": node_workload}
 
 
-# The relations: the other workload, and its starts as those of the first workload must be.
+# The relations: the other workload, and the expected starts of the first one.
 
 
 def _changed(workload: Workload, change: Callable[[Job], Job], machine: Machine | None = None) -> Workload:
@@ -99,7 +99,7 @@ def impossible_job(workload: Workload) -> tuple[Workload, Callable[[Starts], Sta
 
 
 def useless_node(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
-    """Add a node that has nothing but a resource that no job asks for."""
+    """Add a node with only a resource that no job requests."""
     machine = workload.machine
     capacity = np.zeros((machine.nodes + 1, len(machine.resources) + 1), dtype=np.int64)
     capacity[:-1, :-1], capacity[-1, -1] = machine.capacity, 7
@@ -107,14 +107,14 @@ def useless_node(workload: Workload) -> tuple[Workload, Callable[[Starts], Start
 
 
 def unused_resource(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
-    """Give every node a resource that no job asks for."""
+    """Give every node a resource that no job requests."""
     machine = workload.machine
     capacity = np.column_stack((machine.capacity, np.full(machine.nodes, 5)))
     return replace(workload, machine=Machine((*machine.resources, "burst"), capacity)), dict
 
 
 def doubled_resources(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
-    """Double what nodes have and what jobs ask for."""
+    """Double the amounts of nodes and the requests of jobs."""
     machine = replace(workload.machine, capacity=2 * workload.machine.capacity)
     doubled = _changed(
         workload, lambda job: replace(job, per_node={name: 2 * of for name, of in job.per_node.items()}), machine
@@ -128,7 +128,7 @@ def one_core_nodes(workload: Workload) -> tuple[Workload, Callable[[Starts], Sta
 
 
 def one_slot(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
-    """Ask a pool for one slot of several cores, in place of several slots of one core."""
+    """Request one slot of several cores of a pool, not several slots of one core."""
     return _changed(workload, lambda job: replace(job, nodes=1, per_node={"core": job.nodes})), dict
 
 
@@ -177,7 +177,7 @@ EXCEPTIONS = {
 
 
 def starts_under(workload: Workload, dispatcher: Any, seed: int = 0) -> Starts:
-    """Return when each job starts, with the overrun policy and the predictor of a seed."""
+    """Return the starts, with the overrun policy and the predictor of a seed."""
     overrun, predictor = ("run", "kill", "resubmit")[seed % 3], ("walltime", "last2")[seed // 3 % 2]
     result = simulate(workload, dispatcher, predictor, overrun=overrun)
     check(workload, result)
@@ -202,7 +202,7 @@ def test_relations_hold(dispatcher, kind, seeds):
 
 
 class Breaking:
-    """Starts jobs wherever they fit, from the end of the queue where something is seen that is to have no effect."""
+    """Starts jobs wherever they fit. Goes from the end of the queue if it sees something that must have no effect."""
 
     knows_site = True  # It is shown all nodes.
 
@@ -218,7 +218,7 @@ class Breaking:
 
 
 _counted = count()
-#: What breaks each relation: whether a state is dealt with otherwise, by the jobs of the simulation and the state.
+#: A violation of each relation: whether a state is treated otherwise, by the simulation's jobs and the state.
 BREAKS: dict[Any, Callable[[int, State], Any]] = {
     repeat: lambda jobs, state: next(_counted) % 3,
     later_by_a_day: lambda jobs, state: state.now > DAY,

@@ -1,4 +1,4 @@
-"""Metrics of backfilling, users and workflows, against their definitions and cases worked out by hand."""
+"""Metrics of backfilling, users and workflows, against definitions and cases by hand."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def test_a_job_of_the_same_instant_is_not_overtaken():
 
 def test_a_job_that_waits_for_another_is_overtaken_from_its_entry_on():
     jobs = [job("a", 0, 100, 4), job("b", 0, 10, 4, depends=(("a", "afterok"),)), job("c", 50, 20, 4)]
-    # b enters the queue at 100, when c has waited for 50 s: c overtakes nothing.
+    # Job b enters the queue at 100. By then c has waited for 50 s. It overtakes nothing.
     assert summary(*jobs)["backfill_rate"] == 0
 
 
@@ -62,7 +62,7 @@ def test_backfill_rate_is_its_definition(workload, dispatcher, overrun):
 
 
 def test_fairness_by_users():
-    # Bounded slowdowns: ann 1 and 3, ben 1.5; the job of an unknown user does not count.
+    # Bounded slowdowns: ann has 1 and 3, ben 1.5. The job of an unknown user does not count.
     jobs = [job("1", 0, 100, 4, user="ann"), job("2", 50, 100, 4, user="ben"), job("3", 100, 50, 4, user="ann"),
             job("4", 200, 10, 4)]  # fmt: skip
     found = summary(*jobs, dispatcher="fcfs")

@@ -1,4 +1,4 @@
-"""Deadlines of on-demand jobs, from the workload to the metrics, and what a dispatcher sees of work done."""
+"""Deadlines of on-demand jobs, from the workload to the metrics. The completed work in a dispatcher's view."""
 
 import math
 
@@ -62,7 +62,8 @@ class TestTheField:
 
 class TestMetrics:
     def test_by_hand(self, run, scripted):
-        # 1 is killed at 30 with 20 s of work kept and written within 5 s at 60 with 20 s more; 2 is in time, 4 is late.
+        # Job 1 is killed at 30 with 20 s of work kept. At 60 it has 20 s more, written within 5 s. Job 2 is in time, 4
+        # is late.
         plan = {
             30: [Stop("1"), Start("2", ALL)],
             40: [Start("1", ALL), Wake(60)],
@@ -74,7 +75,7 @@ class TestMetrics:
         summary = run([LONG, SOON, silent, late], scripted(plan)).summary()
         assert summary["on_demand_jobs"] == 3
         assert (summary["missed"], summary["missed_share"]) == (1, 0.5)
-        # The silent one after 1, which has 60 s left: 75 + 60 - 45.
+        # The silent one comes after 1. That has 60 s left: 75 + 60 - 45.
         assert [summary[f"delay_{name}"] for name in ("mean", "median", "max")] == [(0 + 90 + 15) / 3, 15, 90]
         assert (summary["evictions_killed"], summary["evictions_checkpointed"]) == (1, 1)
         assert summary["lost_node_hours"] == pytest.approx(4 * (10 + 5) / 3600)

@@ -86,7 +86,7 @@ def test_what_is_predicted_after_a_kill(run):
     run([LATE], Look(), overrun="resubmit")
     assert shown == [(40, 40, 0, 0), (60, 60, 1, 40), (90, 90, 2, 100), (135, 135, 3, 190)]
     shown.clear()
-    # A prediction is never above the request, where that ends the job.
+    # If the walltime ends the job, no prediction is above it.
     run([LATE], Look(), "oracle", overrun="kill")
     assert shown == [(40, 40, 0, 0)]
 

@@ -1,4 +1,4 @@
-"""Jobs that give way, and jobs of several shapes."""
+"""Evicted jobs, and jobs of several shapes."""
 
 import pytest
 
@@ -29,7 +29,7 @@ class TestStop:
         assert result.jobs["lost"].tolist() == [40, 0]
 
     def test_application_checkpoints_count_work_over_all_attempts(self, run, scripted, stays):
-        # 20 s saved at the first kill; 15 s later the job has done 35 s, and 20 are still what is saved.
+        # The first kill keeps 20 s. After 15 s more the job has done 35 s. Still only 20 are kept.
         plan = {30: [Stop("1"), Start("2", ALL)], 55: [Stop("1"), Start("3", ALL)]}
         result = run([saving(20), URGENT, (55, 5, 5, 4)], scripted(plan))
         assert stays(result) == [(0, 30, "killed", 20), (40, 55, "killed", 0), (60, 140, "completed", 80)]
@@ -48,7 +48,7 @@ class TestStop:
             run([LONG, URGENT], scripted({30: [Stop("1", "checkpoint", 5), Start("2", ALL)]}))
 
     def test_it_returns_to_its_place_in_the_queue(self, run, scripted, stays):
-        # Since submission 0, before 2 of submission 30: first come, first served starts it first.
+        # It was submitted at 0, and 2 at 30. First come, first served starts it first.
         result = run([LONG, URGENT], scripted({30: [Stop("1", "checkpoint", 5)]}))
         assert result.jobs["start"].tolist() == [0, 105]
         assert stays(result)[1] == (35, 105, "completed", 70)
@@ -176,7 +176,7 @@ class TestShapes:
 
     @pytest.mark.parametrize(("shape", "nodes", "rest"), [(None, 2, 50), (0, 4, 30), (1, 1, 90)])
     def test_it_resumes_on_another_one(self, run, scripted, stays, shape, nodes, rest):
-        # Half the work is done on the request; the rest takes half the time of the other shape.
+        # Half the work is done on the requested shape. The rest takes half the time of the other shape.
         actions = [Stop("1", "checkpoint"), Start("1", [0] * nodes, shape=shape)]
         result = run([MOLDABLE, (50, 5, 5, 4)], scripted({50: actions}))
         assert stays(result) == [(0, 50, "checkpointed", 50), (50, 50 + rest, "completed", rest)]

@@ -1,4 +1,4 @@
-"""Jobs that enter the queue at one instant stand in it by priority, submission and trace, under every dispatcher."""
+"""Jobs that enter the queue at one instant are in order of priority, submission and trace, for any dispatcher."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from hpcdispatch.workloads import Job, Machine, Workload, generate
 from hpcdispatch.workloads.job import MOST_PRIORITY
 
 MACHINES = {"pool": Machine.pool(4), "nodes": Machine.homogeneous(4, core=1)}
-#: Priorities of jobs that take the whole machine, and the order in which they start.
+#: Priorities of jobs that take the whole machine, and their order of starts.
 PRIORITIES = (0, 5, -3, 5, MOST_PRIORITY, -MOST_PRIORITY, 0)
 ORDER = [4, 1, 3, 0, 6, 2, 5]
 

@@ -49,7 +49,7 @@ def test_kth_with_the_real_run_times(kth, dispatcher, tolerance, expected):
     ],
 )
 def test_easy_dispatched_after_each_event_as_in_the_sc15_study(trace, name, jobs, tolerance, mean, largest):
-    # Dispatched once an instant CTC is 48.84: a standalone loop gives the same two numbers for it.
+    # With one call per instant CTC is 48.84. A standalone loop gives the same two numbers.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
         workload = read(trace(name))

@@ -1,4 +1,4 @@
-"""Every registered dispatcher on random small machines and traces: a new one is tested by being registered."""
+"""Every registered dispatcher on random small machines and traces. New ones are tested without further work."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing.strategies import workloads
 
-#: Whoever ends attempts of jobs, by their requests or for others.
+#: Dispatchers that end attempts of jobs, by their walltimes or for others.
 STOPS_JOBS = ("rbs", "hybrid")
 QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 

@@ -68,7 +68,7 @@ class TestSummary:
         wide = {dispatcher: run([Job("1", 0, 60, 60, 2, shapes=shapes)], dispatcher).summary()["efficiency"]
                 for dispatcher in ("sa:by=widest", "sa:by=narrowest", "fcfs")}  # fmt: skip
         assert wide == pytest.approx({"sa:by=widest": 100 / 160, "sa:by=narrowest": 1, "fcfs": 100 / 120})
-        # Rigid jobs waste what does not count alone: 200 of 200 + 4 x 50.
+        # Rigid jobs waste only what does not count: 200 of 200 + 4 x 50.
         assert run(THREE).summary()["efficiency"] == 1
         killed = run([(0, 50, 50, 4), (0, 80, 50, 4)], overrun="kill")
         assert killed.summary()["efficiency"] == pytest.approx(0.5)

@@ -1,4 +1,4 @@
-"""What is left of a job, on which request, and what a stay on the machine saves."""
+"""Remaining work of a job, its current shape, and the work that a stay keeps."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Nodes that no job can use change nothing; fields without effect are said once."""
+"""Nodes that no job can use change nothing. Fields without effect are reported once."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ EACH = ["easy", "conservative", "lookahead", "guarded", "portfolio", "hcp3", "pc
 
 
 def with_licences(machine, front):
-    """Return a machine with a node of nothing but licences, in front of the others or behind them."""
+    """Return a machine with a node of only licences, before or behind the others."""
     capacity = np.zeros((machine.nodes + 1, len(machine.resources) + 1), dtype=int)
     capacity[front : machine.nodes + front, :-1] = machine.capacity
     capacity[0 if front else -1, -1] = 7

@@ -69,7 +69,7 @@ def test_answers_that_are_no_actions():
 
 
 class Forgetful(FCFS):
-    """Starts the second job later in all simulations but the first, since it has no reset."""
+    """Starts the second job later from the second simulation on. It has no reset."""
 
     begun = 0
 
@@ -140,7 +140,7 @@ def test_a_correction_must_be_a_time():
 
 
 def test_a_schedule_that_is_wrong(monkeypatch):
-    # The engine lets none pass; a validator that finds something is named with the case.
+    # The engine lets none pass. A validator with a finding is named with the case.
     def refuse(workload, result):
         raise InvariantError("node 0 is on fire")
 

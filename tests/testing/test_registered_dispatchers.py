@@ -1,10 +1,10 @@
-"""Every registered dispatcher keeps the rules of one: a new one is tested by being registered."""
+"""Every registered dispatcher keeps the rules. New ones are tested without further work."""
 
 from hpcdispatch.testing import check_dispatcher, pool, samples, tiny
 
 
 def test_keeps_the_rules(registered):
-    # Among them: it never reads a run time, changes no state, and answers the same when asked again.
+    # It never reads a run time and changes no state. A second call gives the same answer.
     share = 0.3 if "d_max=" in registered else 1  # of the jobs, where a solver decides
     check_dispatcher(registered, [tiny(), pool(round(24 * share))], predictors=("walltime", "last2"))
     check_dispatcher(registered, samples(share), overruns=("resubmit",), predictors=("heuristic",))

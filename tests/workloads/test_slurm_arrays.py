@@ -1,4 +1,4 @@
-"""Arrays that an accounting has as a whole beside tasks of their own, and records that are cut short."""
+"""Arrays that are recorded as a whole, beside their own tasks. Records that are cut short."""
 
 import pytest
 

@@ -164,7 +164,7 @@ def test_the_recorded_cluster_is_read(tmp_path):
 
 @pytest.mark.parametrize("release", ["23.11", "24.11", "25.05"])
 def test_nodes_in_groups_are_read(files, release):
-    # Since 23.02 sinfo lists nodes that are alike together, and one again for each of its partitions.
+    # Since 23.02 sinfo lists equal nodes together. It repeats a node for each of its partitions.
     squeue, sinfo = files(release, [job("24.05", 1, "RUNNING", "n1")], {})
     groups = [
         {"node": {"state": state}, "nodes": {"nodes": names, "total": len(names)}, "cpus": {"maximum": 4, "total": 8}}

@@ -22,7 +22,7 @@ PartitionName=all Nodes=ALL OverSubscribe=NO QoS=N/A MaxNodes=UNLIMITED
 
 
 def said(folder, text, **records):
-    """Return what is said of a site and two jobs in its partition, on n1 and n2."""
+    """Return the report on a site and two jobs in its partition, on n1 and n2."""
     (folder / "slurm.conf").write_text(text)
     given = {"partitions": "all", "node_list": ["n1", "n[1-2]"], "other_options": "", "constraint": ""} | records
     return unmodelled(read_slurm_conf(folder / "slurm.conf"), pd.DataFrame(given))

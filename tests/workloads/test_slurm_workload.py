@@ -59,14 +59,14 @@ PartitionName=p Nodes=ALL
 @pytest.mark.parametrize(
     ("record", "slots", "takes"),
     [
-        # Memory by node: the whole megabytes that it was, and all of it where tasks run on one node.
+        # Memory by node is in whole megabytes. It is all of it if tasks run on one node.
         ("3|mem=3500M|-N 1 --ntasks-per-node=3 --mem=3500", 1, {"core": 3, "mem": 3500, "node": 1}),
         ("3|mem=500M|-n 3 --mem=500", 1, {"core": 3, "mem": 500, "node": 1}),
-        # By core, said or by default; only memory by core limits the cores that can be had of a node.
+        # By core, said or by default. Only memory by core limits the cores that can be had of a node.
         ("2|mem=2000M|-N 1 --ntasks-per-node=2 --mem-per-cpu=1000", 1,
          {"core": 2, "mem": 2000, "mem_per_cpu": 1, "node": 1}),
         ("3|mem=3000M|-n 3 --mem-per-cpu 1000", 3, {"core": 1, "mem": 1000, "mem_per_cpu": 1}),
-        # GPUs are those of the node, not of each task nor of each of its cores.
+        # GPUs count per node, not per task or core.
         ("4|mem=2000M,gres/gpu=1|-n 1 -c 4 --gres=gpu:1 --mem=2000", 1, {"core": 4, "mem": 2000, "gpu": 1, "node": 1}),
         ("4|mem=2000M,gres/gpu=1|--ntasks=4 --gpus-per-node=1", 1, {"core": 4, "mem": 2000, "gpu": 1, "node": 1}),
         # A task's cores lie on one node.
@@ -154,7 +154,7 @@ NODES = "NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2\nPartitionName=all No
 
 
 def standing(tmp_path, conf, *jobs):
-    """Return what jobs that run on n1 and n2, or wait, ask for, and on which nodes they are."""
+    """Return requests and nodes of jobs that run on n1 and n2, or wait."""
     (tmp_path / "slurm.conf").write_text(conf)
     jobs = [
         ClusterJob(str(number), "ann", "phys", "all", 900, 950 if nodes else None, 600, nodes, cores, **more)
@@ -218,11 +218,11 @@ ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS
             {"core": 1},
             {"qos": "high", "licences": {"matlab": 2}},
         ),
-        # An exclusive job has all cores of its node, and asked for one.
+        # An exclusive job has all cores of its node. It requested one.
         ("gpu", 8, "cpu=1", "-N 1 -n 1 --exclusive", {"core": 1, "node": 1}, {"exclusive": True}),
         ("gpu", 8, "cpu=8", "-N 1 --exclusive=user -n 8", {"core": 8, "node": 1}, {"exclusive": False}),
         ("own", 4, "cpu=1", "-n 1", {"core": 1, "node": 1}, {"exclusive": True}),
-        # Of a partition that limits the cores of a node, a slot takes as many as cores.
+        # In a partition with a limit on cores per node, a slot takes as many as cores.
         ("few", 2, "cpu=2", "-N 1 -n 2", {"core": 2, "partition/few": 2, "node": 1}, {}),
     ],
 )

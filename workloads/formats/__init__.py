@@ -1,4 +1,4 @@
-"""Traces and histories in files: the Standard Workload Format, Slurm's accounting, tables of run times."""
+"""Traces and histories in files: the Standard Workload Format, Slurm's accounting records, tables of run times."""
 
 import lazy_loader
 

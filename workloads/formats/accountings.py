@@ -1,4 +1,4 @@
-"""Accountings that are no tables, as tables: PBS and Torque, Philly's and Batsim's JSON."""
+"""Read accounting records that are no tables as tables: PBS and Torque, Philly's and Batsim's JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...base import InputError
 from ...base.checks import MOST_PROCESSORS, shown
-from .read_log import Malformed
+from .read_log import Log, Malformed, counted
 from .sacct_fields import times
 from .sacct_json import json_list, parsed_json
 from .table_files import Part
@@ -19,23 +19,23 @@ from .trace_files import TraceFile, decode
 
 _PBS_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;(\w+);([^;]*);(.*)", re.DOTALL)
 _PBS_FIELD = re.compile(r"(?:^|(?<=\s))([\w.]+)=(.*?)(?=\s[\w.]+=|\s*$)", re.DOTALL)
-#: Columns of the end of a job in PBS and Torque, besides those that are made here.
+#: Columns at the end of a job in PBS and Torque, besides those computed here.
 _PBS = (
     "user", "group", "account", "project", "jobname", "queue", "ctime", "qtime", "etime", "start", "end",
     "Resource_List.walltime", "Resource_List.nodect", "Resource_List.ncpus", "Resource_List.ngpus", "Resource_List.mem",
     "resources_used.walltime", "Exit_status",
 )  # fmt: skip
-#: Kilobytes of a unit of memory.
+#: Kilobytes per unit of memory.
 _KILOBYTES = {"b": 1 / 1024, "kb": 1, "mb": 1024, "gb": 1024**2, "tb": 1024**3}
 
 
-def pbs_parts(file: TraceFile, malformed: list[Malformed]) -> Iterator[Part]:
+def pbs_parts(file: TraceFile, malformed: list[Malformed], log: Log) -> Iterator[Part]:
     """Yield the ends of jobs (``;E;``) of PBS's or Torque's accounting.
 
     Besides its fields there are ``id`` without the server, ``cores`` and ``hosts`` (by ``exec_host``), and
-    ``memory`` (kilobytes). Other records are left out.
+    ``memory`` (kilobytes). Other records are left out, and counted.
     """
-    line = 0
+    line = others = 0
     for block in file.blocks():
         rows: list[dict[str, str]] = []
         lines: list[int] = []
@@ -54,13 +54,17 @@ def pbs_parts(file: TraceFile, malformed: list[Malformed]) -> Iterator[Part]:
                 made["memory"] = _kilobytes(fields.get("Resource_List.mem", ""))
                 rows.append({name: fields.get(name, "") for name in _PBS} | made)
                 lines.append(line)
+            else:
+                others += 1
         line -= block.endswith(b"\n")
         if rows:
             yield Part(pd.DataFrame(rows, dtype=str), np.array(lines, dtype=np.int64))
+    if others:
+        log.note(f"{counted(others, 'record')} left out that say no end of a job", other_records=others)
 
 
 def _hosts(text: str, vnodes: str) -> tuple[str, str]:
-    """Return how many cores and hosts ``n1/0*8+n2/0-7+n3/5`` has; empty where it says nothing."""
+    """Return the number of cores and hosts in ``n1/0*8+n2/0-7+n3/5``; empty if it has none."""
     parts = [part for part in text.split("+") if "/" in part]
     if not parts:
         return "", ""
@@ -82,7 +86,8 @@ def _kilobytes(text: str) -> str:
 def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:
     """Return the jobs of Microsoft's Philly trace, a list in JSON.
 
-    A job starts with its first attempt, runs as long as all of them, and has the GPUs and hosts of the largest.
+    A job starts with its first attempt. Its run time is the sum of all attempts. It has the GPUs and hosts of the
+    largest.
     """
     what = "a list of jobs with 'jobid' and 'attempts'"
     rows: list[dict[str, str]] = []
@@ -112,16 +117,16 @@ def _seconds(attempts: Iterable[Mapping[str, Any]], key: str) -> Any:
 
 
 def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]:
-    """Return the jobs of a workload of Batsim in JSON, and the size of its machine, 0 if it does not say.
+    """Return the jobs of a Batsim workload in JSON, and the size of its machine, 0 if not given.
 
-    The run time is that of the profile, as far as it is a delay or a sequence of delays.
+    The profile gives the run time. It must be a delay or a sequence of delays.
     """
     found = parsed_json(file, "a workload of Batsim")
     what = "a workload of Batsim with lists 'jobs' and 'profiles'"
     if not isinstance(found, dict) or not isinstance(found.get("profiles", {}), dict):
         raise InputError(f"{file.path}: expected {what}, got {shown(found)}")
     profiles, size = found.get("profiles", {}), found.get("nb_res", 0)
-    if not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
         raise InputError(f"{file.path}: field 'nb_res': expected a whole number, got {shown(size)}")
     rows: list[dict[str, str]] = []
     lines: list[int] = []
@@ -142,7 +147,7 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]
 
 
 def _delay(name: Any, profiles: Mapping[str, Any], depth: int = 0) -> float:
-    """Return the seconds that a profile takes."""
+    """Return the seconds of a profile."""
     profile = profiles[name]
     kind = profile.get("type", profile.get("class"))
     if kind == "delay":

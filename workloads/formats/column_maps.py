@@ -47,12 +47,12 @@ from ...base.checks import shown
 from ...base.files import read_bounded
 
 FOLDER = Path(__file__).parent / "maps"
-#: Columns that are times on a clock, times that pass (s), and amounts.
+#: Columns that are times on a clock, durations (s), and amounts.
 CLOCK, DURATIONS = ("submit", "eligible", "start", "end"), ("wait", "elapsed", "walltime")
 COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
 NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
 TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
-#: How a number is read that is no plain one.
+#: Ways to read a number that is not plain.
 PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus")
 _UNITS = {
     "": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0,
@@ -66,7 +66,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Where one of our columns comes from.
+    """Source of one of our columns.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class Column:
     unit
         Of its numbers.
     per
-        ``node`` or ``core``: what it is counted for; empty: the whole job.
+        ``node`` or ``core`` if the amount is per node or core; empty: per job.
     pattern
-        What is searched in it, of which the numbers are added up; empty: it is a number.
+        Regular expression whose matched numbers are summed; empty: it is a number.
     parse
-        How it is read, one of :data:`PARSES`.
+        Way to read it, one of :data:`PARSES`.
     free
-        Whether a text that is no number stands for an unknown one.
+        Whether a text that is no number means an unknown value.
     """
 
     column: str
@@ -93,13 +93,13 @@ class Column:
 
     @property
     def scale(self) -> float:
-        """What its unit is in ours: seconds or kilobytes."""
+        """Factor from its unit to ours: seconds or kilobytes."""
         return _UNITS[self.unit]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMap:
-    """A column map; see the module for what it says."""
+    """A column map; see the module for its content."""
 
     name: str
     columns: Mapping[str, tuple[Column, ...]]
@@ -118,7 +118,7 @@ class ColumnMap:
 
     @property
     def sources(self) -> list[str]:
-        """All columns that are read."""
+        """All columns to read."""
         named = [column.column for columns in self.columns.values() for column in columns]
         return list(dict.fromkeys([*named, *self.keep.values(), *self.filter]))
 
@@ -129,14 +129,14 @@ def built_in() -> tuple[str, ...]:
 
 
 def column_map(name: str) -> ColumnMap:
-    """Return a built-in map by its name, or one of a file.
+    """Return a built-in map by its name, or the map in a file.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     InputError
-        If there is no such map, or it is none; with the key, what was expected and what was received.
+        If there is no such map, or it is invalid; with key, expected and received value.
     """
     if name == "sacct" or name in built_in():
         return _built_in(name)
@@ -153,7 +153,7 @@ def fitting_map(columns: Sequence[str]) -> ColumnMap | None:
 
 
 def suggested_map(columns: Sequence[str]) -> str:
-    """Return the text of a map for a table, by the names of its columns; what is missing is a comment."""
+    """Return the text of a map for a table, from the names of its columns. Missing columns are comments."""
     plain = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in reversed(columns)}
     synonyms: dict[str, list[str]] = tomllib.loads((FOLDER / "synonyms.toml").read_text(encoding="utf-8"))
     found = {ours: next((plain[name] for name in names if name in plain), None) for ours, names in synonyms.items()}
@@ -173,7 +173,7 @@ def _read(path: Path) -> ColumnMap:
         return InputError(f"{path}: {where}: expected {expected}, got {shown(received)}")
 
     def checked(where: str, found: Any, kind: type[Any], names: Sequence[str]) -> dict[str, Any]:
-        """Return a table whose keys are `names` of texts, truth values, lists of texts or tables, as in `kind`."""
+        """Return a table with keys in `names`: texts, truth values, lists of texts or tables, as in `kind`."""
         if not isinstance(found, dict):
             raise refuse(where, "a table", found)
         types = {one.name: str(one.type) for one in fields(kind)}

@@ -1,4 +1,4 @@
-"""Tables as CSV that spreadsheets show as it stands."""
+"""Write tables as CSV that spreadsheets show unchanged."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-#: How a cell begins that a spreadsheet would take for a formula.
+#: First characters that a spreadsheet takes for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return a table as CSV; a text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """Return a table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe in front."""
     shown = frame.rename(columns=_plain)
     for place, kind in enumerate(shown.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):

@@ -1,4 +1,4 @@
-"""The last steps of every reader: leave out what is unusable, fill in walltimes, build the jobs."""
+"""The last steps of every reader. They drop unusable records, fill in walltimes and build the jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .slots import GPU, MEMORY, Slotter
 Mask = NDArray[np.bool_]
 
 FILLED = "walltime filled in"
-#: The status of a cancelled job, as SWF has it.
+#: The status of a cancelled job in SWF.
 CANCELLED = 5
 #: In a column of walltimes: the job has the limit of its partition.
 OF_PARTITION = -2.0
@@ -31,30 +31,30 @@ UNLIMITED = 365 * 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The well-formed records of a trace in order of submission; one array an attribute, one entry a record.
+    """The well-formed records of a trace in order of submission; one array per attribute, one entry per record.
 
     Attributes
     ----------
     lines
-        Gives the line of each record; called only for messages.
+        Returns the line of each record; called only for messages.
     ids
-        Gives the job ids; called only for the records that are kept.
+        Returns the job ids; called only for usable records.
     submit, runtime, requested_time
-        Seconds; a walltime <= 0 is missing, infinite without a limit, and :data:`OF_PARTITION` that of the queue.
+        Seconds. A walltime <= 0 is missing, infinite means no limit, and :data:`OF_PARTITION` that of the queue.
     processors
-        <= 0 where unknown.
+        <= 0 if unknown.
     memory
-        Kilobytes per processor, <= 0 where unknown.
+        Kilobytes per processor, <= 0 if unknown.
     gpus, nodes
-        Of the whole job; 0 where unknown.
+        Of the whole job; 0 if unknown.
     user, group, name, queue
-        Texts, empty where unknown.
+        Texts, empty if unknown.
     records
-        What a job has no room for.
+        Fields that a job lacks.
     unusable
         Further reasons why records cannot be used, with the mask of the records.
     more
-        Further columns of jobs, as :class:`.JobColumns` has them.
+        Further columns of jobs, as in :class:`.JobColumns`.
     """
 
     lines: Callable[[], Sequence[int]]
@@ -100,20 +100,20 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Shapes:
-    """The different shapes of the jobs, and which one each job has; ``None`` does not fit the machine."""
+    """The distinct shapes of the jobs, and the shape of each job; ``None`` does not fit the machine."""
 
     codes: IntArray
     values: list[tuple[int, ResourceMap] | None]
 
 
 def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: ReadOptions, log: Log) -> Workload:
-    """Turn records into a workload.
+    """Convert records to a workload.
 
     Raises
     ------
     InputError
-        If nothing usable is left, walltimes cannot be filled in, the machine lacks a resource, or
-        `strict` meets an unusable record.
+        If no usable records are left, walltimes cannot be filled in, or the machine lacks a resource. With `strict`
+        also for an unusable record.
     """
     table = _zero_as_a_second(table, log) if options.keep_zero else table
     shapes = _shapes(table, Slotter(machine))
@@ -135,7 +135,7 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
 
 
 def _zero_as_a_second(table: Table, log: Log) -> Table:
-    """Let jobs that ran for less than half a second, recorded as 0, run for one second."""
+    """Set run times recorded as 0 (less than half a second) to one second."""
     zero = (table.runtime == 0) & (table.processors > 0)
     if "status" in table.records:
         zero &= table.records["status"].to_numpy() != CANCELLED
@@ -168,7 +168,7 @@ def _shapes(table: Table, slotter: Slotter) -> _Shapes:
 
 
 def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Mask:
-    """Return the mask of the usable records; say the others in one line, or refuse them if strict."""
+    """Return the mask of the usable records. Note the others in one line, or refuse them if strict."""
     misfit = np.array([value is None for value in shapes.values], dtype=np.bool_)[shapes.codes]
     reasons = [
         *table.unusable,
@@ -213,7 +213,7 @@ def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
 
 
 def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:
-    """Give a walltime to jobs without a limit, with that of their partition, and to those of which none is recorded."""
+    """Set missing walltimes: to the limit of the partition for unlimited jobs, else to a default."""
     table = _partition_limits(table, options, log)
     missing = table.requested_time <= 0
     if not missing.any():
@@ -246,7 +246,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
 
 
 def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
-    """Give jobs without a limit of their own that of their partition, as far as it is known."""
+    """Set the walltime of jobs without a limit to that of their partition, if known."""
     unlimited, of_partition = np.isinf(table.requested_time), table.requested_time == OF_PARTITION
     if not (unlimited | of_partition).any():
         return table
@@ -298,14 +298,14 @@ def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
 
 
 def peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
-    """Return the most that is in use at once, and at least the largest amount; an amount is free when it ends."""
+    """Return the largest amount in use at once. It is at least the largest single one. An amount is free at its end."""
     when, change = np.concatenate([end, begin]), np.concatenate([-amounts, amounts])
     in_use = np.cumsum(change[np.lexsort((change, when))])
     return max(int(in_use.max(initial=0)), int(amounts.max(initial=0)))
 
 
 def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which of the records that are `kept` have the id of one before them; shape (records,)."""
+    """Return which of the `kept` records repeat the id of an earlier one, shape (records,)."""
     twice = np.zeros(len(ids), dtype=np.bool_)
     chosen = np.flatnonzero(kept)
     twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True
@@ -313,7 +313,7 @@ def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def compact(column: FloatArray) -> NDArray[Any]:
-    """Return a column in 32-bit or 64-bit integers where all values are whole, else a copy."""
+    """Return a column in 32-bit or 64-bit integers if all values are whole, else a copy."""
     if column.size and not np.array_equal(column, np.trunc(column)):
         return column.copy()
     small = not column.size or (column.min() >= -(2**31) and column.max() < 2**31)

@@ -1,4 +1,4 @@
-"""Workloads whole, as JSON lines: the machine and the provenance first, then a job a line with all its fields."""
+"""Complete workloads as JSON lines: the machine and the provenance, then one job per line with all its fields."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ PartT = TypeVar("PartT", Shape, Checkpoint, Job)
 
 
 class _WrongLineError(ValueError):
-    """What is wrong with a line: field, expected, received."""
+    """An error in a line: field, expected, received."""
 
 
 # Writing.
 
 
 def jsonl_text(workload: Workload) -> str:
-    """Return a workload as JSON lines; :func:`parse_jsonl` gives it back.
+    """Return a workload as JSON lines; :func:`parse_jsonl` reads it back.
 
-    Fields that a job has by default are left out.
+    Fields with default values are left out.
 
     Raises
     ------
     InputError
-        If the law of a job is no distribution of scipy with numbers as its parameters.
+        If the law of a job is no scipy distribution with numbers as parameters.
     """
     records = workload.records
     header = {
@@ -71,7 +71,7 @@ def jsonl_text(workload: Workload) -> str:
 
 
 def machine_fields(machine: Machine) -> dict[str, Any]:
-    """Return what JSON knows of a machine; :func:`machine_of` gives it back."""
+    """Return the JSON fields of a machine; :func:`machine_of` reads them back."""
     return {
         "resources": list(machine.resources),
         "capacity": machine.capacity.tolist(),
@@ -97,7 +97,7 @@ def _job_fields(job: Job, row: list[Any] | None) -> dict[str, Any]:
 
 
 def _given(part: Any) -> dict[str, Any]:
-    """Return the fields of a part that are not what they are by default."""
+    """Return the fields of a part that differ from their defaults."""
     values = {field.name: getattr(part, field.name) for field in fields(part)}
     return {
         field.name: values[field.name] for field in fields(part)
@@ -123,15 +123,15 @@ def _law_fields(job: Job) -> dict[str, Any]:
 
 
 def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
-    """Turn a file of JSON lines into a workload.
+    """Convert a file of JSON lines to a workload.
 
-    Shapes that the machine has no room for are dropped, with a note and a count.
+    Shapes that do not fit the machine are dropped, with a note and a count.
 
     Raises
     ------
     InputError
-        For a wrong header; malformed lines unless lenient; jobs no request of which fits the machine, and shapes
-        that do not, if strict; and a file without usable jobs.
+        For a wrong header, or a file without usable jobs. Unless lenient for malformed lines. If strict for jobs and
+        shapes that do not fit the machine.
     """
     lines = [(number, line) for number, line in enumerate(decode(file.read()).split("\n"), 1) if line.strip()]
     try:
@@ -144,7 +144,7 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         raise NothingUsableError(f"{log.path}: expected jobs, a JSON object a line after the header, got none")
     kept = _usable(jobs, machine, options, log)
     usable = [job for _, job, _ in kept]
-    if len(kept) < len(lines) - 1:  # No job waits for one that was left out.
+    if len(kept) < len(lines) - 1:  # No job may depend on a dropped one.
         whole, usable = usable, without_missing(usable)
         missing = sum(len(job.depends) - len(less.depends) for job, less in zip(whole, usable, strict=True))
         if missing:
@@ -162,7 +162,7 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         raise InputError(f"{log.path}{where}: {error}") from None
 
 
-#: The line of a job, the job, and what its trace had besides.
+#: The line of a job, the job, and the other fields of its trace.
 _Read = tuple[int, Job, list[Any]]
 
 
@@ -195,7 +195,7 @@ def machine_of(found: dict[str, Any]) -> Machine:
     Raises
     ------
     ValueError
-        For whatever is wrong with the fields.
+        If the fields are invalid.
     """
     _known(found, _MACHINE, "machine: ")
     try:
@@ -209,7 +209,7 @@ def machine_of(found: dict[str, Any]) -> Machine:
 def _well_formed(
     lines: Sequence[tuple[int, str]], columns: dict[str, str] | None, options: ReadOptions, log: Log
 ) -> list[_Read]:
-    """Return the jobs of the lines; refuse the first line that is none, or drop and list those if lenient."""
+    """Return the jobs of the lines. Refuse the first malformed line, or drop and list such lines if lenient."""
     kept: list[_Read] = []
     malformed: list[Malformed] = []
     seen: set[str] = set()
@@ -235,7 +235,7 @@ def _well_formed(
 
 
 def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: Log) -> list[_Read]:
-    """Leave out the jobs and the shapes that the machine has no room for, or refuse the first of them if strict."""
+    """Drop the jobs and shapes that do not fit the machine, or refuse the first one if strict."""
     kept: list[_Read] = []
     shapes = 0
     for number, job, row in jobs:
@@ -261,7 +261,7 @@ def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: 
 
 
 def _job(found: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, Any]) -> tuple[Job, list[Any]]:
-    """Return the job that a line stands for, and what its trace had besides."""
+    """Return the job of a line, and the other fields of its trace."""
     row = found.pop(_RECORD, [])
     if not isinstance(row, list) or len(row) != len(columns or ()):
         raise _WrongLineError(f"field {_RECORD!r}: expected a list of {len(columns or ())} values, got {shown(row)}")
@@ -292,7 +292,7 @@ def _part(kind: Callable[..., PartT], found: Any, where: str) -> PartT:
 
 
 def _law(found: dict[str, Any], laws: dict[str, Any]) -> Any:
-    """Return the distribution, one object for those that are the same."""
+    """Return the distribution. Equal ones are one object."""
     _known(found, _LAW, "law: ")
     text = json.dumps(found, sort_keys=True)
     if text not in laws:
@@ -331,7 +331,7 @@ def _known(found: dict[str, Any], names: Sequence[str], where: str = "") -> None
 
 
 def _frame(rows: list[list[Any]], columns: dict[str, str]) -> pd.DataFrame:
-    """Return what the trace had besides, in the types it had; as they come where a value does not fit its type."""
+    """Return the other fields of the trace in their types. A value that does not fit leaves its column unconverted."""
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
     for name, dtype in columns.items():
         try:

@@ -1,4 +1,4 @@
-"""The columns of a table as those of jobs, as a column map says."""
+"""Convert the columns of a table to those of jobs, by a column map."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .job_builder import OF_PARTITION
 from .read_log import Log, Malformed
 from .sacct_fields import PARSERS, TextArray, durations, times
 
-#: What begins the name of a column that is kept for ``Workload.records``.
+#: Prefix of columns that are kept for ``Workload.records``.
 KEPT = "keep "
-#: Texts for what is not known.
+#: Texts for unknown values.
 _UNKNOWN = {"", "null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n"}
 #: Limits that are no times.
 _LIMITS = {"UNLIMITED": np.inf, "INFINITE": np.inf, "Partition_Limit": OF_PARTITION}
@@ -38,7 +38,7 @@ _LOCAL, _MINUTES_ONLY = r"\d[-/]\d.*:\d\d(?:\.\d*)?$", r"[T -]\d\d:\d\d$"
 
 
 def check_columns(frame: pd.DataFrame, described: ColumnMap, log: Log) -> None:
-    """Refuse a table that lacks the columns of ids or submissions."""
+    """Refuse a table without columns for ids or submissions."""
     for ours in ("id", "submit"):
         names = [column.column for column in described.columns[ours]]
         if not set(names) & set(frame.columns):
@@ -52,9 +52,9 @@ def jobs_of(
 ) -> pd.DataFrame:
     """Return the well-formed rows of a table with our columns.
 
-    Those are ``line``; numbers (nan if unknown), in seconds and kilobytes of the whole job; texts (empty if unknown); a
-    limit is infinite for none and :data:`~.job_builder.OF_PARTITION` for that of the partition. Other rows are added to
-    `malformed`.
+    These are ``line``; numbers (nan if unknown), in seconds and kilobytes of the whole job; and texts (empty if
+    unknown). A limit is infinite for none, and :data:`~.job_builder.OF_PARTITION` for that of the partition. Other rows
+    are added to `malformed`.
     """
     texts = {name: plain_texts(frame[name]) for name in described.sources if name in frame}
     good = np.ones(len(frame), dtype=np.bool_)
@@ -110,12 +110,12 @@ def jobs_of(
 
 
 def has_local_times(frame: pd.DataFrame, name: str) -> bool:
-    """Tell whether a column has local times, and not seconds since 1970 or times with an offset."""
+    """Return whether a column has local times, and not seconds since 1970 or times with an offset."""
     return bool(frame[name].str.contains(_LOCAL, regex=True).any())
 
 
 def wanted_rows(frame: pd.DataFrame, described: ColumnMap) -> NDArray[np.bool_]:
-    """Return the rows that the filter of a map lets through."""
+    """Return the rows that pass the filter of a map."""
     kept = np.ones(len(frame), dtype=np.bool_)
     for name, texts in described.filter.items():
         if name in frame:
@@ -124,7 +124,7 @@ def wanted_rows(frame: pd.DataFrame, described: ColumnMap) -> NDArray[np.bool_]:
 
 
 def plain_texts(series: pd.Series[Any]) -> TextArray:
-    """Return a column as texts without blanks around them, whole numbers without decimals, empty where nothing is."""
+    """Return a column as texts without outer blanks: whole numbers without decimals, empty for missing values."""
     if _has_series(series):
         return np.full(len(series), "", dtype=object)
     whole = series.dtype.kind == "f"
@@ -136,7 +136,7 @@ def plain_texts(series: pd.Series[Any]) -> TextArray:
 
 
 def _each(texts: TextArray, function: Any, kind: Any = object) -> Any:
-    """Return what a function makes of texts, called once for each different one."""
+    """Return a function of texts, called once for each distinct text."""
     codes, different = pd.factorize(texts)
     return np.array([function(text) for text in different.tolist()], dtype=kind)[codes]
 
@@ -150,7 +150,7 @@ def _numbers(
     series: pd.Series[Any], texts: TextArray, ours: str, column: Column, zone: str | None, *, short: bool,
     second: bool = False,
 ) -> FloatArray:  # fmt: skip
-    """Return a column as numbers in our unit, nan where it has none; `short`: ``2:30`` is hours and minutes."""
+    """Return a column as numbers in our unit, nan if missing. With `short`, ``2:30`` is hours and minutes."""
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         if series.dt.tz is None and zone:
             first = np.full(len(series), not second)
@@ -194,7 +194,7 @@ def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> Non
 
 
 def _complete(found: dict[str, Any], described: ColumnMap) -> None:
-    """Work out what a table says otherwise: starts by waits, run times by ends, amounts of jobs by those of nodes."""
+    """Compute missing columns: starts from waits, run times from ends, amounts of jobs from those of nodes."""
     unknown = np.full(len(found["submit"]), np.nan)
     wait = found.get("wait")
     if "start" not in found and wait is not None:
@@ -213,12 +213,12 @@ def _complete(found: dict[str, Any], described: ColumnMap) -> None:
 
 
 def _has_series(series: pd.Series[Any]) -> bool:
-    """Tell whether the cells of a column are lists."""
+    """Return whether the cells of a column are lists."""
     return series.dtype == object and any(isinstance(value, np.ndarray | list) for value in series.head(100))
 
 
 def _kept(series: pd.Series[Any], texts: TextArray) -> Any:
-    """Return a column for analysis: numbers, the mean where it has a series of them, or texts."""
+    """Return a column for analysis: numbers or texts. A list of numbers becomes its mean."""
     if _has_series(series):
         return np.array([np.mean(value) if isinstance(value, np.ndarray | list) and len(value) else np.nan
                          for value in series], dtype=np.float64)  # fmt: skip

@@ -1,4 +1,4 @@
-"""How much memory the reading of a trace takes, and how much there is."""
+"""Estimate the memory for reading a trace, and find the available memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ...base import InputError
 from ...base.files import open_regular
 from .trace_files import GZIP_MAGIC, Bounds
 
-#: Bytes that a reader takes at most for a byte of the text, and besides for a record; rounded up from measurements.
+#: Most bytes that a reader needs per byte of text, and per record. They are rounded up from measurements.
 SWF, SACCT, JSONL, JSON, TABLE = (1.1, 320), (1.0, 800), (4.0, 2400), (12.0, 0), (2.0, 800)
 _SAMPLE = 1 << 20
-#: Gzip makes no text smaller than by this.
+#: The largest compression factor of gzip.
 _SMALLEST = 1032
 
 
@@ -26,20 +26,20 @@ def refuse_if_too_large(
     Parameters
     ----------
     path
-        The file; one that is not there passes.
+        The file; a missing one passes.
     needs
-        Bytes that are taken for each byte of text, and for each record.
+        Bytes per byte of text, and per record.
     lines
-        How many are read; ``None`` for all.
+        Number of lines to read; ``None`` for all.
     memory
-        Bytes that may be taken; ``None`` for what is available.
+        Available bytes; ``None`` to ask the system.
     bounds
-        What is read at most.
+        Bounds of reading.
 
     Raises
     ------
     InputError
-        With the estimate, and what to do.
+        With the estimate, and advice.
     """
     room = available_memory() if memory is None else memory
     limited = room is None or bounds.memory < room
@@ -60,17 +60,17 @@ def refuse_if_too_large(
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return how many bytes this process may still take: what is free, and what the limits set on it leave.
+    """Return the bytes that this process may still use, within all limits.
 
-    Limits are those of the process (``ulimit -v`` and ``-d``) and of its control groups. ``None`` where the system says
-    nothing of them. `root` is where the system's files are.
+    Limits are those of the process (``ulimit -v`` and ``-d``) and of its control groups. ``None`` if the system tells
+    none of them. `root` is the folder of the system's files.
     """
     free = [kilobytes * 1024 for name, kilobytes in _fields(root / "proc/meminfo").items() if name == "MemAvailable"]
     return min((max(amount, 0) for amount in (*free, *_of_process(root), *_of_groups(root))), default=None)
 
 
 def half_the_memory() -> int | None:
-    """Return how much a reading may take where the jobs are simulated afterwards, which takes as much again."""
+    """Return the memory for a reading before a simulation. The simulation needs as much again."""
     memory = available_memory()
     return None if memory is None else memory // 2
 
@@ -88,7 +88,7 @@ def _of_process(root: Path) -> Iterator[int]:
 
 
 def _of_groups(root: Path) -> Iterator[int]:
-    """Yield what the control groups leave, of version 2 (one hierarchy) and 1 (one of memory)."""
+    """Yield the remaining memory of each control group (versions 1 and 2)."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, place = (*line.split(":", 2), "", "")[:3]
         if controllers not in ("", "memory"):
@@ -99,14 +99,14 @@ def _of_groups(root: Path) -> Iterator[int]:
         for folder in (group, *group.parents):
             most, used = (_text(folder / name).strip() for name in names)
             if most.isdecimal() and used.isdecimal():
-                cached = _fields(folder / "memory.stat").get("inactive_file", 0)  # given up when memory is short
+                cached = _fields(folder / "memory.stat").get("inactive_file", 0)  # freed if memory is short
                 yield int(most) - int(used) + cached
             if folder == top:
                 break
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """Return the numbers of a file with a name and a number a line."""
+    """Return the numbers of a file with one name and number per line."""
     rows = (line.replace(":", " ").split() for line in _text(path).splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}
 
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 
 
 def _size(path: Path) -> tuple[float, float]:
-    """Return about how long a text is, unpacked, and how long a line of its first megabyte."""
+    """Return the approximate length of an unpacked text, and of a line of its first megabyte."""
     with open_regular(path) as file:
         sample, taken = file.read(_SAMPLE), _SAMPLE
         if sample.startswith(GZIP_MAGIC):
@@ -136,7 +136,7 @@ def _size(path: Path) -> tuple[float, float]:
 
 
 def _rounded(number: float) -> str:
-    """Return a number as text, to two digits."""
+    """Return a number as text, rounded to two digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 

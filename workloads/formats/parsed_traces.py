@@ -1,4 +1,4 @@
-"""A folder of traces that were read before, as Parquet: by content, options and the code that read them."""
+"""A cache folder of parsed traces, as Parquet: by content, options and the code of the readers."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from ..workload import Provenance, Workload
 from .jsonl import machine_fields, machine_of
 from .read_log import ReadOptions
 
-#: Traces of fewer jobs are read as fast as they were found.
+#: Traces with fewer jobs are read as fast as a cached one.
 LEAST = 50_000
-#: How many are kept; those used last.
+#: Most cached traces; the last used ones stay.
 KEPT = 20
 _TEXTS = ("user", "group", "name", "queue", "qos")
 _RECORD = "record "
-#: Bytes at the beginning of a file that tell whether the rest is what was written.
+#: Bytes at the beginning of a file with the checksum of the rest.
 _DIGEST = 32
 
 
 class ParsedTraces:
-    """The folder. Whatever is wrong with it or a file of it, the trace is read again.
+    """The cache folder. If it or a file in it is damaged, the trace is read again.
 
-    Several processes may share it, also at the same time: a file gets its name when it is whole.
+    Several processes may share it. A file gets its name when it is complete.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, path: Path, options: ReadOptions) -> Workload | None:
-        """Return what was read of a file with these options, ``None`` if it is not there."""
+        """Return the parsed file with these options, ``None`` if it is not cached."""
         try:
             kept = self._place(path, options)
             with open_regular(kept) as file:
@@ -57,7 +57,7 @@ class ParsedTraces:
         return workload
 
     def put(self, path: Path, options: ReadOptions, workload: Workload) -> None:
-        """Keep what was read of a file, if it is large and without dependencies; forget those not used for longest."""
+        """Cache a parsed file, if it is large and without dependencies. Remove the least recently used ones."""
         if len(workload) < LEAST or any(workload.columns.depends.values):
             return
         with contextlib.suppress(OSError):
@@ -88,7 +88,7 @@ def _reader() -> str:
 
 
 def _frame(workload: Workload) -> pd.DataFrame:
-    """Return a table of all that readers make, the rest in its attributes."""
+    """Return a table of all data from readers, with the rest in its attributes."""
     jobs = workload.columns
     amounts = [json.dumps(value) for value in jobs.per_node.values]
     columns: dict[str, Any] = {"id": jobs.ids} | {name: getattr(jobs, name) for name in NUMBERS}
@@ -104,7 +104,7 @@ def _frame(workload: Workload) -> pd.DataFrame:
 
 
 def _workload(frame: pd.DataFrame) -> Workload:
-    """Return what a table holds."""
+    """Return the workload of a table."""
     said = json.loads(frame.attrs["text"])
     ids = frame["id"].to_numpy()
     columns: dict[str, Any] = {name: frame[name].to_numpy() for name in NUMBERS}

@@ -1,4 +1,4 @@
-"""What goes wrong in a trace, kept in one place: malformed records, unusable ones, and what was filled in."""
+"""Collect the problems of a trace: malformed records, unusable ones, and filled-in values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..machine import Machine
 from .trace_files import Bounds
 
 LISTED = 10
-#: What to do about malformed records.
+#: Advice on malformed records.
 LENIENT = "--lenient (lenient=True) leaves such records out"
 
 
 def counted(count: int, what: str) -> str:
-    """Return a number of things as text: ``1 job``, ``2,000 jobs``."""
+    """Return a count with a noun: ``1 job``, ``2,000 jobs``."""
     return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
@@ -27,20 +27,20 @@ DefaultWalltime = int | Literal["runtime"] | None
 
 
 class TraceWarning(UserWarning):
-    """Something in a trace was guessed, and results depend on the guess."""
+    """A value in a trace was guessed, and results depend on it."""
 
 
 class NothingUsableError(InputError):
-    """No record can be used, or none tells what is needed for all; of the beginning of a trace that says little."""
+    """No record can be used. For the beginning of a trace this means little."""
 
 
 class NoRequestedTimesError(NothingUsableError):
-    """No job says what it requested, and nothing was given to stand for it."""
+    """No job has a walltime, and no default was given."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What was asked of a reader; see :func:`hpcdispatch.workloads.read` for the meaning.
+    """Options of a reader; see :func:`hpcdispatch.workloads.read` for the meaning.
 
     Raises
     ------
@@ -86,9 +86,9 @@ class Malformed:
     line
         Its line in the file, from 1.
     reason
-        What kind of trouble, in a few words; records are counted by it.
+        Kind of error, in a few words; records are counted by it.
     message
-        Field, expected and received.
+        Field, expected and received value.
     """
 
     line: int
@@ -98,14 +98,14 @@ class Malformed:
 
 @dataclass(slots=True)
 class Log:
-    """Notes and counts that end up in the provenance.
+    """Notes and counts for the provenance.
 
     Attributes
     ----------
     path
-        The file, as it was named by the caller.
+        The file, as the caller named it.
     notes
-        One line for each kind of trouble.
+        One line for each kind of problem.
     counts
         Reason to number of records.
     examples
@@ -126,8 +126,19 @@ class Log:
             if example:
                 self.examples.setdefault(reason, example)
 
+    def joined(self, count: int, example: str = "") -> None:
+        """Say how many lines were read as part of a record that began before them."""
+        if count:
+            text = f"{counted(count, 'line')} read as part of the record before, whose texts have ends of lines"
+            self.note(text, example, lines_joined=count)
+
+    def commented(self, count: int) -> None:
+        """Say how many lines begin with ``#``."""
+        if count:
+            self.note(f"{counted(count, 'line')} that begin with # skipped", comments_skipped=count)
+
     def settle(self, malformed: list[Malformed], *, lenient: bool) -> None:
-        """Refuse the first of the malformed records by line, or count and list them all if `lenient`.
+        """Refuse the first malformed record. Count and list all of them if `lenient`.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Reading traces of any known format."""
+"""Read traces of any supported format."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .tables import TableParser, kind_of
 from .trace_files import Bounds, TraceFile
 
 Parser = Callable[[TraceFile, ReadOptions, Log], Workload]
-#: What reads a trace, by the name of its format, and the memory that takes.
+#: Parser and memory needs, by the name of the format.
 PARSERS: dict[str, tuple[Parser, tuple[float, int]]] = {
     "swf": (parse_swf, SWF),
     "sacct": (parse_sacct, SACCT),
     "sacct-json": (parse_sacct_json, JSON),
     "jsonl": (parse_jsonl, JSONL),
 }
-#: Lines that are read at least where only the first jobs are wanted.
+#: Least number of lines to read for the first jobs.
 LEAST_LINES = 100_000
 
 
@@ -56,75 +56,74 @@ def read(
 ) -> Workload:
     """Read a trace: SWF, the output of Slurm's ``sacct``, a table of a public data set, or JSON lines.
 
-    The suffix and the beginning of the file tell which, gzip or not; `format` says it otherwise.
+    The suffix and the beginning of the file decide the format, gzip or not; `format` overrides them.
 
-    Whatever is left out, filled in or rounded is said in ``Workload.provenance``, as lines in `notes` and
-    as numbers in `counts`. The processor count of a job is the requested one, or the allocated one where
-    that is missing. Fractions of a second are rounded: submission down, run and walltime up. A run
-    time beyond the walltime stays.
+    ``Workload.provenance`` records all dropped, filled-in or rounded values, as lines in `notes` and as numbers in
+    `counts`. The processor count of a job is the requested one, or else the allocated one. Fractions of a second are
+    rounded: submission down, run time and walltime up. A run time beyond the walltime is kept.
 
     Parameters
     ----------
     path
         The file; gzip is recognised by its content.
     machine
-        What the jobs run on: a machine, or the path of an AccaSim system file in JSON. Each processor then
-        asks for the machine's `equivalence` and, if the machine has a resource ``mem``, the memory
-        requested per processor (kilobytes in SWF); the processors of a job are grouped into node slots as
-        large as the nodes allow. Without it, the machine is one pool of as many cores as the header says
-        (MaxProcs). JSON lines have a machine of their own and node slots as they are; another may stand for it.
+        The machine, or the path of an AccaSim system file in JSON. Each processor then uses the machine's
+        `equivalence`. If the machine has a resource ``mem``, it also uses the memory requested per processor (kilobytes
+        in SWF). The processors of a job are grouped into node slots as large as the nodes allow. Without it, the
+        machine is one pool of as many cores as the header says (MaxProcs). JSON lines have their own machine and node
+        slots. Another machine may replace theirs.
     lenient
-        Count, list and drop malformed records (wrong number of fields, not a number, negative or falling
-        submission time, duplicate id) instead of refusing the file.
+        Count, list and drop malformed records instead of refusing the file. These have a wrong number of fields, an
+        invalid number, a negative or falling submission time, or a duplicate id.
     strict
-        Refuse the file for an unusable record (run time <= 0, no processor count, larger than the machine) instead
-        of leaving it out; so a shape that the machine has no room for.
+        Refuse the file for an unusable record instead of dropping it. This has a run time <= 0 or no processor count.
+        Or it does not fit the machine. The same holds for a shape that does not fit the machine.
     default_walltime
-        What stands for a missing walltime: whole seconds, or ``"runtime"`` for the job's own run
-        time. Without it that is the largest of the job's queue, or of the trace if the queue has none.
+        Replaces a missing walltime: whole seconds, or ``"runtime"`` for the job's own run time. The default is the
+        largest of the job's queue. It is that of the trace if the queue has none.
     head
-        Return the first jobs alone, and read no further than needed: twice as many lines, and 100,000 at least. The
-        rest is as if it were not there, also for what is worked out from a trace: the largest request of a queue, and
-        the size of the machine where neither `machine` nor the header says it.
+        Return only the first jobs. Read no further than needed: twice as many lines, and at least 100,000. The rest is
+        ignored, also for values computed from a trace. One is the largest walltime of a queue. Another is the size of
+        the machine if neither `machine` nor the header gives it.
     timezone
-        The zone of the local times that ``sacct`` prints, such as ``"Europe/Berlin"``; without it they are taken as
-        they stand, so that jobs over a change of the clocks seem an hour longer or shorter. Times as numbers
+        The zone of the local times that ``sacct`` prints, such as ``"Europe/Berlin"``. Without it they are taken
+        unchanged. Jobs over a change of the clocks then seem an hour longer or shorter. Times as numbers
         (``SLURM_TIME_FORMAT=%s``) need none.
     cache
-        A folder for what was read of large traces, to be had sooner the next time: by the content of the file, the
-        options, and the code that reads. Without it nothing is written. Not used with `head`.
+        A folder for parsed large traces, to read them faster the next time. Its keys are the content of the file, the
+        options, and the code of the readers. Without it nothing is written. Not used with `head`.
     memory
-        Bytes that the reading may take; without it what the system, the limits of this process, and its control groups
+        Most bytes for reading. The default is what the system, the limits of this process, and its control groups
         leave.
     format
-        ``swf``, ``sacct``, ``jsonl``, the name of a built-in column map such as ``pm100``, or the path of another map
-        (TOML, see :mod:`~hpcdispatch.workloads.formats.column_maps`).
+        ``swf``, ``sacct``, ``jsonl``, or the name of a built-in column map such as ``pm100``. Or the path of another
+        map (TOML, see :mod:`~hpcdispatch.workloads.formats.column_maps`).
     cluster
-        Which cluster to read, where an accounting has the jobs of several.
+        The cluster to read, if the accounting records have jobs of several.
     delimiter
-        What stands between the fields of what ``sacct`` prints, where its header does not show it.
+        Text between the fields of ``sacct`` output, if its header does not show it.
     columns
         The names of the columns, separated by commas, of a file of ``sacct`` without a header.
     keep_zero
-        Keep jobs that ended with a recorded run time of 0, less than half a second in SWF, as one second.
+        Keep jobs with a recorded run time of 0 as one second. In SWF, 0 is less than half a second.
     max_size
-        Bytes of the largest file that is read, 4 GB without it. Greater ones raise the other bounds in proportion: 200
-        times that when unpacked, 100 million records, 2 GB of memory.
+        Bytes of the largest file to read, by default 4 GB. A larger value raises the other bounds in proportion. These
+        are 200 times that when unpacked, 100 million records, 2 GB of memory.
     partition_limits
         The limit of each partition or queue (s, ``None`` for none), for jobs that have no other.
 
     Returns
     -------
     Workload
-        Jobs in order of submission; `records` holds the fields of the trace a job has no room for.
+        Jobs in order of submission; `records` holds the fields of the trace that a job lacks.
 
     Raises
     ------
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        For everything else that is wrong; one line that says file, line, field, expected and received. Also if the
-        trace would not fit into memory, with the estimate.
+        If the trace is invalid. One line has file, line, field, expected and received value. Also if the trace would
+        not fit into memory, with the estimate.
 
     Warns
     -----
@@ -166,7 +165,7 @@ def _packed(path: Path) -> bool:
 
 
 def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, tuple[float, int]]:
-    """Return the name of a file's format, what reads it, and the memory that takes."""
+    """Return the name of a file's format, its parser, and its memory needs."""
     kind = options.format or kind_of(path, packed=_packed(path))
     if kind in PARSERS:
         return (kind, *PARSERS[kind])
@@ -175,7 +174,7 @@ def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, tuple[float,
 
 
 def _first_jobs(path: Path, parser: Parser, options: ReadOptions, head: int) -> Workload:
-    """Read more lines until there are so many jobs."""
+    """Read more lines until there are enough jobs."""
     lines = max(2 * head, LEAST_LINES)
     while True:
         file = TraceFile(path, _packed(path), lines, options.bounds)

@@ -1,4 +1,4 @@
-"""Jobs of an accounting: which records are one job, when it arrived, and the workload they make."""
+"""Build jobs from accounting records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
 from .sacct_fields import TextArray
 from .slots import GPU
 
-#: Numbers of a job that its parts have together.
+#: Numbers of a job that are summed over its parts.
 _TOGETHER = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "memory", "gpus")
 #: First words of states of jobs that have not ended.
 _UNFINISHED = ("RUNNING", "PENDING", "SUSPENDED", "REQUEUED", "COMPLETING", "CONFIGURING", "RESIZING", "REQUEUE_HOLD")
@@ -29,14 +29,14 @@ _STATUS = {"COMPLETED": 1, "CANCELLED": CANCELLED, "": -1}
 
 
 def number(jobs: pd.DataFrame, name: str, unknown: float = -1.0) -> FloatArray:
-    """Return a column of numbers, `unknown` where there is none."""
+    """Return a column of numbers, `unknown` for missing values."""
     if name not in jobs:
         return np.full(len(jobs), unknown)
     return np.array(jobs[name].fillna(unknown), dtype=np.float64)
 
 
 def text(jobs: pd.DataFrame, name: str) -> TextArray:
-    """Return a column of texts, empty where there is none."""
+    """Return a column of texts, empty for missing values."""
     if name not in jobs:
         return np.full(len(jobs), "", dtype=object)
     codes, different = pd.factorize(jobs[name])
@@ -44,19 +44,19 @@ def text(jobs: pd.DataFrame, name: str) -> TextArray:
 
 
 def gathered(parts: list[pd.DataFrame], malformed: list[Malformed], options: ReadOptions, log: Log) -> pd.DataFrame:
-    """Return one record of each job, of one cluster.
+    """Return one record per job, of one cluster.
 
     Raises
     ------
     InputError
-        For malformed records unless lenient, several clusters of which none is named, and no records.
+        For malformed records unless lenient, for several clusters without a chosen one, and for no records.
     """
     log.settle(malformed, lenient=options.lenient)
     parts = [part for part in parts if len(part)]
     if not parts:
         raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
     columns: dict[str, pd.Series[Any]] = {}
-    for name in dict.fromkeys(str(name) for part in parts for name in part):  # one at a time is there twice at most
+    for name in dict.fromkeys(str(name) for part in parts for name in part):  # one column at a time to save memory
         kinds = [part[name].dtype for part in parts if name in part]
         unknown = np.nan if kinds[0].kind in "fi" else ""
         columns[name] = pd.concat(
@@ -85,11 +85,11 @@ def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.Dat
 
 
 def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
-    """Return one record of each job.
+    """Return one record per job.
 
-    A job is told by its id and submission. Its records are merged: one that has ended stands for those printed while
-    it ran, parts with different sizes are one run. A later submission of the same id and user is another attempt of a
-    job that was requeued; after a completed one, or of another user, it is another job, and numbered ``#2``.
+    Id and submission identify a job. Its records are merged. A final record replaces those printed while it ran. Parts
+    with different sizes are one run. A later submission of the same id and user is another attempt of a requeued job.
+    After a completed job, or for another user, it is another job, and numbered ``#2``.
     """
     again = jobs["id"].duplicated(keep=False)
     if not again.any():
@@ -123,7 +123,7 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     place = other.astype(int).groupby(attempts["id"]).cumsum()
     previous = attempts.index[0]
     for row, preempted in zip(attempts.index, same & ~other & before["state"].eq("PREEMPTED"), strict=True):
-        if preempted:  # it arrives with the attempt before
+        if preempted:  # it arrives with the previous attempt
             for name in {"submit", "eligible"} & set(jobs.columns):
                 jobs.loc[row, name] = jobs.loc[previous, name]
         previous = row
@@ -181,10 +181,10 @@ def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
 
 
 def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
-    """Return when each job could first be started: when it was submitted, or became eligible, as by a dependency.
+    """Return the earliest possible start of each job: its submission or eligible time.
 
-    Tasks that their array held back (``%n``) are eligible later than others, which does not count: those of an array
-    arrive together, when the first of them that started was eligible, if that was before it started.
+    Tasks that their array held back (``%n``) are eligible later than others. This does not count. All tasks of an array
+    arrive together. That is when the first started task was eligible, if that was before its start.
     """
     submit, start = number(jobs, "submit"), number(jobs, "start", np.nan)
     arrival = submit
@@ -213,22 +213,22 @@ def workload_of(
     jobs: pd.DataFrame, more: dict[str, Any], options: ReadOptions, log: Log, machine: Machine | None = None, *,
     relative: bool = False,
 ) -> Workload:  # fmt: skip
-    """Return the workload of jobs, on the machine of the options or on a pool of what was in use at once.
+    """Return the workload of jobs, by default on a pool of the most processors in use at once.
 
-    Jobs whose cores are not known count in nodes.
+    Jobs with unknown cores count in nodes.
 
     Parameters
     ----------
     jobs
-        One record of each, with the columns of :func:`~.mapped_columns.jobs_of`, which are used up.
+        One record per job, with the columns of :func:`~.mapped_columns.jobs_of`, which are consumed.
     more
-        Columns for ``Workload.records``, beside those that all have.
+        Further columns for ``Workload.records``.
     options, log
         Of the reading.
     machine
-        The machine that the file names, if it does.
+        The machine in the file, if any.
     relative
-        Whether times have a zero of their own already; otherwise they count from the first arrival.
+        Whether times already have a zero. Otherwise they count from the first arrival.
     """
     arrival = arrivals(jobs, log)
     order = np.argsort(arrival, kind="stable")
@@ -240,7 +240,7 @@ def workload_of(
         plain = jobs[name].dtype.kind in "fi"
         more.setdefault(name.removeprefix(KEPT), compact(number(jobs, name)) if plain else text(jobs, name))
     table, start, unit = _table(jobs, arrival, zero, more)
-    for used in list(jobs):  # hundreds of megabytes
+    for used in list(jobs):  # frees hundreds of megabytes
         del jobs[used]
     machine = options.machine or machine or _pool(table, start, unit, log)
     if options.machine is None:  # a pool is one node
@@ -258,7 +258,7 @@ def workload_of(
 
 
 def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
-    """Return the table with times from `zero`, when each job started on that clock, and what a processor is."""
+    """Return the table with times from `zero`, the starts on that clock, and the unit of a processor."""
     start, nodes = number(jobs, "start", np.nan), number(jobs, "nodes")
     end = jobs["end"].to_numpy(dtype=np.float64) if "end" in jobs else np.full(len(jobs), np.inf)
     allocated = number(jobs, "cores")
@@ -311,13 +311,13 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
 
 
 def _priorities(jobs: pd.DataFrame) -> IntArray:
-    """Return priorities, which ``nice`` lowers, within the bounds of a job's."""
+    """Return priorities, lowered by ``nice``, within the bounds of a job's priority."""
     priority = number(jobs, "priority", 0.0) - number(jobs, "nice", 0.0)
     return np.clip(priority, -MOST_PRIORITY, MOST_PRIORITY).astype(np.int64)
 
 
 def _pool(table: Table, start: FloatArray, unit: str, log: Log) -> Machine:
-    """Return a pool of the largest numbers in use at once; a core is free in the second its job ends."""
+    """Return a pool of the largest amounts in use at once. A core is free in the second its job ends."""
     used: NDArray[np.bool_] = ~np.isnan(start) & (table.runtime > 0) & (table.processors > 0)
     for _, mask in table.unusable:
         used &= ~mask

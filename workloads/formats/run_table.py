@@ -1,4 +1,4 @@
-"""Tables of runs: the size of each input and the time it took."""
+"""Read tables of runs: the size of each input and the run time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .read_log import Malformed
 from .table_files import PARQUET, is_parquet, parts
 from .trace_files import TraceFile
 
-#: Separator by suffix; each with .gz as well.
+#: Separators by suffix; each also with .gz.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-#: Values above this are refused, as their cubes would overflow.
+#: Larger values are refused, since their cubes would overflow.
 _LARGEST = 1e30
 
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """The names of the columns of a table; without `workflow` all runs are of one.
+    """The names of the columns of a table. Without `workflow` all runs are of one.
 
     Raises
     ------
@@ -48,15 +48,15 @@ def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``workflow``, ``size`` and ``time``, in the units of the table. Without a column of workflows the name
-        of the file is that of the one.
+        Columns ``workflow``, ``size`` and ``time``, in the units of the table. Without a column of workflows the only
+        workflow has the name of the file.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     InputError
-        If it is no such table, has not these columns, has no rows, or a value that is no number >= 0; the message has
+        If it is no such table, or lacks these columns or rows. Also for a value that is no number >= 0. The message has
         the line.
     """
     places, frame = _cells(path, columns)
@@ -82,7 +82,7 @@ def _refuse(wrong: pd.Series[bool], places: Sequence[str], frame: pd.DataFrame, 
 
 
 def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame]:
-    """Return where each row stands, and the wanted columns as text."""
+    """Return the place of each row, and the wanted columns as text."""
     plain = path.name.lower().removesuffix(".gz")
     separator = SEPARATORS.get(Path(plain).suffix)
     if separator is None and not is_parquet(path):

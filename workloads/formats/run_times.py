@@ -1,4 +1,4 @@
-"""A history of run times: columns of a text file."""
+"""Read a history of run times from the columns of a text file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Unit = Literal["s", "min", "h"]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _SEPARATORS = "\t|;,"
-#: The states of sacct whose runs tell how long one takes, or that it takes longer; those of others are left out.
+#: States of sacct for completed and cut runs. Runs with other states are left out.
 _ENDED, _CUT = "COMPLETED", "TIMEOUT"
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
-#: Slurm ends a job up to so many seconds after its limit, which is a multiple of so many, as people write limits.
+#: Slurm ends a job up to so many seconds after its limit. Users write limits as multiples of the second number.
 _GRACE, _STEP = 60, 300
 
 
@@ -40,13 +40,13 @@ class RunHistory:
     times
         Seconds, each above 0, shape (runs,).
     censored
-        Which runs were ended at their limit, so that they are longer, shape (runs,).
+        Whether each run ended at its limit, so that its true time is longer, shape (runs,).
     left_out
-        How many runs say nothing of the run time, by their state.
+        Number of runs that say nothing on the run time, by state.
     at_limit
-        How many runs look as if they had been ended at a limit, though no state says so.
+        Number of runs that seem to have ended at a limit, although no state says so.
     memory
-        Megabytes of each, shape (runs,); empty where it was not read.
+        Megabytes of each, shape (runs,); empty if not read.
     """
 
     times: FloatArray
@@ -57,11 +57,11 @@ class RunHistory:
 
     @classmethod
     def of(cls, runs: FloatArray | RunHistory) -> RunHistory:
-        """Return run times as a history in which none is censored; a history as it is."""
+        """Return run times as a history without censored runs. Return a history unchanged."""
         return runs if isinstance(runs, cls) else cls(np.asarray(runs, float), np.zeros(len(runs), dtype=np.bool_))
 
     def __len__(self) -> int:
-        """Return how many runs there are."""
+        """Return the number of runs."""
         return len(self.times)
 
     def __getitem__(self, runs: slice | IntArray | BoolArray) -> RunHistory:
@@ -80,30 +80,30 @@ def read_run_history(
 ) -> RunHistory:
     """Read run times, in the order of the file.
 
-    The file has one run time a line, or a table with a header and its fields separated by tabs, ``|``, ``;`` or ``,``
-    (the first of them in its first line); gzip as well. A column ``State`` of sacct says which runs have ended by
-    themselves (COMPLETED), which at their limit (TIMEOUT), and which are left out.
+    The file has one run time per line, or is a table with a header. Tabs, ``|``, ``;`` or ``,`` separate its fields
+    (the first of these in its first line). It may be gzipped. A column ``State`` of sacct tells the runs that ended by
+    themselves (COMPLETED) and those at their limit (TIMEOUT). Others are left out.
 
     Parameters
     ----------
     path
         The file.
     column
-        Name of the column in the header. Needed where there are several and none is ``Elapsed``; a single one may have
+        Name of the column in the header. Required if there are several and none is ``Elapsed``. A single one may have
         no header.
     unit
-        Of times that are plain numbers; they may have a decimal comma where commas separate no fields. Others are as
-        Slurm writes them, ``[[D-]H:]MM:SS`` or ``D-H[:MM]``, or such as ``2h`` and ``1h30m``.
+        Of times that are plain numbers. They may have a decimal comma if commas separate no fields. Others are in
+        Slurm's formats, ``[[D-]H:]MM:SS`` or ``D-H[:MM]``, or such as ``2h`` and ``1h30m``.
     memory
-        Name of the column of memory, megabytes or as in ``512K`` and ``4G``; runs without it are left out.
+        Name of the column of memory, megabytes or as in ``512K`` and ``4G``. Runs without it are left out.
 
     Raises
     ------
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        If it is empty, has no such column, one of the times is none, or no run has ended by itself; the message names
-        file, line and column.
+        If it is empty, has no such column, has an invalid time, or every run was cut off. The message has file, line
+        and column.
     """
     path = Path(path)
     if unit not in get_args(Unit):
@@ -153,7 +153,10 @@ def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> t
 
 
 def _at_limit(seconds: FloatArray) -> int:
-    """Return how many runs end within a minute after the same limit, the longest of all, if few do in that before."""
+    """Return the number of runs that end within a minute after one limit. It is 0 if many end just before it.
+
+    The limit must be that of the longest runs.
+    """
     limit = float(seconds.max() // _STEP * _STEP)
     last = seconds.max() < limit + _GRACE
     near, before = int((seconds >= limit).sum()), int(((seconds >= limit - _GRACE) & (seconds < limit)).sum())
@@ -161,7 +164,7 @@ def _at_limit(seconds: FloatArray) -> int:
 
 
 def _checked_seconds(path: Path, name: str, texts: Any, unit: Unit) -> FloatArray:
-    """Return the times of a column; refuse the first one that is none."""
+    """Return the times of a column. Refuse the first invalid one."""
     seconds = as_seconds(texts, unit)
     wrong = np.flatnonzero(SECONDS.outside(seconds) | ~(seconds > 0))
     if wrong.size:
@@ -173,7 +176,7 @@ def _checked_seconds(path: Path, name: str, texts: Any, unit: Unit) -> FloatArra
 
 
 def as_seconds(texts: Any, unit: Unit = "s") -> FloatArray:
-    """Return texts as seconds: numbers in `unit`, or times as Slurm or people write them; nan where it is none."""
+    """Return texts as seconds: numbers in `unit`, or times in the formats of Slurm or users; nan if invalid."""
     series = pd.Series(texts, dtype="object")
     numbers = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64) * _SECONDS[unit]
     seconds: FloatArray = np.where(np.isnan(numbers), durations(series.to_numpy()), numbers)
@@ -186,7 +189,7 @@ def as_seconds(texts: Any, unit: Unit = "s") -> FloatArray:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """Return the fields as texts without blanks around them; the index is the line, from 0."""
+    """Return the fields as texts without outer blanks. The index is the line, from 0."""
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path}: expected run times, got an empty file")
     text = decode(load(path, packed=path.name.lower().endswith(".gz"))).removeprefix("\ufeff").rstrip()
@@ -200,6 +203,9 @@ def _table(path: Path) -> pd.DataFrame:
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"{path}: expected the same fields on each line, got: {str(error).strip()}") from None
+    swallowed = [at for _, texts in table.items() for at in np.flatnonzero(texts.str.contains("\n", regex=False))]
+    if swallowed:
+        raise InputError(f"{path}:{min(swallowed) + 1}: expected each run on one line, got a quote over several")
     table = pd.DataFrame({name: texts.fillna("").str.strip() for name, texts in table.items()})
     if separator == ",":
         return table

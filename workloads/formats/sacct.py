@@ -1,4 +1,4 @@
-"""Reading Slurm's accounting: the output of ``sacct -P`` (``--parsable2``) or ``sacct --json``."""
+"""Read Slurm's accounting records: the output of ``sacct -P`` (``--parsable2``) or ``sacct --json``."""
 
 from __future__ import annotations
 
@@ -23,44 +23,50 @@ from .sacct_json import sacct_rows
 from .sacct_lines import COLUMNS, SEPARATOR, RowReader, Rows
 from .trace_files import TraceFile, decode
 
-#: Slurm's own limit of the tasks of an array.
+#: Slurm's own limit on the tasks of an array.
 MOST_TASKS = 4_000_001
-#: Columns that are of use only for what is worked out from them.
+#: Columns that are used only to compute others.
 _TOLD = (
     "told_nodes", "told_gpus", "told_limit", "told_reservation", "array_limit", "nodes_had", "cluster", "told_qos",
     "told_constraint", "told_licences", "told_types", "told_cores",
 )  # fmt: skip
 _KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
-#: Stands for the options of a job whose command line is not on record.
+#: Replaces the options of a job without a recorded command line.
 UNTOLD = "?"
 _PENDING_ARRAY = re.compile(r"(\d+)_\[([^\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
 def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
-    """Turn ``sacct -P`` output into a workload, a block of lines at a time.
+    """Convert ``sacct -P`` output to a workload, block by block.
 
-    It needs the columns ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``, ``Elapsed``)
-    and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``; or the nodes), and uses ``Cluster``, ``Eligible``, ``TimelimitRaw`` or
-    ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``, ``JobName``,
-    ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES``, ``ConsumedEnergyRaw``, ``Priority``, ``QOS``
-    and ``State``. Job steps are skipped; of a job that was requeued (``sacct -D``) the last attempt is read; the parts
-    of a heterogeneous job are one job; an array that waits as a whole is as many jobs as it has tasks. Times count from
-    the first arrival, and jobs are sorted by it: a job arrives when it becomes eligible. Without a machine, it is a
-    pool of the largest numbers of cores and of GPUs in use at once. ``Workload.records`` gets ``wait``,
-    ``allocated_processors``, ``requested_processors``, ``requested_memory`` (kilobytes per processor),
-    ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that
-    were asked for), ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there),
-    ``task_cores`` and ``memory_by`` (``core`` or ``node``; from ``SubmitLine``), ``node_list``, ``constraint``,
-    ``gpu_types`` (as in ``a100=2``), ``licences``, ``exclusive`` (``--exclusive``), ``other_options`` (of command
-    lines, which are not read), ``cores_asked``, ``submitted`` (on the same clock) and ``energy`` (joules, where it is
-    recorded).
+    Required columns are ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``, ``Elapsed``)
+    and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``; or the nodes). Optional ones are ``Cluster``, ``Eligible``,
+    ``TimelimitRaw`` or ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``,
+    ``JobName``, ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES``, ``ConsumedEnergyRaw``,
+    ``Priority``, ``QOS`` and ``State``.
+
+    Job steps are skipped. Of a requeued job (``sacct -D``) the last attempt is read. The parts of a heterogeneous job
+    are one job. An array that waits as a whole is one job per task. Times count from the first arrival, and jobs are
+    sorted by arrival. A job arrives when it becomes eligible. Without a machine, it is a pool of the largest numbers of
+    cores and GPUs in use at once.
+
+    ``Workload.records`` gets these columns:
+
+    * ``wait``, ``allocated_processors``, ``requested_processors``, ``requested_memory`` (kilobytes per processor),
+      ``requested_time`` and ``status`` as in SWF.
+    * ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all requested ones), ``cores_asked``, ``node_list``,
+      ``constraint``, ``gpu_types`` (as in ``a100=2``) and ``licences``.
+    * ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if present).
+    * From ``SubmitLine``: ``task_cores``, ``memory_by`` (``core`` or ``node``), ``exclusive`` (``--exclusive``) and
+      ``other_options`` (which are not read).
+    * ``submitted`` (on the same clock) and ``energy`` (joules, if recorded).
 
     Raises
     ------
     InputError
-        For a missing column, malformed records unless lenient, unusable ones if strict, and a trace without
-        usable records.
+        For a missing column, or a trace without usable records. Unless lenient for malformed records. If strict for
+        unusable ones.
     """
     malformed: list[Malformed] = []
     reader = RowReader(options, log, malformed)
@@ -74,7 +80,7 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
 
 
 def parse_sacct_json(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
-    """Turn what ``sacct --json`` prints into a workload, as :func:`parse_sacct` does."""
+    """Convert the output of ``sacct --json`` to a workload, as :func:`parse_sacct` does."""
     malformed: list[Malformed] = []
     return _workload(sacct_rows(file, malformed), malformed, options, log)
 
@@ -104,7 +110,7 @@ def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOpt
 
 
 def _frame(rows: list[str], block: Rows) -> pd.DataFrame:
-    """Return the columns of rows that are read, as texts."""
+    """Return the used columns of rows, as texts."""
     names = block.layout.names
     used = [place for place, name in enumerate(names) if name in COLUMNS and names.index(name) == place]
     frame = pd.read_csv(
@@ -117,7 +123,7 @@ def _frame(rows: list[str], block: Rows) -> pd.DataFrame:
 
 
 def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], options: ReadOptions) -> pd.DataFrame:
-    """Return the well-formed jobs of some rows, with what command lines say of them."""
+    """Return the well-formed jobs of some rows, with data from command lines."""
     key = "JobID" if "JobID" in frame else "JobIDRaw"
     frame, lines, limits = _with_tasks(frame, lines, key, malformed)
     jobs = jobs_of(frame, lines, column_map("sacct"), options.timezone, malformed)
@@ -143,7 +149,7 @@ def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], opti
 
 
 def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
-    """Let jobs that end less than an hour before they start end an hour later, as if clocks were put back."""
+    """Add an hour to ends that are less than an hour before the start, as if clocks were put back."""
     if "end" not in jobs:
         return
     gap = jobs["end"] - jobs["start"]
@@ -156,13 +162,13 @@ def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
 
 
 def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
-    """Return what else is on record of what jobs asked for."""
+    """Return the other recorded parts of the jobs' requests."""
     reservation = text(jobs, f"{KEPT}reservation")
     tres, licensed = text(jobs, f"{KEPT}asked_tres"), text(jobs, "told_licences")
     jobs["qos"] = _either(text(jobs, "qos"), text(jobs, "told_qos"))
     asked, alone = number(jobs, "cores_asked"), text(jobs, "exclusive")
     if "told_gpus" in jobs and not (number(jobs, "gpus") > 0).any():
-        jobs["gpus"] = jobs["told_gpus"]  # a site that does not account for GPUs
+        jobs["gpus"] = jobs["told_gpus"]  # the site has no accounting of GPUs
     found = {
         "account": text(jobs, "account"),
         "partitions": text(jobs, "partitions"),
@@ -189,7 +195,7 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
 
 
 def _either(column: TextArray, told: TextArray) -> TextArray:
-    """Return the texts of a column, those of command lines where it has none."""
+    """Return the texts of a column, or those of command lines if it has none."""
     return np.where(column == "", told, column).astype(object)
 
 
@@ -199,10 +205,10 @@ def _told_by(read: Callable[[str], str], texts: TextArray) -> TextArray:
 
 
 def _nodes_asked(jobs: pd.DataFrame) -> IntArray:
-    """Return how many nodes each job asked for by itself (``-N``), 0 for one whose tasks go anywhere (``-n`` alone).
+    """Return the number of nodes that each job requested (``-N``), 0 if its tasks may go anywhere (only ``-n``).
 
-    That is what ``SubmitLine`` says; without it several ``ReqNodes``, or one node that was enough, are taken for asked,
-    and so are several that have as many processors each where ``ReqNodes`` is not there.
+    ``SubmitLine`` tells this. Without it, several ``ReqNodes`` count as requested, and so does a single allocated node.
+    Without ``ReqNodes``, several nodes count as requested if they have equal processors.
     """
     allocated, asked, had = (number(jobs, name) for name in ("cores", "nodes_asked", "nodes_had"))
     processors = np.where(allocated > 0, allocated, number(jobs, "cores_asked"))
@@ -213,9 +219,9 @@ def _nodes_asked(jobs: pd.DataFrame) -> IntArray:
 
 
 def _arrays(jobs: pd.DataFrame) -> TextArray:
-    """Return the array that each job is a task of, empty for others, with how many may run at a time, as in ``278%3``.
+    """Return the array of each task, empty for other jobs, with the limit on running tasks, as in ``278%3``.
 
-    How many is on record while tasks wait, and in ``SubmitLine``, unless the script itself says it.
+    The limit is recorded while tasks wait, and in ``SubmitLine``, unless the script itself sets it.
     """
     parts = (id_.partition("_") for id_ in text(jobs, "id").tolist())
     tasks = np.array([array if task else "" for array, _, task in parts], dtype=object)
@@ -232,9 +238,9 @@ def _arrays(jobs: pd.DataFrame) -> TextArray:
 def _with_tasks(
     frame: pd.DataFrame, lines: IntArray, key: str, malformed: list[Malformed]
 ) -> tuple[pd.DataFrame, IntArray, list[str]]:
-    """Return the records with one for each task of an array that waits as a whole, such as ``278_[9-39%10]``.
+    """Return one record per task of an array that waits as a whole, such as ``278_[9-39%10]``.
 
-    Also how many of its tasks may run at a time, as far as that is on record.
+    The last value is the limit on its running tasks, if recorded.
     """
     ids = frame[key].to_numpy(dtype=object)
     whole = np.flatnonzero([text.endswith("]") for text in ids.tolist()])
@@ -254,9 +260,9 @@ def _with_tasks(
 
 
 def array_tasks(text: str) -> list[str] | None:
-    """Return the ids of the tasks of an array such as ``278_[9-39%10]``, or ``None`` if that is not what the text is.
+    """Return the ids of the tasks of an array such as ``278_[9-39%10]``, ``None`` if the text is no array.
 
-    A list that Slurm has cut short, ``278_[1,3,...]``, stands for the tasks that it has.
+    A list that Slurm has cut short, ``278_[1,3,...]``, gives the listed tasks.
     """
     array = _PENDING_ARRAY.fullmatch(text.replace(",...", "").replace("...", ""))
     if array is None:
@@ -270,4 +276,6 @@ def array_tasks(text: str) -> list[str] | None:
         numbers += range(first, int(part[2] or first) + 1, max(int(part[3] or 1), 1))
         if len(numbers) > MOST_TASKS:
             return None
+    if not numbers:
+        return None
     return [f"{array[1]}_{number}" for number in numbers]

@@ -1,4 +1,4 @@
-"""The fields of Slurm's accounting as numbers."""
+"""Convert the fields of Slurm's accounting records to numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _GPUS_A_NODE = re.compile(
     r"\s(?:--gpus-per-node[ =]|--gres[ =]gpu(?:[:=]|(?=[\s,]|$)))(?:[^\s:,=\d][^\s:,=]*[:=])?(\d{1,6})?(?![^\s,])"
 )
 _GPUS = re.compile(r"\s(?:-G\s*|--gpus[ =])(?:[^\s:,=\d][^\s:,=]*:)?(\d{1,6})(?!\S)")
-#: Texts of command lines, by what they are called here.
+#: Texts of command lines, by their names here.
 _TEXTS = {
     "told_limit": _ARRAY,
     "told_reservation": re.compile(r"\s--reservation[ =]([^\s,]+)"),
@@ -44,7 +44,7 @@ _TEXTS = {
     "told_constraint": re.compile(r"\s(?:-C\s*|--constraint[ =])\"?([^\s\"]+)"),
     "told_licences": re.compile(r"\s(?:-L\s*|--licenses[ =])([^\s]+)"),
 }
-#: Typed GPUs, what jobs ask for all of a node with, and the parts of what they ask for in all.
+#: Typed GPUs, whole-node options, and the parts of total requests.
 _GPU_TYPES = re.compile(
     r"gpu[:/]([A-Za-z_][^\s:,=]*)(?:[:=](\d{1,6}))?|(?:-G\s*|--gpus\S*[ =])([A-Za-z_][^\s:,=]*):(\d{1,6})"
 )
@@ -64,7 +64,7 @@ _TRES_LICENCE = re.compile(r"(?:^|,)license/([^=,]+)=(\d+)")
 
 
 def numbers(texts: TextArray) -> FloatArray:
-    """Return texts as numbers (``4K`` is 4,000 as Slurm writes counts), nan where they are none."""
+    """Return texts as numbers (``4K`` is 4,000, as Slurm writes counts), nan if invalid."""
     codes, different = pd.factorize(texts)
     values = np.array(pd.to_numeric(pd.Series(different, dtype="object"), errors="coerce"), dtype=np.float64)
     for row in np.flatnonzero(np.isnan(values)).tolist():
@@ -74,18 +74,18 @@ def numbers(texts: TextArray) -> FloatArray:
 
 
 def thousands(texts: TextArray) -> FloatArray:
-    """Return numbers with a letter for their thousands, as ``1.2M``, nan where they are none."""
+    """Return numbers with a letter for their thousands, as ``1.2M``, nan if invalid."""
     return _of_each(texts, lambda text: float(found[1]) * 1000.0 ** "_KMGTP".index(found[2] or "_")
                     if (found := _THOUSANDFOLD.fullmatch(text)) else np.nan)  # fmt: skip
 
 
 def times(texts: TextArray, zone: str | None = None, *, second: bool = False) -> FloatArray:
-    """Return times as seconds since 1970, nan where they are none.
+    """Return times as seconds since 1970, nan if invalid.
 
-    They are seconds, or dates as Slurm prints them: with a T, a blank or a hyphen before the hours, slashes in place of
-    hyphens, without seconds, with an offset such as ``+0100``. Local times are those of a zone, or taken as they stand
-    if there is none. In the hour that comes twice when clocks are put back they are those of the first, or of the
-    `second`; in the one that is left out they are its end.
+    They are seconds, or dates in Slurm's formats. A T, a blank or a hyphen stands before the hours. Dates may have
+    slashes in place of hyphens. They may lack seconds, or have an offset such as ``+0100``. Local times are those of a
+    zone, or unchanged without one. When clocks are put back, one hour comes twice. Its times are in the first one, or
+    in the `second`. Times in a skipped hour are its end.
     """
     series = pd.Series(texts, dtype="object")
     parsed = pd.to_datetime(series, format="%Y-%m-%dT%H:%M:%S", errors="coerce")
@@ -110,7 +110,7 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
 
 
 def durations(texts: TextArray) -> FloatArray:
-    """Return ``[DD-[HH:]]MM:SS`` and ``DD-HH[:MM]`` as seconds, nan where they are none."""
+    """Return ``[DD-[HH:]]MM:SS`` and ``DD-HH[:MM]`` as seconds, nan if invalid."""
     codes, different = pd.factorize(np.asarray(texts, dtype=object))
     series = pd.Series(different, dtype="object").astype(str)
     result = np.full(len(series), np.nan)
@@ -127,30 +127,33 @@ def durations(texts: TextArray) -> FloatArray:
 
 
 def kilobytes(texts: TextArray) -> FloatArray:
-    """Return amounts of memory such as ``4G``, ``4Gc`` and ``4000Mn`` in kilobytes, nan where they are none.
+    """Return amounts of memory such as ``4G``, ``4Gc`` and ``4000Mn`` in kilobytes, nan if invalid.
 
-    Without a unit it is megabytes.
+    Without a unit they are megabytes.
     """
     return _of_each(texts, kilobytes_of)
 
 
 def gpus(texts: TextArray) -> FloatArray:
-    """Return the GPUs that a TRES text names; the count without a type, if there is one, covers those with a type."""
+    """Return the GPUs in a TRES text. A count without a type covers those with a type."""
     return _of_each(texts, _count_gpus)
 
 
 def memory_of(texts: TextArray) -> FloatArray:
-    """Return the memory that a TRES text names in kilobytes, 0 where it names none."""
+    """Return the memory in a TRES text in kilobytes, 0 if it has none."""
     return _of_each(texts, _memory_of)
 
 
 def cpus_of(texts: TextArray) -> FloatArray:
-    """Return the CPUs that a TRES text names, nan where it names none."""
+    """Return the CPUs in a TRES text, nan if it has none."""
     return _of_each(texts, lambda text: float(found[1]) if (found := _TRES_CPUS.search(text)) else np.nan)
 
 
 def gpu_types(text: str) -> str:
-    """Return the typed GPUs of a TRES text or of a command line, in all or per node, as in ``a100=2,v100=1``."""
+    """Return the typed GPUs of a TRES text or of a command line, as in ``a100=2,v100=1``.
+
+    They are in all or per node.
+    """
     found = _GPU_TYPES.findall(text.replace("gres:", "gres/"))
     named = ((kind or whole, count or every or "1") for kind, count, whole, every in found)
     return ",".join(f"{kind.lower()}={count}" for kind, count in named)
@@ -167,7 +170,7 @@ def _of_each(texts: TextArray, number: Callable[[str], float]) -> FloatArray:
 
 
 def kilobytes_of(text: str) -> float:
-    """Return an amount of memory in kilobytes, nan for what is none."""
+    """Return an amount of memory in kilobytes, nan if invalid."""
     found = _MEMORY.fullmatch(text)
     return float(found[1]) * (_KILO[found[2]] if found[2] else 1024) if found else np.nan
 
@@ -178,12 +181,12 @@ def _memory_of(text: str) -> float:
 
 
 def gpus_of_tres(text: str) -> int:
-    """Return the GPUs that a TRES text names."""
+    """Return the GPUs in a TRES text."""
     return int(_count_gpus(text))
 
 
 def cpus_of_tres(text: str) -> int:
-    """Return the CPUs that a TRES text names, 0 for none."""
+    """Return the CPUs in a TRES text, 0 for none."""
     found = _TRES_CPUS.search(text)
     return int(found[1]) if found else 0
 
@@ -194,7 +197,7 @@ def _count_gpus(text: str) -> float:
     return plain[0] if plain else sum(float(count) for _, count in found)
 
 
-#: How the numbers of a column are read, by the name that column maps have for it.
+#: Functions that read the numbers of a column, by their names in column maps.
 PARSERS: dict[str, Callable[[TextArray], FloatArray]] = {
     "number": numbers, "memory": kilobytes, "thousands": thousands, "tres_gpus": gpus, "tres_memory": memory_of,
     "tres_cpus": cpus_of,
@@ -202,14 +205,33 @@ PARSERS: dict[str, Callable[[TextArray], FloatArray]] = {
 
 
 def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatArray], dict[str, TextArray]]:
-    """Return what command lines ask for, as numbers and as texts.
+    """Return the requests in command lines, as numbers and as texts.
 
-    The numbers: ``told_nodes`` (``-N``; 0: tasks go anywhere, nan: no line), ``task_cores`` (``-c``, else 1),
-    ``told_gpus`` on so many `nodes`, ``told_cores`` (what ``-N``, ``-n``, ``-c`` and ``--ntasks-per-node`` make). The
-    texts: ``memory_by`` (``core`` or ``node``), ``told_limit`` (tasks of an array that may run at a time),
-    ``told_types`` (of GPUs, as :func:`gpu_types`), ``exclusive`` (``yes``, or what ``--exclusive=`` says),
-    ``other_options`` (those that are not read), and those of ``--reservation``, ``--qos``, ``--constraint`` and
-    ``--licenses``.
+    The numbers are:
+
+    ``told_nodes``
+        From ``-N``; 0: tasks go anywhere, nan: no line.
+    ``task_cores``
+        From ``-c``, else 1.
+    ``told_gpus``
+        On `nodes` nodes.
+    ``told_cores``
+        From ``-N``, ``-n``, ``-c`` and ``--ntasks-per-node``.
+
+    The texts are:
+
+    ``memory_by``
+        ``core`` or ``node``.
+    ``told_limit``
+        Limit on running tasks of an array.
+    ``told_types``
+        Of GPUs, as :func:`gpu_types`.
+    ``exclusive``
+        ``yes``, or the value of ``--exclusive=``.
+    ``other_options``
+        Options that are not read.
+
+    Further texts are those of ``--reservation``, ``--qos``, ``--constraint`` and ``--licenses``.
     """
     codes, lines = pd.factorize(texts)
     rows = [_submit_line(line) for line in lines.tolist()]

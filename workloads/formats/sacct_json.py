@@ -1,4 +1,4 @@
-"""What ``sacct --json`` prints, of Slurm 21.08 to 25.05, as rows of what ``sacct -P`` prints."""
+"""Convert the output of ``sacct --json``, of Slurm 21.08 to 25.05, to rows of ``sacct -P``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NAMES = (
     "NodeList", "Reservation", "SubmitLine", "ConsumedEnergyRaw",
     "Priority", "QOS", "Constraints",
 )  # fmt: skip
-#: The bit that Slurm before 22.05 sets in memory that is counted per core.
+#: The bit that Slurm before 22.05 sets in memory per core.
 _PER_CORE = 1 << 63
-#: Jobs that are turned into rows at a time.
+#: Jobs per block of rows.
 _BLOCK = 20_000
 
 
 def parsed_json(file: TraceFile, what: str) -> Any:
-    """Return what a file of JSON holds.
+    """Return the content of a JSON file.
 
     Raises
     ------
@@ -43,14 +43,14 @@ def parsed_json(file: TraceFile, what: str) -> Any:
 
 
 def json_list(file: TraceFile, found: Any, what: str) -> list[Any]:
-    """Return a list of a JSON file, or refuse what is none."""
+    """Return a list of a JSON file. Refuse other values."""
     if not isinstance(found, list):
         raise InputError(f"{file.path}: expected {what}, got {shown(found)}")
     return found
 
 
 def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[Rows]:
-    """Yield the jobs as rows; the number of a row is the job's place in the file, from 1. Errors as `parsed_json`."""
+    """Yield the jobs as rows. The number of a row is the job's place in the file, from 1. Errors as `parsed_json`."""
     what = "a list 'jobs' as sacct --json prints it"
     found = parsed_json(file, what)
     jobs = json_list(file, found.get("jobs") if isinstance(found, dict) else None, what)
@@ -96,7 +96,7 @@ def _fields(job: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _number(value: Any) -> Any:
-    """Return a whole number, plain or as ``{"set", "infinite", "number"}``; an empty text where there is none."""
+    """Return a whole number, plain or as ``{"set", "infinite", "number"}``; an empty text for none."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set", True) and not value.get("infinite") else None
     return "" if value is None else int(value)
@@ -119,7 +119,7 @@ def _id(job: Mapping[str, Any]) -> str:
 
 
 def _memory(required: Mapping[str, Any], cores: int, nodes: int) -> int:
-    """Return the memory that a job asked for, in megabytes; 0 for none."""
+    """Return the requested memory of a job, in megabytes; 0 for none."""
     amount = _number(required.get("memory")) or 0
     per_core = _number(required.get("memory_per_cpu")) or (amount - _PER_CORE if amount >= _PER_CORE else 0)
     per_node = _number(required.get("memory_per_node")) or (amount if amount < _PER_CORE else 0)
@@ -127,7 +127,7 @@ def _memory(required: Mapping[str, Any], cores: int, nodes: int) -> int:
 
 
 def _tres(entries: Any) -> str:
-    """Return resources as Slurm's text has them, memory in megabytes."""
+    """Return resources in Slurm's text form, memory in megabytes."""
     if isinstance(entries, str):
         return entries
     found = []

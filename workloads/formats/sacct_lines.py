@@ -1,4 +1,4 @@
-"""From the text that ``sacct`` prints to rows with as many fields as there are columns, whatever names hold."""
+"""Split the text of ``sacct`` into rows with one field per column. Names may contain any characters."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from ...base import InputError
 from ...base.checks import shown
 from .column_maps import column_map
 from .read_log import Log, Malformed, ReadOptions
+from .table_files import has_rows
 
-#: Between fields, in place of the delimiter that names may have in them.
+#: Replaces the delimiter between fields, since names may contain that.
 SEPARATOR = "\x1f"
-#: The columns that are read.
+#: The columns to read.
 COLUMNS = (*column_map("sacct").sources, "SubmitLine")
-#: Columns of which at least one each must be there.
+#: Required columns: at least one of each group.
 NEEDED = (
     ("JobID", "JobIDRaw"),
     ("Submit",),
@@ -24,11 +25,11 @@ NEEDED = (
     ("End", "ElapsedRaw", "Elapsed"),
     ("AllocCPUS", "NCPUS", "ReqCPUS", "AllocNodes", "NNodes", "ReqNodes"),
 )
-#: What prints all that is of use.
+#: Command that prints all useful columns.
 COMMAND = (
     "sacct -a -D -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,Timelimit,NNodes,NCPUS,State"
 )
-#: Columns whose text is a user's own, so that it may have delimiters and ends of lines in it.
+#: Columns with text from users, which may contain delimiters and line ends.
 _FREE = {"jobname", "comment", "admincomment", "systemcomment", "submitline", "constraints", "workdir", "extra",
          "stdout", "stdin", "stderr", "failednode", "container"}  # fmt: skip
 _CANONICAL = {name.lower(): name for name in COLUMNS}
@@ -49,28 +50,28 @@ _TYPES = {
     "workdir": re.compile(r"(?:/.*)?", re.DOTALL),
     "exitcode": re.compile(r"\d*(?::\d+)?"),
 }
-#: How the text of a column usually begins.
+#: Usual begin of the text of a column.
 _USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
-#: Lines before the header, lines of one record, and delimiters in its texts that are put up with.
+#: Bounds: lines before the header, lines of one record, and delimiters in its texts.
 _BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
-#: With more fields than these, a line that has an id begins a record even if its last field is cut short.
+#: A line with more fields and an id begins a record, even if its last field is cut.
 _CUT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a table and what is between them.
+    """The columns of a table and their delimiter.
 
     Attributes
     ----------
     names
-        Of the columns, in Slurm's spelling where it has one.
+        Of the columns, in Slurm's spelling if it has one.
     delimiter
         Between fields.
     quoted
-        Whether fields may stand in quotes, as in CSV.
+        Whether fields may be quoted, as in CSV.
     trailing
-        Whether lines may end with a delimiter, as ``sacct -p`` prints them.
+        Whether lines may end with a delimiter, as with ``sacct -p``.
     """
 
     names: tuple[str, ...]
@@ -85,7 +86,7 @@ class Layout:
 
     @classmethod
     def of(cls, line: str, options: ReadOptions) -> Layout | None:
-        """Return the layout that a header has, in any case and with any delimiter; ``None`` if the line is none."""
+        """Return the layout of a header, in any case and with any delimiter. ``None`` if the line is no header."""
         found = _KEY.search(line)
         if found is None:
             return None
@@ -99,7 +100,10 @@ class Layout:
             return None
         if not delimiter.strip(" "):
             return cls((), delimiter)
-        cells = next(csv.reader([line], delimiter=delimiter)) if quoted else line.split(delimiter)
+        try:
+            cells = next(csv.reader([line], delimiter=delimiter)) if quoted else line.split(delimiter)
+        except csv.Error:  # the end of a line outside of quotes
+            return None
         names = tuple(_CANONICAL.get(cell.strip().lower(), cell.strip()) for cell in cells)
         named = all(re.fullmatch(r"[A-Za-z_][\w%() /-]*|", name) for name in names)
         trailing = not names[-1]
@@ -107,7 +111,7 @@ class Layout:
         return cls(names, delimiter, quoted, trailing) if named and {"JobID", "JobIDRaw"} & set(names) else None
 
     def check(self, where: str) -> None:
-        """Refuse a layout without the columns that are needed, each of them named."""
+        """Refuse a layout without the required columns, and name them."""
         missing = [" or ".join(choice) for choice in NEEDED if not set(choice) & set(self.names)]
         if missing:
             found = ", ".join(filter(None, self.names))
@@ -127,10 +131,10 @@ class Rows:
 
 
 class RowReader:
-    """Puts records together again whose texts have delimiters or ends of lines in them.
+    """Joins records with delimiters or line ends in their texts.
 
-    A line is a record if it has as many fields as there are columns and the id of a job. Otherwise lines are joined
-    until the fields can be given to the columns so that each column of numbers, times and ids has such a text.
+    A record has one field per column and the id of a job. Otherwise lines are joined until the fields fit the columns.
+    Each column of numbers, times or ids must have such a text.
     """
 
     def __init__(self, options: ReadOptions, log: Log, malformed: list[Malformed]) -> None:
@@ -140,13 +144,14 @@ class RowReader:
         self._pending: tuple[int, str] | None = None
         self._before: list[str] = []
         self._headers, self._line = 0, 0
+        self._joined, self._comments, self._join = 0, 0, 0
         if options.columns is not None:
             names = tuple(_CANONICAL.get(name.strip().lower(), name.strip()) for name in options.columns.split(","))
             self._use(Layout(names, options.delimiter or "|"), "--columns")
 
     def feed(self, text: str) -> Iterator[Rows]:
-        """Yield the rows of a block of lines, as far as they are complete."""
-        lines = text.split("\n")  # a name may have any other end of a line
+        """Yield the complete rows of a block of lines."""
+        lines = text.split("\n")  # a name may contain any other line end
         if lines and not lines[-1]:
             lines.pop()
         for line in lines:
@@ -158,7 +163,7 @@ class RowReader:
             self._rows = Rows(self._rows.layout, self._rows.numbers[-1:], self._rows.texts[-1:])
 
     def finish(self) -> Iterator[Rows]:
-        """Yield the last rows, and say what was skipped."""
+        """Yield the last rows, and note the skipped lines."""
         if self._layout is None:
             first = next((line for line in self._before if line.strip()), "")
             wanted = "the header line of sacct -P, with JobID and columns separated by '|'"
@@ -166,6 +171,8 @@ class RowReader:
                              "names the columns of a file without one")  # fmt: skip
         self._drop_pending()
         yield self._rows
+        self._log.joined(self._joined, f"line {self._join}")
+        self._log.commented(self._comments)
         if self._headers:
             count = self._headers
             self._log.note(f"{count:,} repeated header line{'s'[: count > 1]} skipped, as in exports put together",
@@ -228,35 +235,40 @@ class RowReader:
         self._rows.texts.append(None if "." in cell else row)
 
     def _quoted(self, line: str) -> None:
-        """Take a line of CSV with quotes, put together with those before it until its quotes are closed."""
+        """Add a line of CSV with quotes. Lines are joined until the quotes are closed."""
         assert self._layout is not None
         number, text = self._line, line
         if self._pending is not None:
             (number, before), self._pending = self._pending, None
-            text = f"{before} {line}"
+            text = f"{before}\n{line}"
         if text.count('"') % 2 and len(text) < 1 << 20:
             self._pending = (number, text)
-        elif text.strip() and Layout.of(text, self._options) != self._layout:
+        elif text.strip() and Layout.of(text, self._options) == self._layout:
+            self._headers += 1
+        elif text.strip():
             try:
                 cells = next(csv.reader([text], delimiter=self._layout.delimiter))
             except csv.Error:  # a field of more than 128 kB
                 cells = []
-            if len(cells) == self._count + 1:
-                self._add(number, SEPARATOR.join(cell.replace(SEPARATOR, " ") for cell in cells))
+            if len(cells) == self._count + 1 and not has_rows(cells, self._layout.delimiter, len(cells)):
+                self._add(number, SEPARATOR.join(cell.replace(SEPARATOR, " ") for cell in cells).replace("\n", " "))
+                self._count_joined(number, text)
             else:
-                self._refuse(number, text)
+                self._pending = (number, text)
+                self._drop_pending()
 
     def _irregular(self, line: str) -> None:
-        """Take a line that is no record as it stands: part of one, or one with delimiters in its texts."""
+        """Add a line that is a part of a record, or has delimiters in its texts."""
         assert self._layout is not None
         delimiter = self._layout.delimiter
         if self._pending is not None:
             number, before = self._pending
             joined = f"{before}\n{line}"
             whole = joined.count(delimiter) > 1.5 * self._count and self._aligned(line) is not None
-            if not whole and (row := self._aligned(joined)) is not None:  # unless it has a whole record in it
+            if not whole and (row := self._aligned(joined)) is not None:  # unless it contains a complete record
                 self._pending = None
                 self._add(number, row)
+                self._count_joined(number, joined)
                 return
             if self._aligned(line) is None and self._line - number < _OF_A_RECORD and len(joined) < 1 << 20:
                 self._pending = (number, joined)
@@ -268,16 +280,23 @@ class RowReader:
             self._add(self._line, row)
         elif not self._ends_free or self._begins(line.split(delimiter)):
             if line.lstrip().startswith("#"):
+                self._comments += 1
                 return
             self._pending = (self._line, line)
         elif self._rows.texts:
             if self._rows.texts[-1] is not None:
                 self._rows.texts[-1] += f" {line.strip()}"
+            self._count_joined(self._line - 1, f"\n{line}")
         else:
             self._refuse(self._line, line)
 
+    def _count_joined(self, number: int, text: str) -> None:
+        """Count the lines of a record after its first, the line with this number, unless they are blank."""
+        self._joined += (count := sum(bool(line.strip()) for line in text.split("\n")[1:]))
+        self._join = self._join or (number + 1 if count else 0)
+
     def _begins(self, parts: Sequence[str]) -> bool:
-        """Tell whether a record begins with these fields: it has an id, and all before the first free text fits.
+        """Return whether a record begins with these fields: it has an id, and the fields up to the first free text fit.
 
         The last of several may be cut short, as at the end of a file.
         """
@@ -292,9 +311,9 @@ class RowReader:
         return True
 
     def _aligned(self, text: str) -> str | None:
-        """Return the fields of a record, each with a text of its kind, or ``None`` if there is no such division.
+        """Return the fields of a record, each with a text of its kind. ``None`` if there is no such division.
 
-        Of several divisions, the one in which the fewest texts have delimiters in them, and the first of these.
+        Of several divisions, take the one with the fewest delimiters in texts, and the first of these.
         """
         assert self._layout is not None
         delimiter = self._layout.delimiter
@@ -321,7 +340,7 @@ class RowReader:
         return SEPARATOR.join(best[beyond][1]).replace("\n", " ")
 
     def _drop_pending(self) -> None:
-        """Refuse the lines that make no record together, each for itself."""
+        """Refuse lines that form no record together, each on its own."""
         if self._pending is not None:
             (first, text), self._pending = self._pending, None
             for number, line in enumerate(text.split("\n"), first):
@@ -339,7 +358,10 @@ class RowReader:
 
 
 def _type(name: str, delimiter: str) -> tuple[Callable[[str], int | None], bool]:
-    """Return what a text costs in a column, ``None`` where it cannot stand, and whether delimiters may be in it."""
+    """Return a function for the cost of a text in a column, and whether the text may contain delimiters.
+
+    The cost is ``None`` for a text that does not fit.
+    """
     name = name.lower()
     pattern, usual = _TYPES.get(name), _USUAL.get(name)
     tres, free = name.endswith("tres"), name in _FREE
@@ -351,7 +373,7 @@ def _type(name: str, delimiter: str) -> tuple[Callable[[str], int | None], bool]
         if tres:
             keys = [item.partition("=")[0] for item in text.split(",")]
             return len(keys) - len(set(keys)) + 2 * sum("=" not in item for item in text.split(",") if item)
-        if not text:  # rather where a user has said nothing than where Slurm always says something
+        if not text:  # prefer an empty text from a user to one from Slurm
             return int(pattern is not None and not free)
         return int(usual is not None and not usual.match(text))
 

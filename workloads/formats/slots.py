@@ -1,4 +1,4 @@
-"""From a number of processors to node slots on a machine."""
+"""Convert a number of processors to node slots on a machine."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def divisors(number: int) -> list[int]:
 class Slotter:
     """Groups the processors of a job into node slots as large as the nodes of a machine allow.
 
-    A job of p processors gets n slots of p/n processors each, so no processor is invented or lost. n is the
-    smallest divisor of p for which the empty machine has room for all n slots.
+    A job of p processors gets n slots of p/n processors each, so no processor is added or lost. n is the smallest
+    divisor of p for which the empty machine has room for all n slots.
 
     Parameters
     ----------
     machine
-        The machine; its `equivalence` says what one processor asks for.
+        The machine; its `equivalence` has the amounts of one processor.
 
     Raises
     ------
     InputError
-        If the machine lacks a resource that a processor asks for, or has more processors than can be counted.
+        If the machine lacks a resource of a processor, or has too many processors to count.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -61,7 +61,7 @@ class Slotter:
                 )
 
     def takes(self, resource: str) -> bool:
-        """Tell whether the machine has `resource` and its processors do not stand for it already."""
+        """Return whether the machine has `resource` beside those of its processors."""
         return resource in self._resources and resource not in self._equivalence
 
     def shape(self, processors: int, memory: int = 0, gpus: int = 0, least: int = 1) -> tuple[int, ResourceMap] | None:
@@ -70,14 +70,14 @@ class Slotter:
         Parameters
         ----------
         processors
-            How many, at least 1.
+            Number of processors, at least 1.
         memory
-            Amount of resource ``mem`` per processor; 0 where unknown.
+            Amount of resource ``mem`` per processor; 0 if unknown.
         gpus
-            Amount of resource ``gpu`` of the whole job. Where no fitting number of slots divides it, each
-            slot gets the next whole number.
+            Amount of resource ``gpu`` of the whole job. If no fitting number of slots divides it, each slot gets the
+            next whole number.
         least
-            Do not go below this number of slots, if as many processors there are.
+            Least number of slots, if there are as many processors.
         """
         whole = self._demand(processors, memory, gpus)
         if any(amount > self._total.get(name, 0) for name, amount in whole.items()):

@@ -1,7 +1,7 @@
-"""Reading the Standard Workload Format of the Parallel Workloads Archive.
+"""Read the Standard Workload Format of the Parallel Workloads Archive.
 
-The format has one record a line with 18 numbers, described at
-https://www.cs.huji.ac.il/labs/parallel/workload/swf.html, and header lines that begin with a semicolon.
+The format has one record per line with 18 numbers. It is described at
+https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Header lines begin with a semicolon.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ class Field:
     name
         Its name in messages.
     column
-        Its column in ``Workload.records``; ``None`` where a :class:`~hpcdispatch.workloads.Job` has the
-        field itself.
+        Its column in ``Workload.records``; ``None`` if a :class:`~hpcdispatch.workloads.Job` has the field itself.
     range
-        The numbers it may have.
+        Its allowed numbers.
     """
 
     name: str
@@ -71,7 +70,7 @@ FIELDS = (
 COLUMNS = tuple(field.column for field in FIELDS if field.column is not None)
 JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY = 0, 1, 3, 4, 7, 8, 9
 STATUS, USER, GROUP, EXECUTABLE, QUEUE = 10, 11, 12, 13, 14
-#: The fields beyond the 18 of the traces of Frontier.
+#: The fields beyond the 18 in the traces of Frontier.
 FRONTIER = ("gpus", "soft_walltime", "site")
 
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -80,17 +79,17 @@ _HEADER_LINE = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
 
 
 def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
-    """Turn an SWF file into a workload.
+    """Convert an SWF file to a workload.
 
-    ``Workload.records`` gets the columns `COLUMNS`, numbers as they stood (-1 where unknown): ``wait``,
-    ``cpu_time``, ``requested_time`` and ``think_time`` in seconds, ``used_memory`` and ``requested_memory``
-    in kilobytes per processor, ``allocated_processors``, ``requested_processors``, ``status``,
-    ``partition`` and ``preceding_job``; and the fields beyond the 18 that are numbers, by the names of the file.
+    ``Workload.records`` gets the columns `COLUMNS`, with unchanged numbers (-1 if unknown). ``wait``, ``cpu_time``,
+    ``requested_time`` and ``think_time`` are in seconds. ``used_memory`` and ``requested_memory`` are in kilobytes per
+    processor. The others are ``allocated_processors``, ``requested_processors``, ``status``, ``partition`` and
+    ``preceding_job``. Numeric fields beyond the 18 follow, with the names in the file.
 
     Raises
     ------
     InputError
-        For malformed records unless lenient, unusable ones if strict, and a trace without usable records.
+        For a trace without usable records. Unless lenient for malformed records. If strict for unusable ones.
     """
     data = file.read()
     values, read = _parse(data), _Lines()
@@ -102,6 +101,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     def numbers() -> Sequence[int]:
         return read.numbers if len(read.numbers) else _parse_carefully(data)[1].numbers
 
+    log.commented(read.comments)
     values, rows = _one_record_per_job(values, log)
     kept, wrong = _check(values, rows, numbers)
     log.settle(read.malformed + wrong, lenient=options.lenient)
@@ -118,7 +118,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         return chosen
 
     table = _table(values, lines)
-    del values  # the largest there is
+    del values  # the largest array
     extra = _beyond(read, header, log)
     if not extra.empty:
         extra = extra if rows is None else extra.iloc[rows]
@@ -129,28 +129,31 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
 
 @dataclass(slots=True)
 class _Lines:
-    """What a careful reading finds besides the 18 fields.
+    """Results of a careful reading besides the 18 fields.
 
     Attributes
     ----------
     numbers
-        The line of each record; empty where lines were not counted.
+        The line of each record; empty if lines were not counted.
     malformed
         Lines that are no records.
     names
-        The names of the fields, where a line has them.
+        The names of the fields, if a line has them.
     beyond
         The fields beyond the 18 of each record; empty if no record has any.
+    comments
+        How many lines begin with ``#``.
     """
 
     numbers: Sequence[int] = ()
     malformed: list[Malformed] = dataclass_field(default_factory=list)
     names: tuple[str, ...] = ()
     beyond: list[list[bytes]] = dataclass_field(default_factory=list)
+    comments: int = 0
 
 
 def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntArray | None]:
-    """Leave out lines that say nothing, partial executions and repeats; return the rows that are left, if not all."""
+    """Drop empty lines, partial executions and repeats. Return the remaining rows, if not all."""
     status, ids = values[:, STATUS], values[:, JOB]
     kept = np.ones(len(values), dtype=np.bool_)
 
@@ -186,7 +189,7 @@ def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntAr
 
 
 def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[FloatArray, IntArray | None]:
-    """Sort records by submission, and number those anew whose number another job has."""
+    """Sort records by submission, and renumber jobs with a repeated number."""
     submit = values[:, SUBMIT]
     falls = np.flatnonzero(submit < np.maximum.accumulate(submit))
     again = np.flatnonzero(repeated(values[:, JOB], np.ones(len(values), dtype=np.bool_)))
@@ -207,7 +210,7 @@ def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[Floa
 
 
 def _beyond(read: _Lines, header: Sequence[str], log: Log) -> pd.DataFrame:
-    """Return the fields beyond the 18 that are numbers, a row per line of the file; say which there are."""
+    """Return the numeric fields beyond the 18, one row per line of the file, and note them."""
     width = max(map(len, read.beyond), default=0)
     if not width:
         return pd.DataFrame()
@@ -229,9 +232,9 @@ def _beyond(read: _Lines, header: Sequence[str], log: Log) -> pd.DataFrame:
 
 
 def _with_dependencies(workload: Workload) -> Workload:
-    """Let jobs wait for the end of the preceding job that they name, and for the think time after it.
+    """Let jobs depend on the end of their preceding job. The think time follows it.
 
-    A preceding job that is not there, or comes later, is not waited for.
+    A preceding job that is missing, or comes later, is ignored.
     """
     records, ids = workload.records, workload.columns.ids
     if records is None or not (records["preceding_job"] > 0).any():
@@ -253,7 +256,7 @@ def _with_dependencies(workload: Workload) -> Workload:
 
 
 def _that_ran(table: Table, machine: Machine, log: Log) -> Table:
-    """Take the allocated processors of jobs that requested more than the machine has, and ran on fewer."""
+    """Use the allocated processors of jobs that requested more than the machine has, and ran on fewer."""
     most = min(
         (int(machine.capacity[:, machine.resources.index(name)].sum()) // unit
          for name, unit in machine.equivalence.items() if name in machine.resources),
@@ -270,7 +273,7 @@ def _that_ran(table: Table, machine: Machine, log: Log) -> Table:
 
 
 def header_value(header: Sequence[str], key: str) -> str | None:
-    """Return the value of the first header line ``; KEY: value``, or ``None``; case does not matter."""
+    """Return the value of the first header line ``; KEY: value``, or ``None``. Case is ignored."""
     wanted = key.lower()
     for line in header:
         name, colon, value = line.lstrip("; \t").partition(":")
@@ -280,7 +283,7 @@ def header_value(header: Sequence[str], key: str) -> str | None:
 
 
 def header_number(header: Sequence[str], key: str) -> int | None:
-    """Return the whole number >= 1 that a header value begins with, or ``None`` if it begins with none.
+    """Return the whole number >= 1 at the begin of a header value, or ``None``.
 
     Values such as ``338 (batch partition; 512 total)`` are common.
 
@@ -331,13 +334,16 @@ def _parse(data: bytes) -> FloatArray | None:
 
 
 def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:
-    """Read line by line; return the records that begin with 18 numbers, and what else there is."""
+    """Read line by line. Return the records that begin with 18 numbers, and the other findings."""
     numbers, lines = array("d"), array("q")
     found = _Lines(lines)
     beyond: list[list[bytes]] = []
     for number, line in enumerate(data.splitlines(), 1):
         tokens = line.partition(b";")[0].split()
-        if not tokens or tokens[0].startswith(b"#"):
+        if not tokens:
+            continue
+        if tokens[0].startswith(b"#"):
+            found.comments += 1
             continue
         if not lines and not found.names and len(tokens) > 4 and not any(map(_NUMBER.fullmatch, tokens)):
             found.names = tuple(decode(token) for token in tokens)
@@ -363,7 +369,7 @@ def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
 
 
 def _check(values: FloatArray, rows: IntArray | None, lines: Any) -> tuple[Mask, list[Malformed]]:
-    """Return which records are well-formed, and what is wrong with the others."""
+    """Return which records are well-formed, and the errors of the others."""
     kept = np.ones(len(values), dtype=np.bool_)
     found: list[tuple[int, str, str]] = []
 

@@ -1,4 +1,4 @@
-"""Writing the Standard Workload Format."""
+"""Write the Standard Workload Format."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ _NAMED = {"user": "user", "group": "group", "executable": "name", "queue": "queu
 def swf_text(workload: Workload) -> str:
     """Return a workload in the Standard Workload Format.
 
-    The fields a job has come from the jobs, the others from ``Workload.records`` where it has them, else
-    -1. A walltime that was missing in the source and guessed by the reader is written as it was, -1.
-    The header is that of the source; a workload without one gets its own (MaxJobs, MaxNodes, MaxProcs,
-    UnixStartTime, ...).
+    The fields of a job come from the jobs, the others from ``Workload.records`` if it has them, else they are -1. A
+    walltime that was missing in the source and guessed by the reader is written as -1. The header is that of the
+    source. A workload without one gets a new header (MaxJobs, MaxNodes, MaxProcs, UnixStartTime, ...).
 
-    SWF knows numbers only. Job ids are written as they are if all are whole numbers, otherwise the jobs are
-    numbered from 1. Users, groups, executables and queues are written as they are if all of that field are
-    whole numbers (empty as -1), otherwise numbered from 1 in order of appearance. Header lines say which
-    number stands for what, and what of the jobs SWF has no field for.
+    SWF has only numbers. Job ids are unchanged if all are whole numbers. Otherwise the jobs are numbered from 1. Users,
+    groups, executables and queues are unchanged if all values of the field are whole numbers (empty as -1). Otherwise
+    they are numbered from 1 in order of appearance. Header lines list the numbers with their names. They also hold the
+    data of jobs that SWF has no field for.
     """
     notes: list[str] = []
     columns = _columns(workload, notes)
@@ -40,7 +39,7 @@ def swf_text(workload: Workload) -> str:
 
 
 def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
-    """Return the 18 fields, each as one text a job; what has to be said of them is added to `notes`."""
+    """Return the 18 fields, each with one text per job. Remarks are added to `notes`."""
     jobs = workload.columns
     known: dict[str, Sequence[str]] = {
         "job number": _ids(jobs.texts(), notes),
@@ -66,7 +65,7 @@ def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
 
 
 def _preceding(jobs: JobColumns, numbers: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the preceding job and the think time of jobs that wait for the end of one other alone, -1 for others."""
+    """Return the preceding job and the think time of jobs with one dependency on an end, -1 for others."""
     number = dict(zip(jobs.texts(), numbers, strict=True))
     preceding, think = [], []
     for listed in jobs.depends.each():
@@ -113,7 +112,7 @@ def _numbered(field: str, texts: list[str], notes: list[str]) -> list[str]:
 
 
 def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]]:
-    """Return requested processors and memory per processor of jobs that come from no trace."""
+    """Return requested processors and memory per processor of jobs without a trace."""
     resource, unit = next(iter(workload.machine.equivalence.items()))
     processors: list[str] = []
     memory: list[str] = []
@@ -128,7 +127,7 @@ def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]
 
 
 def lost_fields(jobs: JobColumns) -> dict[str, int]:
-    """Return the fields that jobs have and SWF has not, with the number of the jobs."""
+    """Return the fields of jobs that SWF lacks, with the number of jobs."""
     usual = {each.name: each.default for each in fields(Job)}
     counts = {
         "kind on-demand" if name == "kind" else name: int(getattr(jobs, name).numbers(partial(ne, usual[name])).sum())
@@ -159,11 +158,11 @@ def _header(workload: Workload, notes: Iterable[str]) -> list[str]:
         given.append(f"; MaxProcs: {processors}")
     said = (f"; Note: {note}" for note in notes)
     lines = given + [line for line in said if line not in given]
-    return [_CONTROL.sub(" ", line) for line in lines]  # an end of a line in a name would make a record of the rest
+    return [_CONTROL.sub(" ", line) for line in lines]  # a line end in a name would turn the rest into a record
 
 
 def _processors(workload: Workload) -> int:
-    """Return how many processors the machine has."""
+    """Return the number of processors of the machine."""
     machine = workload.machine
     resource, unit = next(iter(machine.equivalence.items()))
     if resource not in machine.resources:

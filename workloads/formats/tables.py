@@ -1,4 +1,4 @@
-"""Tables of jobs that a column map describes, and other accountings as such tables."""
+"""Read tables of jobs by a column map, and other accounting records as such tables."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .sacct_lines import Layout
 from .table_files import Part, is_parquet, parquet_columns, parts, separator_of
 from .trace_files import TraceFile, decode
 
-#: Lines of a file that tell what it is.
+#: Lines of a file that decide its format.
 _BEGINNING = 250
-#: What the beginning of a file of JSON has in it.
+#: Texts at the begin of a JSON file, and their formats.
 _JSON = (('"hpcdispatch-workload"', "jsonl"), ('"attempts"', "philly"), ('"subtime"', "batsim-json"))
 
 
 class UnknownTableError(InputError):
-    """A table that no built-in map fits; `columns` are its names."""
+    """A table that no built-in map fits; `columns` has its names."""
 
     def __init__(self, path: Path, columns: list[str]) -> None:
         super().__init__(
@@ -44,9 +44,9 @@ def kind_of(path: Path, *, packed: bool) -> str:
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     InputError
-        If no format is like it.
+        If no format fits.
     """
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     if suffix in (".swf", ".jsonl", ".sacct", ".gwf"):
@@ -89,7 +89,7 @@ class TableParser:
     kind: str
 
     def __call__(self, file: TraceFile, options: ReadOptions, log: Log) -> Workload:
-        """Turn a file into a workload; errors as :func:`hpcdispatch.workloads.read`."""
+        """Convert a file to a workload; errors as :func:`hpcdispatch.workloads.read`."""
         malformed: list[Malformed] = []
         described, machine = column_map(self.kind), None
         if options.format is None:
@@ -100,7 +100,7 @@ class TableParser:
         elif described.container == "philly":
             source = iter([philly_part(file, malformed)])
         elif described.container == "pbs":
-            source = pbs_parts(file, malformed)
+            source = pbs_parts(file, malformed, log)
         else:
             source = parts(file, malformed, wanted=described.sources, separator=described.separator,
                            header=described.header, comment=described.comment or None)  # fmt: skip
@@ -118,6 +118,7 @@ class TableParser:
                 found.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed))
         if filtered:
             log.note(f"{counted(filtered, 'row')} left out by the filter of the column map", filtered_out=filtered)
+        log.joined(file.joined)
         jobs = gathered(found, malformed, options, log)
         more = {"account": text(jobs, "account")} if "account" in jobs else {}
         return workload_of(jobs, more, options, log, machine, relative=described.clock == "relative")

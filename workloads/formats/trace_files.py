@@ -1,4 +1,4 @@
-"""Bytes in and out of trace files: plain or gzip, within bounds, with one line for whatever is wrong with them."""
+"""Read and write the bytes of trace files, plain or gzip."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ...base.unfinished_files import write_whole
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PART = 1 << 18
-#: Unpacked bytes that are read whatever they were packed in.
+#: Unpacked bytes that are allowed for any packed size.
 _SMALL = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is read at most, so that a file cannot fill memory or run for hours.
+    """Bounds of reading. A file can then not fill the memory or take hours.
 
     Attributes
     ----------
     size
-        Bytes of a file as it is stored.
+        Bytes of a stored file.
     expansion
-        How many times as long it may be unpacked.
+        Most unpacked bytes per stored byte.
     rows
         Records.
     memory
-        Bytes of memory that the reading takes.
+        Bytes of memory for reading.
     """
 
     size: int = 4 * 10**9
@@ -45,7 +45,7 @@ class Bounds:
 
     @classmethod
     def of(cls, size: int | None) -> Bounds:
-        """Return the bounds for files of `size` bytes: the others grow in proportion, and never shrink below usual."""
+        """Return the bounds for files of `size` bytes. The others grow in proportion, from their defaults on."""
         if size is None:
             return cls()
         factor = max(size / cls().size, 1.0)
@@ -58,20 +58,22 @@ class Bounds:
 
 @dataclass(slots=True)
 class TraceFile:
-    """A file that is read once, whole or a block of lines at a time.
+    """A file that is read once, completely or in blocks of lines.
 
     Attributes
     ----------
     path
         The file.
     packed
-        Whether the suffix promises gzip, which is then required.
+        Whether the suffix means gzip, which is then required.
     lines
-        How many lines are read from the beginning; ``None`` for all.
+        Number of lines to read from the beginning; ``None`` for all.
     bounds
-        What is read at most.
+        Bounds of reading.
     whole
         Whether all of it was read.
+    joined
+        Lines that were read as part of a record that began before them.
     """
 
     path: Path
@@ -79,16 +81,18 @@ class TraceFile:
     lines: int | None = None
     bounds: Bounds = Bounds()
     whole: bool = True
+    joined: int = 0
 
     def read(self) -> bytes:
-        """Return the text as bytes, unpacked if it is gzip, whatever its suffix says.
+        """Return the text as bytes, unpacked if it is gzip, for any suffix.
 
         Raises
         ------
         FileNotFoundError, OSError
-            If it is not there or cannot be read.
+            If it is missing or cannot be read.
         InputError
-            If it should be gzip and is not, is truncated or damaged, is empty, is no text, or is beyond a bound.
+            If it should be gzip and is not, or is truncated or damaged. Also if it is empty, is no text, or is beyond a
+            bound.
         """
         parts, length = [], 0
         for part in self.blocks(_PART):
@@ -99,7 +103,7 @@ class TraceFile:
         return b"".join(parts)
 
     def blocks(self, size: int = 1 << 22) -> Iterator[bytes]:
-        """Yield the text in blocks of about `size` bytes that end with a line; errors as :meth:`read`."""
+        """Yield the text in blocks of about `size` bytes that end with a line end; errors as :meth:`read`."""
         tail, length, left = b"", 0, self.lines
         for stored in self._parts(size):
             if b"\0" in stored:
@@ -190,7 +194,7 @@ def save(path: Path, data: str | bytes, *, packed: bool) -> None:
 
 
 def decode(data: bytes) -> str:
-    """Return `data` as text: UTF-8, or Latin-1 where old traces are not."""
+    """Return `data` as text: UTF-8, or else Latin-1, as in old traces."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

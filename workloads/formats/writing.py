@@ -1,4 +1,4 @@
-"""Writing workloads in the formats that hold them."""
+"""Write workloads in the formats that can hold them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .trace_files import save
 
 
 def table_of(workload: Workload) -> pd.DataFrame:
-    """Return a row per job with what the column map ``jobs`` reads: times, all cores and GPUs, texts.
+    """Return one row per job with the columns of the map ``jobs``: times, all cores and GPUs, texts.
 
     Raises
     ------
     InputError
-        If a job asks for something else, or has shapes, a checkpoint or another field that has no column.
+        If a job has other resources, shapes, a checkpoint, or another field without a column.
     """
     jobs = workload.columns
     unit = workload.machine.resources[workload.machine.primary]
@@ -62,25 +62,25 @@ _WRITERS: dict[str, Callable[[Workload], str | bytes]] = {
 
 
 def write(workload: Workload, path: str | PathLike[str]) -> None:
-    """Write a workload as SWF, JSON lines, CSV or Parquet; the same workload gives the same bytes.
+    """Write a workload as SWF, JSON lines, CSV or Parquet. The same workload gives the same bytes.
 
-    In ``.swf`` the fields a job has come from the jobs, the others from ``Workload.records`` where it has them, else
-    -1. Header lines say which number stands for which name, and what of the jobs SWF has no field for. In ``.jsonl``
-    nothing is lost: the machine and the provenance stand in the first line, then each job with all its fields. ``.csv``
-    and ``.parquet`` are a table of jobs that ask for cores and GPUs.
+    In ``.swf`` the fields of a job come from the jobs, the others from ``Workload.records`` if it has them, else they
+    are -1. Header lines list the numbers with their names. They also hold the data of jobs that SWF has no field for.
+    In ``.jsonl`` nothing is lost. The machine and the provenance are in the first line. Each job follows with all its
+    fields. ``.csv`` and ``.parquet`` are a table of jobs that request cores and GPUs.
 
     Parameters
     ----------
     workload
-        What to write.
+        The workload to write.
     path
-        Where to, with ``.gz`` also packed; an existing file is replaced when the new one is complete.
+        The file, compressed with ``.gz``. An existing file is replaced when the new one is complete.
 
     Raises
     ------
     InputError
-        If the suffix is another, the law of a job is none that JSON lines can hold, or a table has no column for a
-        field of a job.
+        If the suffix is unknown, or JSON lines cannot hold the law of a job. Also if a table lacks a column for a field
+        of a job.
     OSError
         If the file cannot be written.
     """
@@ -91,12 +91,12 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
 
 
 def written_suffix(path: Path) -> str:
-    """Return the suffix that tells the format of a file to be written, without ``.gz``.
+    """Return the suffix of a file to write, without ``.gz``.
 
     Raises
     ------
     InputError
-        If nothing is written in this format.
+        If no format has this suffix.
     """
     name = path.name.lower().removesuffix(".gz")
     for suffix in _WRITERS:

@@ -1,1 +1,1 @@
-"""Generated workloads, by name."""
+"""Generators of workloads, by name."""

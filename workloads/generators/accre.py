@@ -1,4 +1,4 @@
-"""Jobs in the image of the neuroscience workflows on ACCRE, Vanderbilt's cluster.
+"""Generate jobs like the neuroscience workflows on ACCRE, Vanderbilt's cluster.
 
 A. Gainaru, H. Sun, G. Aupy, Y. Huo, B. A. Landman, P. Raghavan: "On-the-fly scheduling vs. reservation-based scheduling
 for unpredictable workflows", International Journal of High Performance Computing Applications, 2019, sections 4.1 and
@@ -18,22 +18,22 @@ from ..machine import Machine
 from ..workload import Workload
 from .generator import generator, provenance_of
 
-#: Run times: (a) normal, (b) as many small as large jobs, (c) 80% large, (d) 80% small; (mix) as (a), with wide jobs.
+#: Run times: (a) normal, (b) half small and half large, (c) 80% large, (d) 80% small; (mix) like (a) with wide jobs.
 Pattern = Literal["a", "b", "c", "d", "mix"]
 #: Share of small jobs by pattern.
 SMALL_SHARE = {"b": 0.5, "c": 0.2, "d": 0.8}
 MINUTE, HOUR = 60, 3600
-#: Seconds: the shortest and the longest run times of all; of small jobs; of large ones.
+#: Shortest and longest run times, seconds: of all jobs, of small and of large ones.
 ALL, SMALL, LARGE = (5 * MINUTE, 15 * HOUR), (5 * MINUTE, HOUR), (3 * HOUR, 15 * HOUR)
-#: Mean and deviation of pattern (a).
+#: Mean and standard deviation of pattern (a).
 NORMAL = (8 * HOUR, 2.5 * HOUR)
-#: Deviation of the estimation ratio, and the least there is.
+#: Standard deviation of the estimation ratio, and its least value.
 SPREAD, LEAST_RATIO = 0.2, 0.1
-#: Deviation of the ranks by which run times have their workflow, as a share of all.
+#: Standard deviation of the ranks that link run times to workflows, as a share of all.
 OVERLAP = 0.25
 
 
-#: Seconds between submissions, on average: over a week.
+#: Most seconds between submissions, on average: over a week.
 MOST_GAP = 1_000_000
 
 
@@ -51,29 +51,31 @@ def accre(
     workflows: int = 0,
     seed: int = 0,
 ) -> Workload:
-    """Draw jobs of one node each, and wide ones on half the machine, whose requests are estimates that may fall short.
+    """Draw one-node jobs, and wide ones on half the machine. Their walltimes are estimates and may be too short.
 
-    The walltime is the run time times an estimation ratio, which is normal with the mean `mean_er` and the
-    deviation 0.2, and never below 0.1. Jobs arrive in a Poisson process. The same seed gives the same arrivals, run
-    times and deviations whatever `mean_er` is.
+    The walltime is the run time times an estimation ratio. The ratio is normal with the mean `mean_er` and the
+    deviation 0.2, and at least 0.1. Jobs arrive in a Poisson process. The same seed gives the same arrivals, run times
+    and deviations for every `mean_er`.
 
-    The paper says how long jobs are only in words and drawings: pattern (a) is taken as normal with a mean of 8 h and a
-    deviation of 2.5 h between 5 min and 15 h, small jobs as uniform between 5 min and 1 h, large ones as uniform
-    between 3 and 15 h. It does not say how many nodes there are, and how many jobs come in which time: the one job per
-    8 minutes is what it saw on ACCRE, and its experiment has 800 in 24 to 48 h. Its wide jobs, of which it says nothing
-    else, are taken as large ones, evenly strewn among the others, or in every other of some phases.
+    The paper gives run times only in words and drawings. Pattern (a) is taken as normal between 5 min and 15 h. Its
+    mean is 8 h, its deviation 2.5 h. Small jobs are uniform between 5 min and 1 h. Large jobs are uniform between 3 and
+    15 h.
+
+    The paper gives neither the number of nodes nor an arrival rate. One job per 8 minutes is its observation on ACCRE.
+    Its experiment has 800 jobs in 24 to 48 h. It has no details of wide jobs. Here they are large ones, spread evenly
+    among the others, or in every other of some phases.
 
     Parameters
     ----------
     pattern
-        Of the run times of one-node jobs, as in figure 6: ``a``, ``b``, ``c`` or ``d``; ``mix`` is the workload of
-        section 5.2, which is pattern (a) with other numbers of jobs.
+        Of the run times of one-node jobs, as in figure 6: ``a``, ``b``, ``c`` or ``d``. ``mix`` is the workload of
+        section 5.2: pattern (a) with other numbers of jobs.
     jobs
-        How many jobs of one node; 800, or 300 with ``mix``.
+        Number of one-node jobs; 800, or 300 with ``mix``.
     wide
-        How many jobs on half the nodes, rounded down, at least one; 0, or 30 with ``mix``.
+        Number of jobs on half the nodes (rounded down, at least one); 0, or 30 with ``mix``.
     nodes
-        Of the machine; a job has the whole of its nodes.
+        Of the machine; a job has whole nodes.
     mean_er
         Mean estimation ratio, above 0.
     interarrival
@@ -81,10 +83,10 @@ def accre(
     deviation
         Of the normal law of pattern (a), seconds, above 0.
     phases
-        Into how many phases of as many jobs the time is divided, of which every other has all wide jobs; 0 strews them.
+        Number of phases of equal job counts. Every other phase has all wide jobs. With 0 they are spread evenly.
     workflows
-        How many workflows the jobs belong to, as their names; none with 0. Ours: a job has its workflow by the rank of
-        its run time with a deviation of a quarter of all ranks, so that workflows differ in their laws and overlap.
+        Number of workflows, as names of the jobs; none with 0. Not in the paper: the workflow follows the rank of the
+        run time. The deviation is a quarter of all ranks. Thus workflows differ in their laws and overlap.
     seed
         Of the random numbers.
     """
@@ -99,14 +101,14 @@ def accre(
     check_number("interarrival", interarrival, above=0, most=MOST_GAP)
     check_number("deviation", deviation, above=0, most=ALL[1])
     check_whole("jobs and wide together", jobs + wide, 1)
-    # A stream each, so that no option changes what it does not name.
+    # One random stream each, so that an option changes nothing else.
     arrivals, lengths, ratios, places = (np.random.default_rng([seed, stream]) for stream in range(4))
     count = jobs + wide
     submit = np.rint(np.cumsum(arrivals.exponential(interarrival, count))).astype(np.int64)
     runtime = np.rint(_runtimes(lengths, pattern, jobs, deviation)).astype(np.int64)
     is_wide = np.zeros(count, dtype=bool)
     where = places.permutation(count)
-    if phases:  # those of every other phase come before the others
+    if phases:  # jobs of every other phase come first
         where = where[np.argsort(where * phases // count % 2 == 0, kind="stable")]
     is_wide[where[:wide]] = True
     runtimes = np.empty(count, dtype=np.int64)
@@ -143,7 +145,7 @@ def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int, deviation:
 
 
 def _names(rng: np.random.Generator, runtimes: IntArray, workflows: int) -> list[str]:
-    """Return the workflow of each job; the more alike two run times are, the more often they have the same."""
+    """Return the workflow of each job. Jobs with similar run times share it more often."""
     if not workflows:
         return [""] * len(runtimes)
     ranks = np.argsort(np.argsort(runtimes, kind="stable"), kind="stable") / len(runtimes)

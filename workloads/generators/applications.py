@@ -1,4 +1,4 @@
-"""Stochastic applications: what their run times and processors are drawn from, and the jobs made of the draws.
+"""Stochastic applications with laws of their run times and processors. Jobs are sampled from them.
 
 Laws of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduling for stochastic HPC applications",
 ICPP 2019, section 5.2.
@@ -26,7 +26,7 @@ BETA, TAIL = (2.0, 2.0), 2.1
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Bounds and parameters of a law of run times, hours; ``None`` where the law has no such parameter."""
+    """Bounds and parameters of a law of run times, hours. ``None`` if the law has no such parameter."""
 
     low: float
     high: float
@@ -43,10 +43,10 @@ class Application:
     name
         Its name, and its user's.
     queue
-        Where its jobs are submitted.
+        The queue of its jobs.
     law
-        The distribution of its run times, a frozen scipy distribution of finite support, seconds; ``None`` where they
-        are known beforehand.
+        The distribution of its run times, a frozen scipy distribution of finite support, seconds. ``None`` if they are
+        known in advance.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Application:
 
     @property
     def walltime(self) -> int:
-        """What a classical user requests, the upper bound, whole seconds."""
+        """The walltime of a classical user: the upper bound, whole seconds."""
         return ceil(round(float(self.law.support()[1]), 6))  # 1.1 h are 3960.0000000000005 s
 
     @property
@@ -75,7 +75,7 @@ def jobs_of(
 ) -> JobColumns:  # fmt: skip
     """Return jobs, each of the application of its kind and named after it, on `nodes` slots of one core.
 
-    Those of an application with a law request its upper bound, those of one without request their run times.
+    With a law the walltime is its upper bound. Without one it is the run time.
     """
     walltime = np.array([0 if application.law is None else application.walltime for application in applications])[kinds]
     codes = kinds.astype(np.int32)
@@ -94,10 +94,10 @@ def jobs_of(
 
 
 def frozen_law(name: str, hours: Hours) -> Any:
-    """Return the frozen scipy distribution in seconds whose support is from `hours.low` to `hours.high`.
+    """Return the frozen scipy distribution in seconds with support from `hours.low` to `hours.high`.
 
-    ``truncnorm`` and ``exponential`` are conditioned on it, ``beta`` is Beta(2, 2) stretched over it, ``pareto`` has
-    the exponent 2.1.
+    ``truncnorm`` and ``exponential`` are truncated to it. ``beta`` is Beta(2, 2) stretched over it. ``pareto`` has the
+    exponent 2.1.
     """
     low, high = float(hours.low * HOUR), float(hours.high * HOUR)
     mean, deviation = float((hours.mean or 0) * HOUR), float((hours.deviation or 0) * HOUR)
@@ -111,7 +111,7 @@ def frozen_law(name: str, hours: Hours) -> Any:
 
 
 def allocation(rng: np.random.Generator, law: ProcessorLaw, machine: int, count: int) -> IntArray:
-    """Draw the processors of `count` jobs on a machine of `machine`, whole numbers from 1 to all of them."""
+    """Draw the processors of `count` jobs, whole numbers from 1 to `machine`."""
     if law == "full" or machine == 1:
         return np.full(count, machine, dtype=np.int64)
     if law == "half":
@@ -126,5 +126,5 @@ def allocation(rng: np.random.Generator, law: ProcessorLaw, machine: int, count:
 
 
 def uniform_times(rng: np.random.Generator, count: int, span: float) -> IntArray:
-    """Draw `count` rising times uniform over [0, `span`) seconds: a Poisson process, given how many there are."""
+    """Draw `count` rising times uniform over [0, `span`) seconds: a Poisson process with a given count."""
     return np.sort(np.floor(rng.random(count) * span)).astype(np.int64)

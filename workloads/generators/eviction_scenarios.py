@@ -1,4 +1,4 @@
-"""Machines full of jobs that could give way: the scenarios of the eviction paper, drawn.
+"""Generate machines full of jobs for eviction: random scenarios like those of the paper.
 
 A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for Co-Scheduling of Batch and On-Demand Jobs in
 HPC Datacenters", DS-RT 2020, section IV.
@@ -18,21 +18,21 @@ from .lublin import ROUND_TIMES
 
 #: Nodes of Theta, their cores, and GB of memory on each: 192 of DDR4 and 16 of MCDRAM.
 THETA_NODES, CORES, MEMORY = 4392, 64, 192 + 16
-#: Shares of the memory that jobs use, and of that which goes into an application checkpoint.
+#: Shares of the memory that jobs use, and of this memory in an application checkpoint.
 IN_USE, CRITICAL = (0.4, 0.9), (0.2, 0.6)
 #: Seconds between application checkpoints.
 HOURLY = 3600
 #: The smallest job of Theta, nodes.
 SMALLEST = 128
-#: Seconds from the first start by which all have started, before which none ends, and by which all have: figure 2.
+#: Seconds from the first start to the last start, to the first end, and to the last end: figure 2.
 STARTED, FIRST_END, LAST_END = 9660, 17520, 36900
 
 
 def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
-    """Draw how jobs on Theta save their state: section IV.B of the paper.
+    """Draw the checkpoints of jobs on Theta: section IV.B of the paper.
 
-    A job uses 40 to 90% of the memory of its nodes, which is a system checkpoint; 20 to 60% of that is an application
-    checkpoint, written every hour. Both shares are uniform.
+    A job uses 40 to 90% of the memory of its nodes. This is the size of a system checkpoint. An application checkpoint
+    is 20 to 60% of that, written every hour. Both shares are uniform.
     """
     used = MEMORY * rng.uniform(*IN_USE, count)
     critical = used * rng.uniform(*CRITICAL, count)
@@ -46,23 +46,24 @@ def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
 def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, seed: int = 0) -> Workload:
     """Draw jobs that fill Theta at one instant.
 
-    The instant is ``provenance.options["instant"]``, in seconds. Every job starts when it is submitted, since there is
-    room for all, so that it has then worked for ``instant - submit``. The paper's scenarios of 12, 16 and 24 jobs on
-    4,352 nodes are of a trace; these are drawn:
+    The instant is ``provenance.options["instant"]``, in seconds. Every job starts at its submission, since there is
+    room for all. Thus it has run for ``instant - submit``. The paper's scenarios of 12, 16 and 24 jobs on 4,352 nodes
+    come from a trace. These are random:
 
-    - Each job has 128 nodes; what is left is given away in grains, by shares uniform over all that sum to one.
-    - As in the paper's figure 2, jobs start within 2 h 41 min of each other and end 4 h 52 min to 10 h 15 min after the
-      first start, both uniformly, so that all run for two hours. The instant is uniform over the time all run.
-    - Checkpoints are as in section IV.B, see :func:`draw_checkpoints`.
+    * Each job has 128 nodes. The rest is distributed in grains, by shares uniform over all that sum to one.
+    * As in the paper's figure 2, jobs start within 2 h 41 min of each other. They end 4 h 52 min to 10 h 15 min after
+      the first start. Both are uniform, so that all run for two hours. The instant is uniform over the time all run.
+    * Checkpoints are as in section IV.B, see :func:`draw_checkpoints`.
 
     Parameters
     ----------
     jobs
-        How many, at least 1.
+        Number of jobs, at least 1.
     nodes
-        How many they have together, at least 128 each. The machine has 4,392, or as many as they need.
+        Nodes of all jobs together, at least 128 each. The machine has 4,392, or as many as they need.
     grain
-        All but one job have a multiple of it, at least 1; if it does not divide 128, 128 and a multiple of it.
+        All but one job have a multiple of it, at least 1. If it does not divide 128, they have 128 and a multiple of
+        it.
     seed
         Of the random numbers.
     """
@@ -74,7 +75,7 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         raise ValueError(f"nodes: {needed}, got {nodes:,}")
     rng = np.random.default_rng(seed)
     sizes = SMALLEST + grain * rng.multinomial((nodes - jobs * SMALLEST) // grain, rng.dirichlet(np.ones(jobs)))
-    sizes[np.argmax(sizes)] += nodes - sizes.sum()  # what is less than a grain goes to the largest
+    sizes[np.argmax(sizes)] += nodes - sizes.sum()  # the remainder goes to the largest job
     start = np.sort(rng.integers(0, STARTED + 1, jobs))
     end = rng.integers(FIRST_END, LAST_END + 1, jobs) - start[0]
     start -= start[0]

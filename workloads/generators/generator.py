@@ -1,4 +1,4 @@
-"""Generators of workloads: by name, and what they do alike."""
+"""Register generators of workloads by name, and share their error handling."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _RAISES = "\n\nRaises\n------\nInputError\n    If an option is out of its range.
 
 
 def generator(name: str) -> Callable[[Callable[_Options, Workload]], Callable[_Options, Workload]]:
-    """Return a decorator of a function that draws a workload: a ``ValueError`` becomes an ``InputError`` in its name.
+    """Return a decorator for a function that draws a workload. A ``ValueError`` becomes an ``InputError``.
 
-    The docstring gets a section that says so.
+    The error gets the name of the generator. The docstring gets a section on this error.
     """
 
     def decorate(draw: Callable[_Options, Workload]) -> Callable[_Options, Workload]:
@@ -36,29 +36,29 @@ def generator(name: str) -> Callable[[Callable[_Options, Workload]], Callable[_O
 
 
 def provenance_of(name: str, options: Mapping[str, Any], **found: Any) -> Provenance:
-    """Return the provenance of what a generator drew with its options, and what else was found."""
+    """Return the provenance of a generated workload, with its options and further values."""
     return Provenance(f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items()), {**options, **found})
 
 
 def generate(name: str, seed: int = 0, **options: Any) -> Workload:
-    """Return the workload that the generator registered as `name` draws.
+    """Return a workload of the generator registered as `name`.
 
-    Generators register under the entry-point group ``hpcdispatch.workloads``; each is a function that takes
-    a `seed` and returns a workload, the same one for the same options and seed.
+    Generators register under the entry-point group ``hpcdispatch.workloads``. Each is a function that takes a `seed`
+    and returns a workload. The same options and seed give the same workload.
 
     Parameters
     ----------
     name
-        A name, or ``NAME:key=value,key=value``; a seed given there goes before `seed`.
+        A name, or ``NAME:key=value,key=value``. A seed in this text has priority over `seed`.
     seed
         Of the random numbers.
     **options
-        What else the generator takes.
+        Further options of the generator.
 
     Raises
     ------
     InputError
-        For an unknown name or option, or a value the generator refuses.
+        For an unknown name or option, or a value that the generator refuses.
     """
     spelled = parse_spec(name)[1]
     fixed = options if "seed" in spelled else {"seed": seed, **options}

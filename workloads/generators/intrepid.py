@@ -1,4 +1,4 @@
-"""Two weeks of neuroscience applications on Intrepid.
+"""Generate two weeks of neuroscience applications on Intrepid.
 
 Scenario 4 of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduling for stochastic HPC
 applications", ICPP 2019, section 5.6.
@@ -29,7 +29,7 @@ from .generator import generator, provenance_of
 NAME = "intrepid-neuroscience"
 NODES = 40_960
 SPAN = 14 * 24 * HOUR
-#: Table 3: how many submissions, of which truncated normal run times.
+#: Table 3: numbers of submissions and their truncated normal run times.
 LARGE = {
     "AbOrganSeg": (10, Hours(11, 31, mean=20, deviation=8)),
     "maCRUISE": (90, Hours(1.5, 3, mean=1.7, deviation=0.5)),
@@ -49,19 +49,19 @@ def intrepid_neuroscience(
 ) -> Workload:
     """Draw two weeks of neuroscience applications on Intrepid: scenario 4 of Gainaru et al. (ICPP 2019).
 
-    Printed in the paper: 400 submissions within two weeks, of three applications with truncated normal run times:
-    AbOrganSeg (normal of 20 h and 8 h on 11 to 31 h) 10 times, maCRUISE (1.7 h and 0.5 h on 1.5 to 3 h) 90 times, FSL
-    (20 min and 8 min on 10 to 35 min) 300 times; FSL stands for the stream of small jobs, at a normalised work rate of
+    The paper prints 400 submissions within two weeks, of three applications with truncated normal run times. AbOrganSeg
+    has 10 (mean 20 h, deviation 8 h, on 11 to 31 h). The 90 of maCRUISE have 1.7 h and 0.5 h on 1.5 to 3 h. The 300 of
+    FSL have 20 min and 8 min on 10 to 35 min. FSL stands for the stream of small jobs, at a normalised work rate of
     0.21. The 40,960 nodes are Intrepid's; a node is one core here.
 
-    Ours, as the paper prints neither:
+    Not in the paper:
 
-    - Every submission time is uniform over the two weeks.
-    - AbOrganSeg and maCRUISE draw their nodes from a law of section 5.2, by default Beta(2, 2) over [1, 40,960]; they
-      are an expected load of 0.57.
-    - The jobs of FSL are all of one size, the one at which the stream has the work rate: 300 jobs of 21 min
-      in two weeks are 0.21 of the machine only if each takes two thirds of it.
-    - They are predictable as those of scenario 3: no law, `walltime` the run time, queue ``stream``; or stochastic as
+    * Every submission time is uniform over the two weeks.
+    * AbOrganSeg and maCRUISE draw their nodes from a law of section 5.2, by default Beta(2, 2) over [1, 40,960]. Their
+      expected load is 0.57.
+    * The jobs of FSL have one size, at which the stream has the work rate. They can be 0.21 of the machine only if each
+      of the 300 jobs (21 min) uses two thirds of it.
+    * FSL is predictable as in scenario 3: no law, `walltime` is the run time, queue ``stream``. Or it is stochastic as
       the others.
 
     Parameters
@@ -69,10 +69,10 @@ def intrepid_neuroscience(
     processors
         Law of the nodes of AbOrganSeg and maCRUISE, as of the generator ``stochastic``.
     work_rate
-        Expected work of FSL over that of which the machine is capable in two weeks; above 0, and at most what whole
-        machines give (0.31).
+        Expected work of FSL over the capacity of the machine in two weeks. Above 0, and at most the value of jobs on
+        the whole machine (0.31).
     stream
-        Whether the run times of FSL are known beforehand (``"predictable"``) or have a law (``"stochastic"``).
+        Whether the run times of FSL are known in advance (``"predictable"``) or have a law (``"stochastic"``).
     together
         Whether all jobs are submitted at 0 instead.
     seed

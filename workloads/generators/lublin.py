@@ -1,9 +1,8 @@
-"""The workload model of Lublin and Feitelson, with walltimes and users on top.
+"""Generate workloads by the model of Lublin and Feitelson. Walltimes and users are added.
 
-U. Lublin, D. G. Feitelson: "The workload on parallel supercomputers: modeling the characteristics of rigid
-jobs", Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the whole sample, batch and
-interactive jobs together. The model gives sizes, run times and arrivals; who submits and what time is
-requested is ours.
+U. Lublin, D. G. Feitelson: "The workload on parallel supercomputers: modeling the characteristics of rigid jobs",
+Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the whole sample, batch and interactive jobs
+together. The model gives sizes, run times and arrivals. Users and walltimes are ours.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..workload import Workload
 from .generator import generator, provenance_of
 
 # Sizes
-SERIAL, POWER_OF_TWO = 0.244, 0.576  # both of all jobs, as the 10,000 jobs that the authors published bear out
+SERIAL, POWER_OF_TWO = 0.244, 0.576  # both of all jobs, as in the 10,000 jobs that the authors published
 LOW, BELOW_HIGH, FIRST_STAGE = 0.8, 2.5, 0.86
 # Run times: (shape, scale) of the natural logarithm of seconds
 SHORT, LONG = (4.2, 0.94), (312.0, 0.03)
@@ -34,7 +33,7 @@ GAP, LOG_GAP_MAX = (10.2303 * 1.0225, 0.4871), 13.0
 CYCLE, BUCKETS, DAY_BEGINS = (8.1737, 3.9631), 48, 11
 BUCKET, DAY = 1800, 86400
 
-#: Walltimes people type, seconds.
+#: Walltimes that users type, seconds.
 ROUND_TIMES: IntArray = np.array(
     [60 * minutes for minutes in (1, 2, 5, 10, 15, 20, 30, 45, 60, 90)]
     + [3600 * hours for hours in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 24, 36, 48, 72, 96)],
@@ -42,7 +41,7 @@ ROUND_TIMES: IntArray = np.array(
 )
 KILLED, HABIT, NEIGHBOURS = 0.1, 0.75, 6
 QUEUES = (3600, 5 * 3600)
-#: Mean think time of a chain, seconds, and what tells its random numbers from the others.
+#: Mean think time of a chain, seconds, and the number of its random stream.
 THINK, CHAINS = 600, 1
 
 
@@ -53,14 +52,14 @@ def lublin(
 ) -> Workload:  # fmt: skip
     """Draw the rigid jobs of Lublin and Feitelson (2003) on one pool of cores.
 
-    Sizes, run times and arrivals with their daily cycle are the model's. On top of it, and ours:
+    Sizes, run times and arrivals with their daily cycle are the model's. These parts are ours:
 
-    - Users submit unequally (Zipf), each has a few applications, and an application gets the jobs that are alike in
-      size and run time, so that a user's past tells something about the next job.
-    - Walltimes are round values. The ratio of run to walltime is about flat on (0, 1]; an application
-      mostly repeats its request. One job in ten (of a minute or more) is stopped at its limit: its run time
-      is moved to the nearest round value, which it requested.
-    - Queue 1 takes requests up to 1 h, queue 2 up to 5 h, queue 3 the rest. Users, groups, applications and queues are
+    * Users submit unequally (Zipf), and each has a few applications. An application gets jobs of similar size and run
+      time. Thus a user's past says something about the next job.
+    * Walltimes are round values. The ratio of run time to walltime is about flat on (0, 1]. An application mostly
+      repeats its walltime. One job in ten (of a minute or more) is stopped at its walltime. Its run time is moved to
+      the nearest round value, which it requested.
+    * Queue 1 takes walltimes up to 1 h, queue 2 up to 5 h, queue 3 the rest. Users, groups, applications and queues are
       numbers, as in SWF.
 
     The day begins at midnight with second 0.
@@ -68,18 +67,17 @@ def lublin(
     Parameters
     ----------
     jobs
-        How many, at least 1.
+        Number of jobs, at least 1.
     processors
         Cores of the machine, at least 1.
     load
-        Offered load: processor-seconds of all jobs over `processors` times the span from first to last
-        submission. The gaps between arrivals are stretched by one factor to reach it. ``None`` leaves the
-        model's own gaps.
+        Offered load: processor-seconds of all jobs over `processors` times the span from first to last submission. One
+        factor stretches the gaps between arrivals to reach it. ``None`` keeps the model's own gaps.
     users
-        How many users; 0 takes one for each 40 jobs, at least 3 and at most 300.
+        Number of users. 0 takes one per 40 jobs, at least 3 and at most 300.
     chains
-        Share of the jobs that wait for the end of their user's job before, and for a think time after it: exponential,
-        10 minutes on average. Ours, too; the rest is the same without.
+        Share of the jobs that wait for their user's previous job. A think time follows its end. The think time is
+        exponential, 10 minutes on average. This is ours, too. The option changes nothing else.
     seed
         Of the random numbers.
     """
@@ -91,7 +89,7 @@ def lublin(
     check_number("chains", chains, least=0, most=1)
     rng = np.random.default_rng(seed)
     size = _sizes(rng, jobs, processors)
-    # Hyper-gamma of the natural logarithm; the share of short jobs falls with the size.
+    # Hyper-gamma of the natural logarithm. The share of short jobs falls with the size.
     short = rng.random(jobs) < np.clip(SLOPE * size + INTERCEPT, 0, 1)
     shape, scale = np.where(short, SHORT[0], LONG[0]), np.where(short, SHORT[1], LONG[1])
     logarithm = _gamma_below(rng, shape, scale, LOG_RUNTIME_MAX, jobs)
@@ -120,7 +118,7 @@ def lublin(
 
 
 def _chained(rng: np.random.Generator, jobs: JobColumns, share: float) -> JobColumns:
-    """Let a share of the jobs wait for the job before of the same user, and for a think time."""
+    """Let a share of the jobs depend on the previous job of the same user, with a think time."""
     waits, think = rng.random(len(jobs)) < share, np.rint(rng.exponential(THINK, len(jobs))).astype(np.int64)
     before = pd.Series(jobs.ids).groupby(jobs.user.codes).shift(1, fill_value=0).tolist()
     depends = [
@@ -131,7 +129,7 @@ def _chained(rng: np.random.Generator, jobs: JobColumns, share: float) -> JobCol
 
 
 def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float, count: int) -> FloatArray:
-    """Draw from Gamma(shape, scale), values above `limit` again; shape and scale may be arrays."""
+    """Draw from Gamma(shape, scale); redraw values above `limit`. Shape and scale may be arrays."""
     shape, scale = np.broadcast_to(shape, count), np.broadcast_to(scale, count)
     drawn = rng.gamma(shape, scale)
     while (above := np.flatnonzero(drawn > limit)).size:
@@ -140,7 +138,7 @@ def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float,
 
 
 def _sizes(rng: np.random.Generator, jobs: int, processors: int) -> IntArray:
-    """Serial, or two-stage uniform on log2 of the size with extra weight on powers of two."""
+    """Draw sizes: serial, or two-stage uniform on log2 of the size. Powers of two have extra weight."""
     high = max(np.log2(processors), LOW)
     middle = max(high - BELOW_HIGH, LOW)
     exponent = np.where(rng.random(jobs) < FIRST_STAGE, rng.uniform(LOW, middle, jobs), rng.uniform(middle, high, jobs))
@@ -153,7 +151,7 @@ def _sizes(rng: np.random.Generator, jobs: int, processors: int) -> IntArray:
 def _cycle() -> FloatArray:
     """Return the arrival rate of the 48 half hours of a day from midnight, 1 on average.
 
-    The Gamma is laid over the buckets 11 to 58; buckets count from 1, so the day begins at 5 in the morning.
+    The Gamma covers the buckets 11 to 58. Buckets count from 1, so the day begins at 5 in the morning.
     """
     bucket = np.arange(DAY_BEGINS, DAY_BEGINS + BUCKETS)
     shape, scale = CYCLE
@@ -164,10 +162,10 @@ def _cycle() -> FloatArray:
 
 
 def _arrivals(points: FloatArray, span: float | None) -> IntArray:
-    """Spend cumulative points, worth seconds at the mean rate, over the daily cycle; return seconds.
+    """Convert cumulative points, worth seconds at the mean rate, to seconds of the daily cycle.
 
-    To reach a span from first to last, the gaps after the first arrival are stretched before they are
-    spent, so that a day keeps its 24 hours.
+    To reach a span from first to last, the gaps after the first arrival are stretched before the conversion. Thus a day
+    keeps its 24 hours.
     """
     edges = np.arange(BUCKETS + 1) * float(BUCKET)
     spent = np.concatenate([[0.0], np.cumsum(_cycle() * BUCKET)])
@@ -189,7 +187,7 @@ def _arrivals(points: FloatArray, span: float | None) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """Who submitted each job: its application, and the user and group of each application."""
+    """The application of each job, and the user and group of each application."""
 
     application: IntArray
     user: IntArray
@@ -197,7 +195,7 @@ class _People:
 
 
 def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: int) -> _People:
-    """Give every job to an application that is near in size and run time, by the weight of its user."""
+    """Assign every job to an application of similar size and run time, by the weight of its user."""
     owned = np.minimum(rng.geometric(0.4, users), 6)
     user = np.repeat(np.arange(users), owned)
     weight = 1.0 / (1.0 + user)
@@ -214,13 +212,13 @@ def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: 
 
 
 def _requests(rng: np.random.Generator, runtime: IntArray, people: _People) -> tuple[IntArray, IntArray]:
-    """Return run times, some of them cut or stretched to a limit, and walltimes, never below them."""
+    """Return run times, some of them moved to a walltime, and walltimes, never below them."""
     jobs, applications = len(runtime), len(people.user)
     killed = (rng.random(jobs) < KILLED) & (runtime >= ROUND_TIMES[0])
     runtime = np.where(killed, _rounded(runtime), runtime)
     typical = np.ones(applications)
     shuffled = rng.permutation(jobs)
-    typical[people.application[shuffled]] = runtime[shuffled]  # the run time of any one of its jobs
+    typical[people.application[shuffled]] = runtime[shuffled]  # the run time of any of its jobs
     habit = _rounded(typical / (1.0 - rng.random(applications)))[people.application]
     fresh = _rounded(runtime / (1.0 - rng.random(jobs)))
     fresh = np.where(fresh >= runtime, fresh, ROUND_TIMES[np.searchsorted(ROUND_TIMES, runtime)])

@@ -1,7 +1,7 @@
-"""Sets of stochastic jobs, with a stream of small predictable ones.
+"""Generate stochastic jobs, with a stream of small predictable ones.
 
 Scenarios 1 to 3 of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduling for stochastic HPC
-applications", ICPP 2019, section 5. Laws, counts and rates are the paper's; how long the stream lasts is ours.
+applications", ICPP 2019, section 5. Laws, counts and rates are the paper's. The duration of the stream is ours.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ LAWS: Mapping[str, Hours] = MappingProxyType(
         "pareto": Hours(1, 20),
     }
 )
-#: Section 5.4: the large jobs beside small ones, and these.
+#: Section 5.4: the large jobs beside small ones, and the small ones.
 MIXED, SMALL = Hours(1, 8, mean=4, deviation=2), Hours(FEW_SECONDS, 4, mean=1, deviation=1)
-#: Run times of the stream are those of the large jobs over this by default (section 5.2).
+#: By default the run times of the stream are those of the large jobs over this (section 5.2).
 SCALED_DOWN = 100
-#: The stream lasts so many times as long as the stochastic jobs keep a machine that never idles busy.
+#: Duration of the stream over the time in which a machine without idle time finishes the stochastic jobs.
 OUTLASTS = 1.5
 
 
@@ -69,51 +69,50 @@ def stochastic(
 ) -> Workload:
     """Draw the stochastic jobs of Gainaru et al. (ICPP 2019), scenarios 1 to 3, on one pool of processors.
 
-    All stochastic jobs are submitted at 0. Each is an application of its own, which is its `name`; those of one law
-    have one `user` and share the same `law`; their `walltime` is its upper bound. A job of p processors asks for p
-    slots of one core.
+    All stochastic jobs are submitted at 0. Each is its own application, which is its `name`. Jobs of one law have one
+    `user` and share the same `law`; their `walltime` is its upper bound. A job of p processors has p slots of one core.
 
-    - Scenario 1 (figures 2 to 4): the defaults, with any `walltime` and `processors`.
-    - Scenario 2 (figure 5): ``large=200,small_share=S``, S above 0. Small jobs draw their processors as the large ones
-      do, which the paper leaves open; the order of the jobs is random. The left end of the figure, without small
-      jobs, is ``large=200,low=1,high=8,mean=4,deviation=2``.
-    - Scenario 3 (figures 6 and 7): ``low=1,high=20,work_rate=R``. At times uniform over the window arrive predictable
-      jobs (no law, `walltime` the run time, queue ``stream``), as many as give the expected rate.
+    * Scenario 1 (figures 2 to 4): the defaults, with any `walltime` and `processors`.
+    * Scenario 2 (figure 5): ``large=200,small_share=S``, S above 0. The paper does not give the processors of small
+      jobs. Here they have the law of the large jobs. The order of the jobs is random. The left end of the figure,
+      without small jobs, is ``large=200,low=1,high=8,mean=4,deviation=2``.
+    * Scenario 3 (figures 6 and 7): ``low=1,high=20,work_rate=R``. Predictable jobs (no law, `walltime` is the run time,
+      queue ``stream``) arrive at times uniform over the window. Their number gives the expected rate.
 
     Parameters
     ----------
     walltime
-        Law of the run times of large jobs: normal or exponential, conditioned on [`low`, `high`]; Beta(2, 2) stretched
-        over it; or the Pareto of exponent 2.1 bounded to it. A draw is rounded to whole seconds, at least 1.
+        Law of the run times of large jobs. The normal and the exponential are truncated to [`low`, `high`]. Beta(2, 2)
+        is stretched over it. The Pareto of exponent 2.1 is bounded to it. Samples are rounded to whole seconds, at
+        least 1.
     low, high
-        Bounds of that law, hours. Defaults: truncnorm 6 to 16 (beside small jobs 1 to 8), beta 5 s to 1 h, exponential
-        5 s to 16 h, pareto 1 to 20.
+        Bounds of that law, hours. The defaults of truncnorm are 6 to 16 (beside small jobs 1 to 8). Those of beta are 5
+        s to 1 h, of exponential 5 s to 16 h, of pareto 1 to 20.
     mean, deviation
-        Of the normal (8 and 2; beside small jobs 4 and 2) and of the exponential (mean 1) before they are truncated,
-        hours.
+        Of the law before truncation, hours. The normal has 8 and 2 (beside small jobs 4 and 2). The exponential has the
+        mean 1.
     processors
-        Of each stochastic job on P processors: all; half; normal (0.5 P, 0.3 P) conditioned on [1, P]; or Beta(2, 2)
-        stretched over [1, P]; rounded.
+        Of each stochastic job on P processors: all or half. Or normal (0.5 P, 0.3 P), truncated to [1, P]. Or Beta(2,
+        2), stretched over [1, P]. They are rounded.
     machine
         Processors of the machine, P.
     large
-        How many stochastic jobs, M in the paper.
+        Number of stochastic jobs, M in the paper.
     small_share
-        Share of small ones among them, from 0 to 1; above 0 with ``walltime="truncnorm"`` only. Their run times
-        are normal (1 h, 1 h) on 5 s to 4 h, their queue is ``small``; that of the others is ``large``.
+        Share of small ones among them, from 0 to 1. Above 0 only with ``walltime="truncnorm"``. Their run times are
+        normal (1 h, 1 h) on 5 s to 4 h, and their queue is ``small``. That of the others is ``large``.
     work_rate
         Expected work of the stream that arrives in an hour over P, at least 0 and below 1. Its run times are those of
         the large jobs over 100.
     window
-        Hours over which the stream arrives. The paper's "simulation time window" is known only afterwards; by default
-        1.5 times as long as the expected work of the stochastic jobs takes on P processors, so that the stream
+        Hours over which the stream arrives. The paper's "simulation time window" is known only afterwards. The default
+        is 1.5 times the time that the expected work of the stochastic jobs takes on P processors. Thus the stream
         outlasts them.
     stream_processors
-        Processors of a job of the stream; 1 as the paper says of small jobs. The stream has then some
-        150 x `large` x `work_rate` x (mean processors of a large job) jobs; k processors each make it k times fewer.
+        Processors of a job of the stream. The paper's small jobs have 1. The stream then has about 150 x `large` x
+        `work_rate` x (mean processors of a large job) jobs. With k processors each there are k times fewer.
     scaled_down
-        By how much the run times of the stream are shorter than those of the large jobs, at least 1; by default 100, as
-        the paper says.
+        Run time of large jobs over that of the stream, at least 1; by default 100, as in the paper.
     seed
         Of the random numbers.
     """
@@ -133,7 +132,7 @@ def stochastic(
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
         over = SCALED_DOWN if scaled_down is None else scaled_down
-        # Predictable jobs whose run times add up to the expected work, all in the span.
+        # Predictable jobs whose run times sum up to the expected work, all in the span.
         count = round(work_rate * machine * span / stream_processors / (applications[0].mean / over))
         submit, runs = uniform_times(rng, count, span), applications[0].draw(rng, count, over=over)
     kinds = np.concatenate([kinds, np.full(len(submit), len(applications))])
@@ -152,7 +151,7 @@ def stochastic(
 
 
 def _hours(walltime: str, options: Mapping[str, Any]) -> Hours:
-    """Return the bounds and parameters of the law of large jobs: the defaults, with what is given in their place."""
+    """Return the bounds and parameters of the law of large jobs: the defaults, replaced by given options."""
     hours = MIXED if options["small_share"] else LAWS[walltime]
     given = {name: options[name] for name in ("low", "high", "mean", "deviation") if name in options}
     for name, value in given.items():
@@ -168,7 +167,7 @@ def _hours(walltime: str, options: Mapping[str, Any]) -> Hours:
     return hours
 
 
-#: Over a hundred years.
+#: Over one hundred years.
 MOST_HOURS = 1_000_000
 #: The largest numbers of processors and of jobs.
 MOST_OF = {"machine": MOST_PROCESSORS, "large": MOST_JOBS}

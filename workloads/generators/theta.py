@@ -1,4 +1,4 @@
-"""A load like Theta's, with on-demand jobs: what batch jobs give way to, over a month."""
+"""Generate a load like Theta's, with on-demand jobs that evict batch jobs, over a month."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .generator import generator, provenance_of
 from .lublin import ROUND_TIMES
 
 DAY = 86400
-#: Bounds of what is drawn: years, loads far above what a machine can do, an on-demand job every ten seconds.
+#: Bounds of the options: years, loads far above any capacity, an on-demand job every ten seconds.
 MOST_DAYS, MOST_LOAD, MOST_RATE = 3660, 100, 8640
-#: By how much rarer each doubling of a partition is.
+#: Frequency of each doubling of a partition over the one before.
 RARER = 0.42
 #: Share of the jobs under half an hour, and the bounds of the run times, seconds.
 SHORT, RUNTIMES = 0.61, (60, 1800, 12 * 3600)
@@ -45,25 +45,25 @@ def theta(
 ) -> Workload:
     """Draw batch jobs as on Theta, near its capacity, and on-demand jobs among them.
 
-    What is known of Theta is in Maurya, Nicolae, Guliani and Rafique, DS-RT 2020, section IV: 4,392 nodes, 61% of the
-    jobs under 30 minutes, mostly close to full, hourly application checkpoints; of each job's memory 40-90% is in use,
-    and of that 20-60% goes into an application checkpoint. The rest is ours:
+    The facts on Theta are from Maurya, Nicolae, Guliani and Rafique, DS-RT 2020, section IV. It has 4,392 nodes, and is
+    mostly close to full. Of its jobs, 61% are under 30 minutes. Application checkpoints are hourly. A job uses 40-90%
+    of its memory, and an application checkpoint has 20-60% of that. The rest is ours:
 
-    - Partitions are 128 nodes and up in powers of two, each doubling 0.42 times as frequent. Run times are log-uniform
-      from 1 to 30 minutes and from 30 minutes to 12 hours; round times are requested, up to about 3 times as much.
-    - Batch jobs arrive at random at a constant rate. On-demand jobs arrive as a Poisson process, on 512, 1,024 or 2,048
-      nodes, for 5 to 60 minutes; requested is an hour.
+    * Partitions are 128 nodes and up in powers of two, each doubling 0.42 times as frequent. Run times are log-uniform
+      from 1 to 30 minutes and from 30 minutes to 12 hours. Walltimes are round, up to about 3 times the run time.
+    * Batch jobs arrive at random at a constant rate. On-demand jobs arrive as a Poisson process, on 512, 1,024 or 2,048
+      nodes, for 5 to 60 minutes. Their walltime is an hour.
 
     Parameters
     ----------
     days
         Length of the time in which jobs arrive, at least 1.
     nodes
-        Of the machine, at least 128. No job asks for more than there are.
+        Of the machine, at least 128. No job has more.
     load
-        Offered load, of batch and on-demand jobs together: node-seconds over `nodes` times the days.
+        Offered load of batch and on-demand jobs together. It is their node-seconds over `nodes` times the days.
     rate
-        On-demand jobs a day on average, at least 0; 0 for none.
+        On-demand jobs per day on average, at least 0; 0 for none.
     deadline
         Seconds within which an on-demand job should start.
     checkpoints
@@ -90,13 +90,13 @@ def theta(
 def _drawn(
     rng: np.random.Generator, days: int, runtime: IntArray, walltime: IntArray, nodes: IntArray, user: Any
 ) -> pd.DataFrame:
-    """Return jobs of one kind, submitted at any time of the days."""
+    """Return jobs of one kind, with submissions uniform over the days."""
     submit = rng.integers(0, days * DAY, len(runtime))
     return pd.DataFrame({"submit": submit, "runtime": runtime, "walltime": walltime, "nodes": nodes, "user": user})
 
 
 def _urgent(rng: np.random.Generator, days: int, nodes: int, rate: float) -> pd.DataFrame:
-    """Draw the on-demand jobs; on a smaller machine, they take at most half of it."""
+    """Draw the on-demand jobs. On a smaller machine they use at most half of it."""
     count = int(rng.poisson(rate * days))
     runtime = _log_uniform(rng, np.full(count, URGENT_RUNTIMES[0]), np.full(count, URGENT_RUNTIMES[1]))
     sizes = np.minimum(rng.choice(URGENT_NODES, count), nodes // 2)
@@ -104,7 +104,7 @@ def _urgent(rng: np.random.Generator, days: int, nodes: int, rate: float) -> pd.
 
 
 def _batch(rng: np.random.Generator, days: int, nodes: int, work: float) -> pd.DataFrame:
-    """Draw batch jobs until they have that much work, node-seconds; at least one."""
+    """Draw batch jobs until their work is at least `work`, node-seconds; at least one."""
     sizes: list[IntArray] = []
     runtimes: list[IntArray] = []
     done = 0.0
@@ -140,7 +140,7 @@ def _log_uniform(rng: np.random.Generator, low: IntArray, high: IntArray) -> Int
 
 
 def _together(batch: pd.DataFrame, urgent: pd.DataFrame, saves: Sequence[Checkpoint], deadline: int) -> JobColumns:
-    """Return batch jobs and on-demand jobs in order of submission; ties: batch jobs first."""
+    """Return batch jobs and on-demand jobs in order of submission. In a tie, batch jobs are first."""
     jobs = pd.concat([batch, urgent], ignore_index=True).sort_values("submit", kind="stable")
     place = jobs.index.to_numpy()
     on_demand = (place >= len(batch)).astype(np.int32)

@@ -13,7 +13,7 @@ from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_camp
 
 @pytest.fixture(scope="module")
 def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
-    """Return the file of a campaign, whose workload has the module's JOBS, and what its store holds."""
+    """Return the file of a campaign and the content of its store. Its workload has the module's JOBS."""
     folder = tmp_path_factory.mktemp("campaign")
     file = folder / "campaign.toml"
     file.write_text(TEXT.format(jobs=request.module.JOBS))

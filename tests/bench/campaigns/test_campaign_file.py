@@ -1,4 +1,4 @@
-"""Campaign files: every mistake is one line that says file, line, key, expected and received."""
+"""Campaign files: each mistake is one line. It names file, line, key, expected and received."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Campaigns on Dask: a lost worker or a lost client changes nothing in the store."""
+"""Campaigns on Dask. A lost worker or client changes nothing in the store."""
 
 import importlib.util
 import json
@@ -27,7 +27,7 @@ with_queues = pytest.mark.skipif(
     importlib.util.find_spec("dask_jobqueue") is None, reason="needs dask-jobqueue; install hpcdispatch[cluster]"
 )
 JOBS = 400
-#: So many workers that are ready, their modules imported, over TLS if there are files for it; ends with its input.
+#: Run so many workers with imported modules. They use TLS if its files are given. They end with the input.
 CLUSTER = """
 import sys
 from pathlib import Path
@@ -51,7 +51,7 @@ if __name__ == "__main__":
 
 @contextmanager
 def cluster_of(folder, *arguments):
-    """Run a cluster in processes of its own, and give its address and the ids of its workers."""
+    """Run a cluster in its own processes. Yield its address and the ids of its workers."""
     script = folder / "cluster.py"
     script.write_text(CLUSTER)
     command = [sys.executable, script, *map(str, arguments)]
@@ -103,7 +103,7 @@ def started(file, store, address):
 
 
 def wait_until(process, store, cells):
-    """Wait until a store has so many cells, while the process is at work."""
+    """Wait until a store has so many cells. The process must still run."""
     while process.poll() is None and len(list(store.finished())) < cells:
         time.sleep(0.02)
     assert process.poll() is None, process.communicate()
@@ -197,7 +197,7 @@ def test_tls_files_are_passed_on(tmp_path):
         assert getattr(security, f"tls_{role}_key") == str(tmp_path / "key.pem")
 
 
-#: What every script that asks a queue begins with.
+#: The first lines of every script for a queue.
 PREPARED = """
 import dask, psutil, signal, sys
 from pathlib import Path
@@ -207,7 +207,7 @@ dask.config.set({'jobqueue.slurm.cores': 1, 'jobqueue.slurm.memory': '2GB'})
 
 
 def asked(tmp_path, code, sbatch=""):
-    """Run code that asks a queue whose sbatch is the script given."""
+    """Run code that uses a queue with the given sbatch script."""
     (tmp_path / "bin").mkdir()
     for name, text in (("sbatch", sbatch), ("scancel", "")):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -243,7 +243,7 @@ def test_a_queue_that_takes_no_job_is_named_with_its_answer(tmp_path):
     assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
-#: A cluster of a queue that starts no worker: where it listens, and its files; ends with its input.
+#: A cluster of a queue that starts no worker. Prints its address and files. Ends with its input.
 ASKED = """
 import json
 with connect('slurm', interface=sys.argv[1], insecure=sys.argv[2] == 'insecure') as client:
@@ -254,7 +254,7 @@ with connect('slurm', interface=sys.argv[1], insecure=sys.argv[2] == 'insecure')
     sys.stdin.read()
 """
 
-#: Clients that have a command run at the scheduler: without TLS, with the files of another authority, with its own.
+#: Clients that let the scheduler run a command. They use no TLS, files of another authority, or its own files.
 OUTSIDE = """
 import sys
 from pathlib import Path
@@ -277,7 +277,7 @@ for address, security, patience in (
 
 @contextmanager
 def queue_asked(tmp_path, interface, how="tls"):
-    """Run a cluster that has asked a queue for workers; give its address, its files and where it listens."""
+    """Run a cluster that requests workers from a queue. Yield its address, its files and its endpoint."""
     (tmp_path / "bin").mkdir(exist_ok=True)
     for name, text in (("sbatch", "echo Submitted batch job 7"), ("scancel", "")):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -316,7 +316,7 @@ NAMESPACE = "hpcdispatch-test"
 
 @pytest.fixture
 def network():
-    """Make a network namespace that sees this machine by one interface only, and give that and its address."""
+    """Make a network namespace with one interface to this machine. Yield the namespace and the address."""
     made = [
         ("ip", "netns", "add", NAMESPACE),
         ("ip", "link", "add", "hdtest0", "type", "veth", "peer", "name", "hdtest1", "netns", NAMESPACE),
@@ -355,7 +355,7 @@ def test_a_client_in_another_network_runs_nothing_without_the_files(tmp_path, ne
 
 @with_queues
 def test_another_worker_is_asked_for_where_a_job_ends(tmp_path):
-    """Guards against campaigns that wait for ever once the time limit of their jobs is over."""
+    """Guards against campaigns that wait for ever after the time limit of their jobs."""
     code = (
         "import os, time\n"
         "def jobs():\n    return [int(group) for group in open('jobs').read().split()]\n"

@@ -1,4 +1,4 @@
-"""Campaigns in this process and in several: what a cell is, and that it is simulated once."""
+"""Campaigns in one process and in several. A cell is simulated once."""
 
 import json
 import os
@@ -208,7 +208,7 @@ def test_versions_are_in_the_key_where_they_matter(monkeypatch):
     assert not {"pandas", "pyarrow"} & versions.made_by("hcp3", "walltime").keys()
 
 
-#: Simulates under every dispatcher whose key has no version of a package, while nothing of that package can be called.
+#: Simulates the dispatchers with no package version in their key. Nothing of that package can be called meanwhile.
 BLOCKED = """
 import pkgutil, sys
 from importlib import import_module
@@ -256,7 +256,7 @@ sys.exit("; ".join(failed) or None)
     [name if name == "ortools" else pytest.param(name, marks=pytest.mark.nightly) for name in versions.BEYOND],
 )
 def test_those_that_do_not_say_that_they_use_a_package_do_not(package):
-    """Guards against results that depend on a package whose version is not in their key."""
+    """Guards against results that depend on a package without its version in their key."""
     done = subprocess.run([sys.executable, "-c", BLOCKED, package], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # What fits is found by compiled code, under every dispatcher there is.
@@ -344,7 +344,7 @@ def test_large_traces_are_kept_where_asked_for(tmp_path, monkeypatch):
 
 
 def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
-    """Guards against waiting for ever for a process that ended with exit code 0."""
+    """Guards against an endless wait for a process that ended with code 0."""
     text = TEXT.replace('"lxf"', '"exits"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
     outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
     assert len(outcome.done) == 2
@@ -352,7 +352,7 @@ def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
 
 
 def test_exit_codes_are_read_by_one_thread(plugin, tmp_path, monkeypatch):
-    """Guards against 255 for the code, which the second of two threads that read it at once is given."""
+    """Guards against exit code 255. Of two threads that read the code at once, the second gets 255."""
     read, main = forkserver.read_signed, threading.main_thread()
 
     def late(descriptor):

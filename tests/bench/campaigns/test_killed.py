@@ -1,4 +1,4 @@
-"""A campaign killed at random instants and resumed leaves the store that an undisturbed one leaves."""
+"""A campaign that is killed at random and resumed leaves the store of an undisturbed one."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from kept_cells import deterministic
 from hpcdispatch.bench.campaigns.execution import Store
 
 JOBS = 150
-#: Forks runs and kills each after a random time, until one comes to its end.
+#: Forks runs and kills each after a random time. Stops when one is complete.
 KILLING = """
 import os, random, signal, sys, time
 from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign

@@ -1,4 +1,4 @@
-"""Stores of hpcdispatch 0.1.0 and of later versions: what is read, and what is refused."""
+"""Stores of hpcdispatch 0.1.0 and later: which are read, and which are refused."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def old(tmp_path):
 
 @pytest.fixture
 def newer(tmp_path):
-    """Return a store in the next schema, whose cells are whole."""
+    """Return a store in the next schema with whole cells."""
     store = Store(tmp_path / "newer")
     for place in OLD.glob("cells/??/*"):
         files = {path.name: path.read_bytes() for path in place.iterdir() if "sha256" not in path.name.lower()}

@@ -1,4 +1,4 @@
-"""The store: cells are in it whole or not at all, whenever the process ends and whatever the disk says."""
+"""The store: its cells are whole or absent. This holds for any end of the process and any disk error."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The report: what is on the page and beside it, that names stay text, and that it stays small whatever the jobs."""
+"""The report: its page and files. Names stay text. The page stays small for any number of jobs."""
 
 import base64
 import csv
@@ -68,7 +68,7 @@ def changed(saved, tmp_path):
 
 
 def large(jobs, dispatcher="big", seed=0, users=500):
-    """Return the result of a simulation that never was: what `jobs` jobs would leave behind."""
+    """Return an invented result, as `jobs` jobs would leave it."""
     rng = np.random.default_rng(seed)
     submit = np.sort(rng.integers(0, 30 * jobs, jobs))
     runtime, wait = (rng.lognormal(mean, 2, jobs).astype(np.int64) for mean in (6, 5))
@@ -105,7 +105,7 @@ def rename(folder, **names):
 
 
 class Reader(HTMLParser):
-    """Collects tags with their attributes, the texts of cells, and the scripts of data."""
+    """Collects tags with attributes, texts of cells, and data scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -399,7 +399,7 @@ FORMULA = "=1+1<b onmouseover=alert(3)>"
 
 
 def opened(page, folder):
-    """Open a page that allows the probe beside its own scripts; return what the browser says, and the probe."""
+    """Open a page that allows the probe beside its own scripts. Return the browser's output and the probe."""
     digest = base64.b64encode(sha256(PROBE.encode()).digest()).decode()
     text = page.read_text(encoding="utf-8").replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
     page.write_text(text.replace("</body>", f"<script>{PROBE}</script></body>"), encoding="utf-8")

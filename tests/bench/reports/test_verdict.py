@@ -10,7 +10,7 @@ NAN = float("nan")
 
 
 def runs(**waits):
-    """Return runs of contenders with these mean waits, a seed each; the longest wait is ten times as much."""
+    """Return runs of contenders with these mean waits, one seed per wait. The longest wait is ten times as much."""
     rows = [
         {"workload": "w", "seed": seed, "sample": seed, "contender": name, "wait_mean": wait, "wait_max": 10 * wait}
         for name, each in waits.items()

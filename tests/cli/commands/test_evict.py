@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "scenario.json"
 
 
 def rows(text):
-    """Return the cells of the lines of tables, of which two blanks stand between."""
+    """Return the cells of table lines. Two blanks separate cells."""
     return [re.split(r"  +", line.strip()) for line in text.splitlines() if "  " in line]
 
 

@@ -60,7 +60,7 @@ def test_size_and_first_requested_time_are_chosen_together(invoke, files):
     alone, joint = (json.loads(invoke(*args, *more).stdout)["options"] for more in ((), ("--joint",)))
     assert [option["processors"] for option in joint] == [4, 16, 32]
     assert [option["chosen"] for option in joint].count(True) == 1
-    # With eight free for a while only a request that ends in time starts at once, and the job may outlive it.
+    # Eight are free for a while. Only a walltime that ends in time starts at once. The job may overrun it.
     assert all(now["turnaround_s"] < then["turnaround_s"] for now, then in zip(joint, alone, strict=True))
 
 

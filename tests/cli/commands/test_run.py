@@ -82,7 +82,7 @@ def test_an_existing_file_wins_over_a_name(invoke, trace, monkeypatch):
     trace.rename(trace.parent / "lublin")
     refused = invoke("run", "lublin")
     assert plain.exit_code == 0
-    assert refused.exit_code == 0  # whatever its suffix is, the first lines tell that it is SWF
+    assert refused.exit_code == 0  # for any suffix, the first lines tell that it is SWF
 
 
 def test_published_name_is_fetched(invoke, trace, monkeypatch):

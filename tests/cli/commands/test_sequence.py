@@ -189,7 +189,7 @@ def test_says_what_a_site_makes_of_them(invoke, runs):
 
 
 def test_a_site_is_read_as_other_traces_are(invoke, runs, tmp_path):
-    """Its jobs have no walltimes, and what the error advises must be an option of this command."""
+    """Its jobs have no walltimes. The error must advise an option of this command."""
     header, log = (
         "; MaxProcs: 16\n",
         "".join(f"{n} {60 * n} 0 {600 + n} 4 -1 -1 4 -1 -1 1 {n % 3} 1 1 1 1 -1 -1\n" for n in range(1, 60)),
@@ -243,7 +243,7 @@ def test_a_bad_fit_is_said_with_what_it_costs(invoke, tmp_path):
 
 
 def test_the_answer_names_what_the_requests_lose_to(invoke, tmp_path):
-    """Where run times fall, the longest of the last ones is a better request than any that was seen long before."""
+    """Run times fall. The longest recent run time is then a better request than an old one."""
     path = tmp_path / "runs.csv"
     path.write_text("".join(f"{4000 - 50 * place}\n" for place in range(60)))
     found = invoke("sequence", path)
@@ -279,7 +279,7 @@ def test_memory_is_requested_too(invoke, tmp_path):
     found = invoke("sequence", path, "--memory", "MaxRSS", "--json")
     shown = json.loads(found.stdout)
     assert [(one["time"], one["memory_mb"]) for one in shown["requests"]] == [(630, 500), (1200, 600), (1200, 2048)]
-    # 4 runs: two end in the first request, one in the second, one in the last.
+    # There are 4 runs. Two end in the first request, one in the second, one in the last.
     first, second, last = 630 * 500, 1200 * 600, 1200 * 2048
     assert shown["expected_mb_s"] == first + second / 2 + last / 4
     assert "left out, as they do not tell what a run takes: 1 without memory, 1 FAILED, 1 TIMEOUT" in found.stderr

@@ -97,7 +97,7 @@ def test_a_forecast_is_kept_and_judged(invoke, printed, site, tmp_path):
     assert found.exit_code == 0, found.stderr
     (made,) = json.loads(found.stdout)["forecasts"]
     assert (made["job"], made["made"], made["slurm"]) == ("2", 1000, 4500)
-    # The job before it has run 100 s, longer than anything of the past, so that it may end anywhere within its hour.
+    # The job before it has run 100 s, longer than any past job. It may end anywhere within its hour.
     assert 1000 <= made["low"] <= made["high"] <= 4600
     assert invoke("slurm", "forecast", "2", *options).exit_code == 0
     judged = invoke("slurm", "forecast", "--judge", *site, "--kept", tmp_path / "kept.jsonl", "--json")
@@ -123,7 +123,7 @@ def test_a_forecast_that_cannot_be_is_one_line(invoke, printed, site, tmp_path, 
 
 @pytest.fixture
 def busy(tmp_path, monkeypatch):
-    """Three nodes with two jobs, of which the longer one has run for less; every command is written down."""
+    """There are three nodes with two jobs. The longer job has run for less time. Every command is recorded."""
     jobs = [
         {**SQUEUE["jobs"][0], "job_id": 1, "nodes": "n1", "cpus": 4, "user_name": "ann", "start_time": 100},
         {**SQUEUE["jobs"][0], "job_id": 2, "nodes": "n[2-3]", "user_name": "$(reboot)", "start_time": 990},
@@ -184,7 +184,7 @@ def test_who_started_before_the_nodes_were_reserved_gives_way(invoke, busy, tmp_
 
 
 def test_a_limit_ends_a_job_a_minute_late(invoke, busy):
-    """KillWait, and the controller's half a minute between two looks: the job of 100 to 3700 may be there at 3750."""
+    """KillWait counts, and the controller looks every half minute. The job of 100 to 3700 may run at 3750."""
     late = invoke("slurm", "evict", "--nodes", 1, "--deadline", "2750s", *busy)
     assert late.stdout.splitlines()[-1].startswith("scontrol requeue")
     assert "requeue" not in invoke("slurm", "evict", "--nodes", 1, "--deadline", "2760s", *busy).stdout
@@ -209,7 +209,7 @@ def test_more_nodes_than_there_are_are_infeasible(invoke, busy):
 
 
 def test_a_site_that_is_asked_for_has_its_partitions(tmp_path, monkeypatch):
-    """Partitions are on many lines, of which only the first has the name, unless -o is given."""
+    """Partitions are on many lines. Only the first has the name, unless -o is given."""
     (tmp_path / "bin").mkdir()
     shown = ["config) echo Configuration data", "partition) printf 'PartitionName=all\\n   Nodes=n1\\n'"]
     shown += ["partition-o) echo PartitionName=all Nodes=n1", "node-o) echo NodeName=n1 CPUTot=4"]
@@ -221,7 +221,7 @@ def test_a_site_that_is_asked_for_has_its_partitions(tmp_path, monkeypatch):
 
 @pytest.fixture
 def waiting(tmp_path):
-    """Three nodes of 4 cores: one job runs on two of them; four jobs wait, each for a reason of its own."""
+    """There are three nodes of 4 cores. One job runs on two of them. Four jobs wait for different reasons."""
     base = {"partition": "all", "account": "a", "user_name": "ann", "time_limit": 60, "submit_time": 900}
     jobs = [
         {**base, "job_id": 1, "job_state": "RUNNING", "nodes": "n[1-2]", "node_count": 2, "tasks": 2, "cpus": 8,
@@ -280,7 +280,7 @@ def test_a_reservation_that_is_not_modelled_is_left_out(invoke, waiting, tmp_pat
 
 
 def test_what_would_start_a_job_sooner(invoke, waiting):
-    # Until 4500 the one node that is left is free: an hour fits there, two hours would delay job 2.
+    # One node is left, free until 4500. An hour fits there. Two hours would delay job 2.
     told = json.loads(invoke("slurm", "why", "3", *waiting, "--json").stdout)
     sooner = {each["change"]: each["wait"] for each in told["sooner"]}
     assert told["ahead"] == ["2"]
@@ -313,7 +313,7 @@ def test_advice_is_kept_and_judged(invoke, waiting, tmp_path):
     assert found.exit_code == 0, found.stderr
     told = json.loads(found.stdout)
     assert told["commands"] == []
-    # Job 3 is predicted to run 300 s, and fits before the wide one; Slurm goes by walltimes.
+    # Job 3 is predicted to run 300 s. It fits before the wide job. Slurm plans by walltimes.
     by_job = {each["job"]: each for each in told["advice"]}
     assert by_job["3"]["start"] < by_job["2"]["start"] <= by_job["3"]["model"]
     files = [waiting[6], waiting[7], waiting[8], tmp_path / "later.sacct", *kept]
@@ -333,7 +333,7 @@ def test_advice_is_kept_and_judged(invoke, waiting, tmp_path):
 
 @pytest.fixture
 def live(tmp_path, waiting, monkeypatch):
-    """A Slurm of scripts, which writes down what it is told; scontrol refuses what the file says."""
+    """A Slurm of scripts that records its commands. The fake scontrol refuses what the file says."""
     q, i = waiting[1], waiting[3]
     script(tmp_path, "squeue", f'case "$*" in *--json*) cat {q};; *) printf "2|0\\n3|0\\n4|5\\n5|0\\n";; esac')
     script(tmp_path, "sinfo", f"cat {i}")

@@ -26,7 +26,7 @@ class Crash(BaseException):
 
 @dataclass
 class FakeSlurm:
-    """Jobs of one script that needs so many minutes; each command may be the last before a crash."""
+    """Jobs of one script with so many minutes. Each command may be the last before a crash."""
 
     needs: int
     requeues: bool = True
@@ -193,7 +193,7 @@ def test_no_script_and_no_slurm(tmp_path, monkeypatch):
 
 
 def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkeypatch):
-    # A kill between the note of the end and the end of the command looks just so.
+    # A kill after the note of the end, but before the command ends, looks the same.
     (tmp_path / "runs.csv").write_text("50\n100\n")
     monkeypatch.chdir(tmp_path)
     script(tmp_path)
@@ -209,7 +209,7 @@ def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkey
     assert done.exit_code == 3
     assert "job 7 has ended with code 3; --anew submits it again" in done.stderr
     assert read_journal(path, Submission, UNDER_WAY).job == "7"
-    assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It goes on to submit.
+    assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It then submits.
     assert "sinfo: there is no such command" in str(invoke("subject-2").exception)  # Another job.
     write_journal(path, Submission("token", ("job.sh",), (1, 2), 1, "7"))
     assert "--anew: expected no job under way, got 7" in str(invoke("--anew").exception)
@@ -236,7 +236,7 @@ case "$0" in *sbatch) echo 7;; *squeue) exit 1;; esac
 
 
 def test_no_name_and_no_file_makes_an_option_of_slurm(tmp_path, monkeypatch):
-    """A script whose name is an option is a path, and a job of a file that is none stops before any command."""
+    """A script named like an option is a path. A job without a valid file stops before any command."""
     (tmp_path / "bin").mkdir()
     for name in ("sbatch", "scancel", "squeue", "sinfo", "sacct", "scontrol"):
         (tmp_path / "bin" / name).write_text(RECORD)

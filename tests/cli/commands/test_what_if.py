@@ -50,7 +50,7 @@ def test_the_table_says_how_well_the_model_meets_the_record(files):
 
 
 def test_it_begins_with_what_ran_when_the_first_job_ended(files):
-    # The third job ends at 1035; the first runs, the second waits.
+    # The third job ends at 1035. The first runs, the second waits.
     done = run("what-if", *files, "--dispatchers", "fcfs", "--json")
     assert done.exit_code == 0, done.output
     found = {row["name"]: row["wait"] for row in json.loads(done.stdout)["schedulers"]}
@@ -157,7 +157,7 @@ def waits(*args):
 
 @pytest.mark.parametrize(
     ("scenario", "starts"),
-    [  # The second job wants both nodes for 30 s, the third one of them; the first has one until 300 s.
+    [  # The second job requests both nodes for 30 s. The third requests one node. The first has one until 300 s.
         ("add-nodes=1:like=n1", (0, 3, 33)),
         ("add-nodes=1:like=n1 bf_interval=30", (0, 3, 33)),
         ("nodes-down=n[1-2]@+100s..+500s", (600, 900, 5)),

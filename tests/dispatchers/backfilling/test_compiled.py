@@ -1,4 +1,4 @@
-"""What is decided by compiled code on a pool is what the code for any machine decides."""
+"""Compiled code on a pool decides as the code for any machine does."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Conservative backfilling: a job keeps its place in the queue, whatever the jobs before it do."""
+"""Conservative backfilling: a job keeps its place in the queue. Earlier jobs do not change it."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def starts(jobs, machine, dispatcher="conservative"):
 @pytest.mark.parametrize("machine", TWO, ids=["pool", "nodes"])
 @pytest.mark.parametrize("compress", ["until-stable", "once", "never"])
 def test_a_job_whose_reservation_passed_starts_before_those_behind_it(machine, compress):
-    # 'late' runs past the end of the reservation that 'wide' has when it ends.
+    # 'late' runs past the end of the reservation of 'wide'.
     jobs = [Job("late", 0, 20, 6), Job("wide", 1, 10, 10, nodes=2), Job("thin", 2, 5, 5)]
     assert starts(jobs, machine, f"conservative:compress={compress}") == {"late": 0, "wide": 20, "thin": 30}
 

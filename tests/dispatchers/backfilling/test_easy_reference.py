@@ -12,9 +12,9 @@ from hpcdispatch.workloads import Job, Machine, Workload
 
 
 def brute_force(workload, shortest_first):
-    """Schedule a pool second by second, by the book, whenever a job has come or gone; return the starts by id.
+    """Schedule a pool second by second, at arrivals and ends. Return the starts by id.
 
-    A backfill is tried by simulating the predicted future with and without it: it may not delay the head.
+    Each backfill is tried: the predicted future is simulated with and without it. It may not delay the head.
     """
     waiting, running, starts = [], [], {}
     jobs = list(workload.jobs)
@@ -60,7 +60,7 @@ def start(job, waiting, running, starts, now):
 
 
 def reserved(workload, head, running, now):
-    """Return when the head could start if all ran as predicted; who is late ends in the next second."""
+    """Return when the head could start if all jobs ran as predicted. Late jobs end in the next second."""
     ends = [(max(predicted, now + 1), job.nodes) for job, _, predicted in running]
     capacity = int(workload.machine.capacity[0, 0])
     for time in sorted({now, *(end for end, _ in ends)}):
@@ -79,7 +79,7 @@ pools = workloads(st.integers(1, 8).map(Machine.pool), max_jobs=14, max_time=15)
 
 
 def one_slot_cores(workload):
-    """Return the workload with as many slots of one core as cores were asked for."""
+    """Return the workload with one slot of one core per requested core."""
     jobs = [replace(job, nodes=job.nodes * job.per_node["core"], per_node={"core": 1}) for job in workload.jobs]
     return workload.with_jobs(jobs)
 
@@ -89,7 +89,7 @@ def of_cores(machine, *given):
     return Workload(tuple(jobs), machine)
 
 
-#: Nothing happens when the first job outruns its request, so that nobody starts before the second.
+#: Nothing happens when the first job overruns its walltime. No job starts before the second.
 OUTRUN = of_cores(Machine.pool(6), (2, 1, 1), (2, 2, 3), (0, 1, 3), (0, 2, 1))
 
 
@@ -105,7 +105,7 @@ def test_easy_is_textbook(workload, shortest_first):
 @given(pools, st.sampled_from(["walltime", "oracle", "last2"]))
 @settings(max_examples=25)
 def test_one_core_nodes_are_a_pool(workload, predictor):
-    # Not under conservative: a reservation for a while takes the nodes that are free all that while.
+    # Not under conservative: a reservation takes nodes that are free for all of its time.
     workload = one_slot_cores(workload)
     nodes = replace(workload, machine=Machine.homogeneous(int(workload.machine.capacity[0, 0]), core=1))
     for dispatcher in ("fcfs", "lxf", "easy", "easy-sjbf"):

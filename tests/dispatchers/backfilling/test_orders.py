@@ -1,4 +1,4 @@
-"""Orders of the queue and of the candidates for backfilling, and how many jobs get reservations, by definition."""
+"""Orders of the queue and of the backfill candidates. The number of reservations. By definition."""
 
 import math
 from dataclasses import replace
@@ -22,7 +22,7 @@ def log_submit(job):
     return math.log10(max(job.submit, 1))
 
 
-#: What each order sorts by, least first, of a job and the time; from the papers.
+#: The key of each order, least first, from a job and the time. From the papers.
 KEYS = {
     "submission": lambda job, now: 0,
     "priority": lambda job, now: -job.priority,
@@ -39,7 +39,7 @@ KEYS = {
 
 
 def by_the_book(workload, order, backfill, depth, strict=True):
-    """Return the starts of jobs of one core per slot on a pool, second by second, with what is free in each second."""
+    """Return the starts on a pool of jobs with one core per slot. Free cores are counted in each second."""
     capacity, horizon = int(workload.machine.capacity[0, 0]), 1 + sum(job.walltime for job in workload.jobs)
     jobs, waiting, running, starts, now = list(workload.jobs), [], [], {}, 0
     while jobs or waiting or running:
@@ -86,7 +86,7 @@ def crowds(draw):
     return Workload(jobs, Machine.pool(cores))
 
 
-#: The head outruns its walltime, and three more wait.
+#: The head overruns its walltime, and three more jobs wait.
 LATE = Workload(
     [Job(str(place), submit, runtime, walltime, nodes) for place, (submit, runtime, walltime, nodes) in enumerate(
         [(0, 9, 3, 2), (0, 5, 5, 3), (1, 2, 2, 2), (1, 4, 4, 1), (2, 8, 8, 1)])],
@@ -102,7 +102,7 @@ def test_easy_is_by_the_book(workload, order, backfill, depth):
     spec = f"easy:order={order},backfill={backfill},depth={depth}"
     expected = by_the_book(workload, order, backfill, depth)
     for machine in (workload.machine, Machine.homogeneous(int(workload.machine.capacity[0, 0]), core=1)):
-        # A reservation takes nodes that are free all the while, so that deep ones differ on nodes.
+        # A reservation takes nodes that are free all the time. Deep ones therefore differ on nodes.
         if machine.nodes > 1 and depth > 1:
             continue
         here = replace(workload, machine=machine)
@@ -112,7 +112,7 @@ def test_easy_is_by_the_book(workload, order, backfill, depth):
 
 
 def dense(seed):
-    """Draw jobs that come faster than a pool of 8 cores can run them."""
+    """Draw jobs that arrive faster than a pool of 8 cores can run them."""
     random = Random(seed)
     jobs, submit = [], 1
     for place in range(30):
@@ -163,7 +163,7 @@ def test_all_is_as_deep_as_the_queue(workload):
 @settings(max_examples=60)
 def test_one_reservation_in_the_profile_is_easys(workload, overrun, reserve_by):
     class InProfile(EASY):
-        """EASY whose one reservation is made as several are."""
+        """EASY with its one reservation made like several."""
 
         def _decide(self, state, queue):
             return self._backfill_deep(state, state.running.entries, queue)
@@ -182,13 +182,13 @@ def test_users_who_have_used_little_go_first():
     def job(id_, submit, runtime, user):
         return Job(id_, submit, runtime, runtime, 2, user=user)
 
-    # ann has used 100 s, ben 60 s, cat nothing; each start changes the shares.
+    # ann has used 100 s, ben 60 s, cat nothing. Each start changes the shares.
     jobs = [job("a1", 0, 100, "ann"), job("b1", 1, 60, "ben"), job("a2", 2, 10, "ann"), job("b2", 3, 10, "ben"),
             job("c1", 161, 10, "cat")]  # fmt: skip
     workload = Workload([replace(each, submit=each.submit) for each in jobs], Machine.pool(2))
     starts = simulate(workload, "easy:order=fairshare").jobs.set_index("id")["start"]
     assert starts.to_dict() == {"a1": 0, "b1": 100, "b2": 160, "a2": 180, "c1": 170}
-    # Of what was used long ago little is left: then ben's 60 s count for more than ann's 100 s before.
+    # Old usage decays. Then ben's 60 s count more than ann's earlier 100 s.
     starts = simulate(workload, "easy:order=fairshare:half_life=20").jobs.set_index("id")["start"]
     assert starts.to_dict() == {"a1": 0, "b1": 100, "a2": 160, "c1": 170, "b2": 180}
 

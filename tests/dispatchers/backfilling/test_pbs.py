@@ -1,4 +1,4 @@
-"""PBS: queues by priority, first come first served within, EASY behind the first that waits."""
+"""PBS: queues by priority, first come first served within each. EASY behind the first waiting job."""
 
 import pytest
 from hypothesis import given, settings
@@ -44,7 +44,7 @@ def test_the_first_queue_goes_first_and_is_served_in_order():
 
 def test_backfilling_delays_no_first_job_of_the_first_queue():
     waiting = jobs((0, 10, 3, "b"), (1, 20, 1, "b"), (1, 5, 1, "b"), (2, 10, 4, "a"))
-    # Job 2 fits until the one of queue a may start, job 1 does not; at 1 nobody of queue a waits yet.
+    # Job 2 fits until the job of queue a may start. Job 1 does not. At 1 no job of queue a waits yet.
     assert starts(waiting, "pbs:queues=a") == [0, 1, 10, 21]
     later = jobs((0, 10, 3, "b"), (2, 10, 4, "a"), (2, 20, 1, "b"), (2, 5, 1, "b"))
     assert starts(later, "pbs:queues=a") == [0, 10, 20, 2]

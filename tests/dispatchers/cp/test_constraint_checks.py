@@ -1,4 +1,4 @@
-"""The check of a schedule against constraints: each that is broken is seen, though its own methods say nothing."""
+"""The check of a schedule against constraints. It finds each broken one, even if its own methods are silent."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.testing import tiny
 from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
 
-#: Two jobs side by side in [0, 40) and [0, 90) on nodes 0 and 1; the second requested 50 s.
+#: Two jobs run side by side in [0, 40) and [0, 90) on nodes 0 and 1. The second requested 50 s.
 JOBS = (
     Job("1", 0, 40, 60, user="a", queue="x", name="abaqus", per_node={"core": 2}, licences={"mpi": 1}),
     Job("2", 0, 90, 50, user="a", queue="x", name="vasp", per_node={"core": 2}, licences={"mpi": 1}),
@@ -64,7 +64,7 @@ def test_what_is_broken_is_named(result, text, message):
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_is_kept_passes(result, text):
-    # The second job runs for 40 s more than it requested: nobody could know.
+    # The second job overruns its walltime by 40 s. This is not predictable.
     check(WORKLOAD, result, create_constraints(text))
 
 
@@ -97,7 +97,7 @@ def test_a_job_that_is_killed_at_its_request_answers_for_all_of_its_stay(result)
     ],
 )
 def test_a_rule_that_says_nothing_is_found_out(monkeypatch, dispatcher, rules, owner, method, nothing):
-    # What starts jobs goes by what the rule says as a constraint; the check does not.
+    # The dispatcher follows the rule's constraint methods. The check does not.
     workload = replace(WORKLOAD, machine=replace(WORKLOAD.machine, **rules))
     check(workload, simulate(workload, dispatcher, overrun="kill"))
     monkeypatch.setattr(owner, method, lambda self, *_: nothing)

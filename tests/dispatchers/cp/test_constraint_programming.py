@@ -42,7 +42,7 @@ def run(rows, dispatcher, machine=POOL, **options):
     return result
 
 
-# 1 holds all four cores until 100; behind it three jobs fit two at a time.
+# Job 1 holds all four cores until 100. Behind it three jobs fit two at a time.
 BUSY = [(0, 100, 100, 4), (10, 200, 200, 2), (20, 100, 100, 2), (30, 10, 10, 4)]
 
 
@@ -51,7 +51,7 @@ def starts(result):
 
 
 def test_minimises_the_sum_of_slowdowns():
-    # At 100 all fit by themselves. 4 first costs 10/200 + 10/100; 2 and 3 first costs 200/10.
+    # At 100 all fit by themselves. 4 first costs 10/200 + 10/100. Jobs 2 and 3 first costs 200/10.
     assert starts(run(BUSY, "hcp3")) == [0, 110, 110, 100]
     assert starts(run(BUSY, "pcp3")) == [0, 110, 110, 100]
 
@@ -64,7 +64,7 @@ def test_the_record_of_a_decision():
     # (100 - 10 + 10 + 200) / 200 + (100 - 20 + 10 + 100) / 100 + (100 - 30 + 10) / 10
     assert at["objective"] == pytest.approx(1.5 + 1.9 + 8)
     assert at["bound"] <= at["objective"]
-    # What a schedule can change is the 10 s that 2 and 3 wait.
+    # A schedule can change only the 10 s that 2 and 3 wait.
     assert at["gap"] == pytest.approx((at["objective"] - at["bound"]) / (10 / 200 + 10 / 100))
     assert at["gain"] == 0
     assert at["deterministic_time"] >= 0
@@ -76,7 +76,7 @@ def test_the_record_of_a_decision():
 
 
 def test_weighs_waits_by_the_expected_wait_of_the_queue():
-    # At 100 either 2 or 3 can start; a second of the queue that expects less counts more.
+    # At 100 either 2 or 3 can start. A second counts more in the queue with the shorter expected wait.
     rows = [(0, 100, 100, 4), (10, 50, 50, 4, "long"), (20, 50, 50, 4, "short")]
     assert starts(run(rows, HCP1(ewt="long:3600;short:60;:60"))) == [0, 150, 100]
     assert starts(run(rows, HCP1(ewt="long:60;short:3600;:60"))) == [0, 100, 150]
@@ -84,7 +84,7 @@ def test_weighs_waits_by_the_expected_wait_of_the_queue():
 
 
 def test_pcp_counts_what_exceeds_the_expected_wait():
-    # 2 expects to wait 1000 s and may do so at no cost; 3 is late after 10.
+    # Job 2 expects to wait 1000 s, at no cost. Job 3 is late after 10.
     rows = [(0, 100, 100, 4), (10, 50, 50, 4, "a"), (20, 50, 50, 4, "b")]
     assert starts(run(rows, "pcp1:ewt=a:1000;b:10;:10")) == [0, 150, 100]
 
@@ -112,14 +112,14 @@ def test_reads_expected_waits_from_a_trace(tmp_path):
 
 
 def test_a_job_that_outran_its_prediction_runs_for_one_more_second():
-    # 1 was to end at 50 and holds 3 cores until 100; 2 and 3 come at 60 and 70 and want 2.
+    # Job 1 was predicted to end at 50. It holds 3 cores until 100. Jobs 2 and 3 arrive at 60 and 70 and request 2.
     rows = [(0, 100, 50, 3), (60, 10, 10, 2), (70, 10, 10, 2)]
     for name in ("hcp2", "hcp3", "pcp2"):
         assert starts(run(rows, name, predictor="walltime")) == [0, 100, 100]
 
 
 def test_without_underestimates_such_a_job_holds_nothing_in_the_model():
-    # Both candidates fit by themselves in the free half; the model believes that all of the machine is free.
+    # Each candidate alone fits the free half. The model believes that all of the machine is free.
     rows = [(0, 100, 50, 2), (60, 100, 100, 2), (60, 100, 100, 2)]
     naive = run(rows, ConstraintProgramming(formulation="hcp", version=1))
     aware = run(rows, ConstraintProgramming(formulation="hcp", version=2))
@@ -129,7 +129,7 @@ def test_without_underestimates_such_a_job_holds_nothing_in_the_model():
 
 
 def test_underestimates_can_leave_no_schedule_before_version_2():
-    # 950 s late, 1 shortens the horizon of the two jobs of 60 s to nothing.
+    # Job 1 is 950 s late. The horizon of the two jobs of 60 s becomes empty.
     rows = [(0, 1000, 50, 2), (990, 60, 60, 2), (990, 60, 60, 2), (1200, 1, 1, 1)]
     result = run(rows, "hcp1")
     at = result.decisions.set_index("time").loc[990]
@@ -141,7 +141,7 @@ def test_version_0_puts_the_jobs_behind_the_first_m_at_the_end():
     rows = [(0, 100, 100, 4), (1, 10, 10, 4), (2, 10, 10, 4), (3, 10, 10, 4)]
     result = run(rows, "hcp:m=1")
     crowded = result.decisions.set_index("time").loc[3]
-    # 3 and 4 overlap at the end of the horizon and ask for 8 of 4.
+    # Jobs 3 and 4 overlap at the end of the horizon. They need 8 of 4.
     assert (crowded["status"], crowded["used"]) == ("infeasible", "none")
     idle = result.decisions.set_index("time").loc[100]
     assert (idle["status"], idle["used"]) == ("infeasible", "list")
@@ -149,14 +149,14 @@ def test_version_0_puts_the_jobs_behind_the_first_m_at_the_end():
 
 
 def test_only_the_first_m_may_start():
-    # Both fit beside 1; the smaller one is first by priority.
+    # Both fit beside 1. The smaller one is first by priority.
     rows = [(0, 100, 100, 2), (10, 30, 30, 1), (10, 20, 20, 1)]
     assert starts(run(rows, "hcp3")) == [0, 10, 10]
     assert starts(run(rows, "hcp3:m=1")) == [0, 30, 10]
 
 
 def test_what_stands_behind_blocked_jobs_is_considered():
-    # 2 does not fit; 3 does, and comes first only if what fits is chosen before the first m are.
+    # Job 2 does not fit, job 3 does. It comes first only if the fitting jobs are chosen before the first m.
     rows = [(0, 100, 100, 3), (1, 10, 10, 4), (50, 10, 10, 1)]
     assert starts(run(rows, "hcp3:m=1")) == [0, 100, 50]
 
@@ -235,7 +235,7 @@ def test_the_first_by_priority_are_those_of_a_full_sort(count, goal):
 
 
 def test_what_finds_no_place_is_postponed():
-    # Two cores are free on one node and one on the other: three in the pool, but no place for a slot of three.
+    # Two cores are free on one node, and one on the other. The pool has three. No node has room for a slot of three.
     jobs = [Job("a", 0, 100, 100, per_node={"core": 2}), Job("b", 0, 100, 100, per_node={"core": 3}),
             Job("wide", 1, 10, 10, per_node={"core": 3}), Job("slim", 1, 50, 50, per_node={"core": 1})]  # fmt: skip
     workload = Workload(tuple(jobs), Machine.homogeneous(2, core=4))
@@ -244,14 +244,14 @@ def test_what_finds_no_place_is_postponed():
         result = simulate(workload, create_dispatcher(name, internal=True))
         check(workload, result)
         found[name] = result.jobs["start"].tolist(), result.decisions.set_index("time").loc[1, "postponed"]
-    # The pool has the wide one first and slim behind it; the nodes have no room for wide before 100.
+    # On the pool, wide is first and slim behind it. The nodes have no room for wide before 100.
     assert found == {
         "hcp3:filter=pool": ([0, 0, 100, 100], 1), "hcp3": ([0, 0, 100, 1], 0), "pcp3": ([0, 0, 100, 1], 0)
     }  # fmt: skip
 
 
 def test_a_blocked_job_that_is_planned_keeps_room_for_itself():
-    # 3 fits beside 1 and would hold the cores that 2, which waits for all of them, is to have at 100.
+    # Job 3 fits beside 1. It would hold cores at 100 that job 2 needs. Job 2 waits for all cores.
     rows = [(0, 100, 100, 3), (10, 10, 10, 4), (20, 300, 300, 1)]
     assert starts(run(rows, "hcp3")) == [0, 320, 20]
     assert starts(run(rows, "hcp3:blocked=1")) == starts(run(rows, "pcp3:blocked=1")) == [0, 100, 110]
@@ -260,7 +260,7 @@ def test_a_blocked_job_that_is_planned_keeps_room_for_itself():
 
 
 def test_a_blocked_job_does_not_start_before_anything_ends():
-    # The pool has two cores free, and no node has; wide is planned for 50, so that slim, which ends at 60, delays it.
+    # The pool has two cores free, but no node has. Wide is planned for 50. Slim ends at 60 and would delay it.
     jobs = [Job("a", 0, 50, 50, per_node={"core": 2}), Job("b", 0, 100, 100, per_node={"core": 2}),
             Job("wide", 1, 5, 5, nodes=2, per_node={"core": 2}), Job("slim", 2, 300, 300)]  # fmt: skip
     workload = Workload(tuple(jobs), Machine.homogeneous(2, core=3))
@@ -322,7 +322,7 @@ class TestSearchControl:
                 actions = list(dispatcher.dispatch(state))
                 return actions if actions or state.now > 30 else [Wake(state.now + 5)]
 
-        # At 10 two cores are free, 2 fits and 3 and 4 do, all three do not.
+        # At 10 two cores are free. Job 2 fits, or 3 and 4, but not all three.
         result = run([(0, 100, 100, 2), (10, 10, 10, 2), (10, 20, 20, 1), (10, 30, 30, 1)], Awake())
         statuses = result.decisions.set_index("time")["status"]
         assert statuses.loc[[10, 15, 20, 35]].tolist() == ["feasible", "unchanged", "unchanged", "unchanged"]
@@ -366,7 +366,7 @@ def test_who_made_the_schedule_is_recorded():
 
 
 def test_the_gap_is_that_of_what_a_schedule_can_change():
-    # The waits so far make up nearly all of the objective, and no schedule changes them.
+    # The waits so far are nearly all of the objective. No schedule changes them.
     rows = [(0, 10_000, 10_000, 4)] + [(1, 10 * i, 10 * i, 1 + i % 4) for i in range(1, 24)]
     decisions = run(rows, "hcp3").decisions
     at = decisions.set_index("time").loc[10_000]
@@ -438,7 +438,7 @@ def test_jobs_after_the_first_m_are_at_the_end_of_the_horizon_or_out_of_the_mode
 
 
 def test_version_0_plans_the_first_m_of_the_queue_and_version_1_those_of_priority():
-    """Two jobs of queue b wait longer than expected ones of queue a; they were submitted last."""
+    """Two jobs of queue b come last. They have waited longer than their expected wait."""
     rows = [(0, 100, 100, 4, "a"), (1, 10, 10, 3, "a"), (2, 10, 10, 3, "a"), (3, 10, 10, 3, "b"), (4, 10, 10, 3, "b")]
     ewt = "ewt=a:90000;b:1"
     of_the_queue = {1: [100, 110, 120, 130], 2: [100, 130, 110, 120], 4: [120, 130, 100, 110]}
@@ -472,7 +472,7 @@ def test_a_model_that_is_too_large_to_be_written_within_the_budget_is_not():
 
 
 def overrun_state(predicted_ends, waiting, capacity, free):
-    """Return a state at 1,000 s with running jobs as (nodes, demand, predicted end) and waiting ones."""
+    """Return a state at 1,000 s with waiting jobs. Running jobs are (nodes, demand, predicted end)."""
     machine, now = Machine(("core", "gpu"), np.array(capacity)), 1000
     running = []
     for number, (placement, demand, end) in enumerate(predicted_ends):
@@ -489,7 +489,7 @@ def overrun_state(predicted_ends, waiting, capacity, free):
 
 
 def test_a_list_that_ends_after_the_horizon_is_not_called_optimal():
-    """Several nodes, a job past its predicted end, and a list schedule that ends after the shortened horizon."""
+    """There are several nodes and a job past its predicted end. The list schedule ends after the shortened horizon."""
     running = [([1, 1, 2], (2, 0), -4), ([0, 1], (1, 0), 2)]
     waiting = [(38, 2, 2, (2, 1), "a"), (17, 8, 1, (3, 2), "b")]
     state = overrun_state(running, waiting, [[6, 3], [6, 1], [3, 1]], [[5, 3], [1, 1], [1, 1]])
@@ -497,7 +497,7 @@ def test_a_list_that_ends_after_the_horizon_is_not_called_optimal():
     dispatcher.reset(state.machine, np.random.default_rng(0))
     dispatcher.dispatch(state)
     report = dispatcher.report()
-    # 9.2 = (38 - 4) / 4 + (17 - 10) / 10 is the objective if both start now.
+    # 9.2 = (38 - 4) / 4 + (17 - 10) / 10 is the objective of two starts now.
     assert report["status"] != "optimal" or report["objective"] == pytest.approx(9.2)
     assert not report["proved"] or report["objective"] == report["bound"]
 
@@ -511,7 +511,7 @@ class TestBudget:
             decisions = result.decisions
             beyond = decisions["exceeded"].diff().fillna(decisions["exceeded"]) > 0
             assert beyond.any()
-            # A local search that is cut short leaves a list schedule, too: that of the best order it has tried.
+            # A local search that is cut short leaves a list schedule, too. It is that of the best order so far.
             assert decisions["used"][beyond].isin(["list", "local search"]).all()
             assert (decisions["gain"][beyond] >= 0).all()
             assert decisions["deterministic_time"].max() == 0

@@ -1,4 +1,4 @@
-"""HCP that decides size and start together: its plans against trying everything, and what it must keep."""
+"""HCP with joint decisions on size and start. Its plans against every alternative, and its guarantees."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -31,7 +31,7 @@ THOROUGH = "hcp3:molds=true,d=1,d_max=1"
 
 
 def least(jobs, fixed=()):
-    """Return the least sum of ends over the fastest times that jobs have, some of them at 0 in a mode that is given."""
+    """Return the least sum of ends over fastest times. Some jobs start at 0 in a given mode."""
     best, horizon = None, sum(max(time for _, time in sizes) for sizes in jobs)
     fixed = dict(fixed)
     ways = [
@@ -68,7 +68,7 @@ def test_who_starts_and_how_wide_is_part_of_a_best_schedule(jobs):
 
 
 def test_two_jobs_share_what_each_for_itself_would_take_alone():
-    """Side by side both end at 12; SA takes all for the first, so that the second ends at 20."""
+    """Side by side both end at 12. SA gives all to the first. The second then ends at 20."""
     ends = {name: two_that_share(name, unit=1) for name in ("hcp3:molds=true", "sa:over=hcp3", "hcp3")}
     assert ends == {"hcp3:molds=true": [12, 12], "sa:over=hcp3": [10, 20], "hcp3": [10, 20]}
 

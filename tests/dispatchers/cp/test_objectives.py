@@ -1,4 +1,4 @@
-"""The objectives that plug in: their formulas, their names, and what is said of one that is wrong."""
+"""Objectives as plug-ins: formulas, names, and the errors of faulty ones."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ POOL = Machine.pool(4)
 
 
 def state(now, waiting, running=(), machine=POOL):
-    """Return a state of (user, submit, predicted) that wait and (user, cores, predicted end) that run."""
+    """Return a state. Waiting jobs are (user, submit, predicted), running jobs (user, cores, predicted end)."""
     jobs = tiny().jobs
     entries = []
     for order, (user, submit, predicted) in enumerate(waiting):
@@ -42,7 +42,7 @@ def state(now, waiting, running=(), machine=POOL):
 
 def test_the_squared_bounded_slowdown_is_its_tangent():
     terms = SquaredBoundedSlowdown().objective(state(100, [("a", 40, 60), ("a", 98, 2)]).queue, 100)
-    # (60 + 60) / 60 = 2, and its square rises by 2 * 2 / 60; the other is below 10 s for 6 more seconds.
+    # (60 + 60) / 60 = 2, and its square rises by 2 * 2 / 60. The other is below 10 s for 6 more seconds.
     assert terms.rates.tolist() == pytest.approx([4 / 60, 2 / 10])
     assert terms.due.tolist() == [0, 6]
     assert terms.constant == pytest.approx(4 + 1)
@@ -62,12 +62,12 @@ def test_a_user_who_used_more_waits_at_a_lower_rate():
     before = goal.usage["a"]
     goal.observe(state(150, [("a", 0, 10)]))
     assert goal.usage["a"] == pytest.approx(before / 2)
-    # b's job has left unseen: charged until its predicted end, 40 s after it was seen.
+    # b's job has ended unseen. It is charged until its predicted end, 40 s after it was last seen.
     assert goal.usage["b"] == pytest.approx((1 - 2**-0.4) / (np.log(2) / 100))
 
 
 def test_the_user_who_used_less_starts_first():
-    # At 100 either 2 (of the user who had all cores) or 3 can start; 2 came first and is as long.
+    # At 100 either 2 or 3 can start. The user of 2 had all cores. Job 2 came first and is as long.
 
     rows = [("a", 0, 100), ("a", 10, 50), ("b", 10, 50)]
     jobs = tuple(Job(str(i), submit, run, run, nodes=4, user=user) for i, (user, submit, run) in enumerate(rows))
@@ -115,7 +115,7 @@ def test_what_is_no_objective():
 
 
 class Given(Goal):
-    """Returns the slowdown until a time, and from then on what it was given."""
+    """Returns the slowdown until a time. From then on it returns a given value."""
 
     name = "given"
 

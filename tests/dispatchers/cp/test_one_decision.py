@@ -1,4 +1,4 @@
-"""Random decisions of every version of PCP and HCP against all schedules there are."""
+"""Random decisions of each version of PCP and HCP, against all schedules."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def wrong(formulation, version, seeds):
     return found
 
 
-#: Two overrun slots, and a list schedule that ends after the shortened horizon: 9.4, and once said to be optimal.
+#: Two overrun slots. The list schedule ends after the shortened horizon. Its objective of 9.4 is not optimal.
 SHORTENED = OneDecision(
     ((6, 3), (6, 1), (3, 1)),
     (RunningJob((1, 1, 2), (2, 0), -4), RunningJob((0, 1), (1, 0), 2)),
@@ -88,7 +88,7 @@ def test_a_list_schedule_past_the_horizon_is_not_optimal():
         assert not list(faults(model, decide(VERSIONS["pcp", version], SHORTENED)))
 
 
-#: How many decisions of each version a night tries, and each run of the tests.
+#: Decisions of each version, per night and per test run.
 MANY, FEW = 2000, 60
 
 

@@ -1,4 +1,4 @@
-"""The data of a decision goes through the CP dispatchers with few returns to a module that it had left."""
+"""The data of a decision goes through the CP dispatchers. It seldom returns to a module that it left."""
 
 import pytest
 import returns

@@ -1,4 +1,4 @@
-"""Constraints that plug in: what each does, that no shortcut passes them by, and what is said when one fails."""
+"""Constraints as plug-ins. Each has an effect, no shortcut skips it, and failures give an error."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ FORMS = ["hcp3", "pcp-fast", "pcp3", "hcp3:blocked=2", "hcp1", "pcp1", "hcp", "p
 
 
 def run(rows, dispatcher, machine=POOL, **options):
-    """Simulate rows of (submit, runtime, walltime, cores[, user[, queue[, licences]]]); return the result, checked."""
+    """Simulate and check rows of (submit, runtime, walltime, cores[, user[, queue[, licences]]]); return the result."""
     jobs = [
         Job(str(i), *row[:3], nodes=row[3], **dict(zip(("user", "queue", "licences"), row[4:], strict=False)))
         for i, row in enumerate(rows, 1)
@@ -81,7 +81,8 @@ def test_a_job_that_outran_its_prediction_still_draws_power(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_job_runs_into_a_maintenance(form):
-    # The window is [50, 80) on nodes 0 and 1. 2 might run until 60 and goes elsewhere; 3 needs three nodes until 50.
+    # The window is [50, 80) on nodes 0 and 1. Job 2 might run until 60 and goes elsewhere. Job 3 needs three nodes
+    # until 50.
     rows = [(0, 5, 45, 3), (5, 10, 55, 2), (6, 10, 44, 3)]
     result = run(rows, form, replace(NODES, reservations=[Reservation(50, 80, "0-1")]))
     assert result.jobs["start"].tolist() in ([0, 5, 80], [0, 80, 6])
@@ -107,7 +108,7 @@ def test_a_maintenance_comes_again():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_job_that_cannot_meet_its_deadline_is_rejected(form):
-    # 3 could start at 40 at the earliest and must by 60 - 30 = 30.
+    # Job 3 can start at 40 at the earliest. It must by 60 - 30 = 30.
     rows = [(0, 40, 40, 4), (1, 10, 10, 4, "", "late"), (2, 30, 30, 4, "", "urgent")]
     result = run(rows, with_constraints(form, "deadline:at=60/queue=urgent"))
     assert result.jobs["status"].tolist() == ["completed", "completed", "rejected"]
@@ -117,7 +118,7 @@ def test_a_job_that_cannot_meet_its_deadline_is_rejected(form):
 
 @pytest.mark.parametrize("form", ["hcp3", "pcp-fast", "pcp3"])
 def test_a_plan_keeps_deadlines(form):
-    # At 40 the shorter job costs more a second; the longer one must start by then.
+    # At 40 the shorter job costs more a second. The longer one must start by then.
     rows = [(0, 40, 40, 4), (1, 10, 10, 4), (2, 60, 60, 4, "", "urgent")]
     assert starts(rows, form) == [0, 40, 50]
     assert starts(rows, with_constraints(form, "deadline:at=105/queue=urgent")) == [0, 100, 40]
@@ -137,7 +138,7 @@ def test_a_soft_deadline_raises_what_a_second_costs():
     soft = Deadline(at=105, kind="soft", queue="urgent", weight=100)
     assert starts(rows, ConstraintProgramming(constraints=soft)) == [0, 100, 40]
     job = Job("1", 0, 60, 60, queue="urgent")
-    # At 45 it has to start; 120 s before it has twice its walltime of slack.
+    # At 45 it has to start. Its slack 120 s earlier is twice its walltime.
     assert [soft.factor(job, now) for now in (45, 1000)] == [101, 101]
     assert soft.factor(Job("1", 0, 60, 60, queue="urgent"), -75) == pytest.approx(1 + 100 * np.exp(-1))
     assert soft.factor(Job("1", 0, 60, 60), 45) == 1
@@ -152,7 +153,7 @@ def test_what_can_never_run_is_rejected_with_the_reason():
 
 
 def test_a_job_that_misses_its_last_chance_is_rejected():
-    # 2 is longer than the gap between two windows; before the first of them the machine is taken until it is too late.
+    # Job 2 is longer than the gap between two windows. Before the first window the machine is busy for too long.
     rows = [(0, 40, 40, 4), (1, 90, 90, 4)]
     result = run(rows, "pcp3", replace(NODES, reservations=[Reservation(100, 110, [2], every=80)]))
     assert result.jobs["reason"].tolist() == ["", "constraint maintenance: leaves it no place ever"]
@@ -166,7 +167,7 @@ def test_constraints_that_exclude_each_other_are_named():
 
 
 def test_a_cap_that_is_broken_already_lets_nothing_start():
-    # What runs is the other dispatcher's; from then on nothing starts until it fits again.
+    # The other dispatcher started the running jobs. From then on nothing starts until it fits again.
     rows = [(0, 50, 50, 1), (0, 60, 60, 1), (10, 10, 10, 1)]
     inner = ConstraintProgramming(constraints=OneJob())
 
@@ -197,7 +198,7 @@ class OneJob(SiteConstraint):
     {"limits": [Limit(4, by="all")], "power": Power({"core": 10}, cap=900), "reservations": [Reservation(100, 1000)]},
 ])  # fmt: skip
 def test_every_rule_of_a_machine_is_kept(rules):
-    # Among what is checked: the same records again, no run time read, and the schedule through the check of all rules.
+    # The checks include equal records in a second run. No run time is read. The schedule must pass all rules.
     workload = cluster(8)
     workload = replace(workload, machine=replace(workload.machine, **rules))
     check_dispatcher("hcp3:iterations=50", [workload], ("kill",), ("last2",))
@@ -352,7 +353,7 @@ def test_two_that_are_never_met_at_once_are_named():
 
 
 def test_a_job_that_waits_until_its_time_has_passed_is_rejected():
-    # Until 5 any start is early enough; the second job finds the machine full until then.
+    # Until 5 any start is early enough. The machine is full until then for the second job.
     early = timed("early", lambda now: now if now < 5 else 10**9)
     jobs = (Job("1", 0, 10, 10, nodes=4), Job("2", 1, 10, 10))
     result = simulate(Workload(jobs, Machine.pool(4)), ConstraintProgramming(constraints=early))

@@ -1,4 +1,4 @@
-"""On-demand jobs: who gives way to them, when they start, and what becomes of the batch jobs."""
+"""On-demand jobs: which jobs are evicted, when they start, and what the batch jobs lose."""
 
 from collections import Counter
 from dataclasses import replace
@@ -16,7 +16,7 @@ from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload
 
 FOUR = Machine.homogeneous(4, core=1)
-#: 100 s for its memory, 10 s for what it writes itself, which is due every 360 s.
+#: Its memory takes 100 s. Its own checkpoint takes 10 s and is due every 360 s.
 SAVES = Checkpoint(system_size=70, application_size=7, interval=360)
 SYSTEM = Checkpoint(system_size=70)
 OWN = Checkpoint(application_size=7, interval=360)
@@ -74,7 +74,7 @@ class TestOneGivesWay:
     def test_the_phase_of_its_own_checkpoints_outlasts_an_eviction(self):
         jobs = [batch("long", 4, checkpoint=SAVES), demand("first", 2, 100, 200), demand("second", 2, 500, 200)]
         result = run(jobs)
-        # It had done 100 s when it was written first, and goes on at 250: it writes again at 250 + 260.
+        # It had done 100 s at its first checkpoint. It resumes at 250. It writes again at 250 + 260.
         assert stays(result, "long")[:2] == [(0, 200, "checkpointed", 100), (250, 520, "checkpointed", 260)]
         assert evictions(result) == (0, 1, 1)
 
@@ -92,7 +92,7 @@ class TestOneGivesWay:
         assert stays(result, "young")[0] == (200, 300, "killed", 0)
 
     def test_who_is_to_be_killed_works_until_the_nodes_are_needed(self):
-        # One is written in 100 s; the other, which cannot be, ends before that.
+        # One is written in 100 s. The other has no checkpoint, and ends before that.
         jobs = [batch("saved", 2, checkpoint=SYSTEM), batch("short", 2, runtime=350), demand("now", 4)]
         result = run(jobs)
         assert start(result, "now") == 400
@@ -117,7 +117,7 @@ class TestOneGivesWay:
 
 
 class TestOwnEnds:
-    """Jobs that are predicted to end in time; requests are twice the run time unless said otherwise."""
+    """Jobs that are predicted to end in time. Walltimes are twice the run time by default."""
 
     def test_a_job_that_ends_in_time_is_left_to_do_so(self):
         jobs = [Job("ends", 0, 600, 600, 2), batch("long", 2, checkpoint=SYSTEM), demand("now", 2)]
@@ -128,7 +128,7 @@ class TestOwnEnds:
         assert evictions(result) == (0, 0, 0)
 
     def test_one_that_has_not_ended_is_replaced_by_a_new_choice(self):
-        # It is predicted to end at 600 and does not: somebody is checkpointed or killed then, in time.
+        # It is predicted to end at 600 and does not. A job is then checkpointed or killed in time.
         job = Job("outlives", 0, 5000, 600, 2)
         result = run([job, batch("long", 2, checkpoint=SYSTEM), demand("now", 2)], "evict:ends=true")
         assert start(result, "now") == 700
@@ -213,7 +213,7 @@ class TestNobodyGivesWayInVain:
     st.booleans(),
 )  # fmt: skip
 def test_one_on_demand_job_always_starts_by_its_deadline(rows, nodes, submit, deadline, policy, sharing):
-    # Kills take no time: while only batch jobs run there is a plan for every deadline.
+    # Kills take no time. While only batch jobs run, each deadline has a plan.
     jobs = [
         batch(f"b{number}", size, runtime, begin, Checkpoint(system, system / 7, interval) if system else None)
         for number, (size, runtime, begin, system, interval) in enumerate(rows)
@@ -353,7 +353,7 @@ class TestWithoutOnDemandJobs:
 
 
 def crowd(count, seed=0, nodes=8):
-    """Return a machine full of jobs that can be written in 20 to 200 s, and an on-demand job about every minute."""
+    """Return a machine full of jobs with checkpoints of 20 to 200 s. On-demand jobs arrive about every minute."""
     rng = np.random.default_rng(seed)
     jobs = [
         Job(
@@ -445,7 +445,7 @@ class TestSharing:
 
     def test_checkpoints_are_written_at_once(self):
         result = run(self.JOBS, "evict:sharing=true")
-        # The nodes are the limit: 100 s for a; b writes its own, due at 360, in 10 s.
+        # The nodes are the limit: 100 s for a. Job b writes its own, due at 360, in 10 s.
         assert start(result, "now") == 400
         assert stays(result, "a")[0] == (0, 400, "checkpointed", 300)
         assert stays(result, "b")[0] == (0, 400, "checkpointed", 360)

@@ -14,7 +14,7 @@ from hpcdispatch.workloads import Job, Machine, Provenance, Workload, generate
 
 
 class Watched:
-    """Dispatches as another does, and notes up to when is expected, and the longest wait by both schedules."""
+    """Dispatches as another does. Records the horizon of expectations and the longest wait of both schedules."""
 
     def __init__(self, over):
         self.over = create_dispatcher(over)
@@ -39,7 +39,7 @@ class Watched:
 
 
 def requesting(workload, factor):
-    """Return a workload whose jobs request so many times what they run."""
+    """Return a workload with walltimes that are a multiple of the run times."""
     return workload.with_jobs([replace(job, walltime=factor * job.runtime) for job in workload.jobs])
 
 
@@ -54,7 +54,7 @@ WORKLOAD = generate("lublin:jobs=400,processors=32,load=1.1", seed=3)
 
 @pytest.mark.parametrize(("factor", "predictor", "off"), [(1, "walltime", 0), (10, "oracle", 0), (10, "walltime", 0.2)])
 def test_it_is_that_of_easy_though_jobs_wait_that_have_started_there(factor, predictor, off):
-    """Guards against due times of hours in a backlog of days: what is known for certain lags behind."""
+    """Guards against due times of hours in a backlog of days. Certain knowledge lags behind."""
     workload = requesting(WORKLOAD, factor)
     watched = Watched("ljf")
     simulate(workload, watched, predictor)
@@ -65,7 +65,7 @@ def test_it_is_that_of_easy_though_jobs_wait_that_have_started_there(factor, pre
 
 
 def test_who_outlives_what_was_expected_is_not_taken_to_have_ended():
-    """Guards against a schedule in which a job of days, of which a minute was expected, is in nobody's way."""
+    """Guards against a schedule in which a job of days delays no other job. A minute was expected of it."""
     jobs = (Job("long", 0, 200_000, 300_000, 1, {"core": 4}), Job("next", 1, 60, 60, 1, {"core": 4}))
     more = tuple(Job(str(number), 10_000 * number, 60, 60) for number in range(1, 15))
     watched = Watched("fcfs")

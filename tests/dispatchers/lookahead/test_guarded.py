@@ -1,4 +1,4 @@
-"""Under a guard nobody waits longer than under EASY, as far as that can be foreseen."""
+"""Under a guard no job waits longer than under EASY, as far as predictable."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_without_a_bound_everything_passes(off):
 
 
 def test_in_a_crowd_nobody_is_held(monkeypatch):
-    """Guards against EASY, by requests far too long, that takes over for as long as thousands wait."""
+    """Guards against EASY with far too long walltimes. It would take over for as long as thousands of jobs wait."""
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.guard.MOST_WAITING", 20)
     workload = generate("lublin:jobs=300,processors=32,load=1.2", seed=3)
     decisions = simulate(workload, "guarded:over=ljf,least=1").decisions
@@ -120,7 +120,7 @@ def test_where_sums_do_not_say_who_fits_all_of_it_passes(machine, cores, guarded
 
 
 class Stopping:
-    """Stops the first that runs and starts whoever has the room then."""
+    """Stops the first running job and starts a job in its room."""
 
     def dispatch(self, state):
         first = state.running[0] if len(state.running) else None
@@ -138,7 +138,7 @@ def test_where_somebody_gives_way_all_of_it_passes():
 
 
 class Wrong:
-    """Starts whoever is first, twice as often as there is room, or somebody who is not there, or in no way."""
+    """Starts the first job, twice as often as there is room. Or starts an absent job, or in an invalid way."""
 
     def __init__(self, wrong):
         self.wrong = wrong
@@ -163,7 +163,7 @@ def test_what_cannot_be_done_is_said_as_ever(wrong):
 
 
 class Misplaced:
-    """Starts who waits longest to run, on nodes that it has been told, and where the first one is held."""
+    """Starts job 1, then job 3 on given nodes."""
 
     def __init__(self, nodes):
         self.nodes, self.held = nodes, False
@@ -192,7 +192,7 @@ def test_a_bound_beyond_all_times_is_none():
 
 
 def test_who_starts_in_place_of_another_gets_the_nodes_that_are_left():
-    """The one that is wanted is held: it would run on after the first, and the one of all nodes is next."""
+    """The chosen job is held. It would run on after the first job, and the job of all nodes is next."""
     jobs = (
         Job("1", 0, 4000, 4000, nodes=2), Job("2", 1, 4000, 4000, nodes=4), Job("3", 2, 90_000, 90_000, nodes=2),
         Job("4", 3, 3000, 3000, nodes=2),

@@ -98,14 +98,14 @@ def test_what_is_short_goes_first(machine):
 
 
 def test_a_blocked_job_holds_back_one_that_is_less_urgent(machine):
-    # At 1 the third fits beside the first until 1001, in the way of the second from 10 on.
+    # At 1 the third fits beside the first until 1001. From 10 on it would delay the second.
     rows = [(0, 10, 10, 3), (1, 10, 10, 4), (1, 1000, 1000, 1)]
     assert run(rows, Lookahead(), machine).jobs["start"].tolist() == [0, 10, 20]
     assert run(rows, Lookahead(patience=math.inf, blocked=0), machine).jobs["start"].tolist() == [0, 1001, 1]
 
 
 def test_promises_end_the_wait_of_a_wide_job(machine):
-    # Jobs of half the machine follow each other so that it is never empty; the wide one is long, and not urgent.
+    # Jobs of half the machine follow each other. It is never empty. The wide one is long and not urgent.
     stream = [(index * HOUR // 2, HOUR, HOUR, 2) for index in range(120)]
     rows = sorted([*stream, (10, 30 * HOUR, 30 * HOUR, 4)])
     wide = rows.index((10, 30 * HOUR, 30 * HOUR, 4))
@@ -118,7 +118,7 @@ def test_promises_end_the_wait_of_a_wide_job(machine):
 
 @pytest.mark.parametrize("least_due", ["1h", 4 * HOUR])
 def test_promises_are_due_as_soon_as_asked_for(least_due, machine):
-    # As above, but the longest wait under EASY is not known before the wide job has waited.
+    # As above. But the longest wait under EASY is unknown before the wide job has waited.
     stream = [(index * HOUR // 2, HOUR, HOUR, 2) for index in range(120)]
     rows = sorted([*stream, (10, 30 * HOUR, 30 * HOUR, 4)])
     result = run(rows, Lookahead(least_due=least_due), machine)
@@ -147,9 +147,9 @@ def test_what_is_known_of_before_counts_as_easys_longest_wait():
 
 @pytest.mark.parametrize(("told", "due"), [(None, [45.0, 45.9]), (0, [12.0]), (20 * HOUR, [18.0])])
 def test_how_long_jobs_ran_before_the_beginning_is_no_wait(told, due):
-    """Guards against a longest wait under EASY that is the age of a job which began to run at once.
+    """Guards against the age of a job that ran at once as the longest wait under EASY.
 
-    What waits at the beginning counts with all that it has waited, unless somebody else says how long jobs waited.
+    Jobs that wait at the beginning count with their whole wait. An outside source of waits may replace this.
     """
 
     class Told(Lookahead):
@@ -172,7 +172,7 @@ def test_how_long_jobs_ran_before_the_beginning_is_no_wait(told, due):
 @pytest.mark.parametrize("most", [0, 256])
 def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_NODES", most)
-    # The sums of the two nodes leave room for the wide job beside a small one of each kind; no node does.
+    # The sums over both nodes have room for the wide job beside a small one of each kind. No node has.
     machine = Machine(("core", "mem"), np.array([[6, 6], [6, 6]]))
     kinds = {"a": {"core": 1, "mem": 3}, "b": {"core": 3, "mem": 1}}
     jobs = [
@@ -189,7 +189,7 @@ def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monk
 
 @pytest.mark.parametrize("guards", [0, 30])
 def test_an_overdue_job_alone_needs_no_others(guards):
-    # At 13 h the first fits and is past its time; the second fits nowhere yet and is not planned.
+    # At 13 h the first fits and is past its due time. The second fits nowhere yet and is not planned.
     machine = Machine.homogeneous(3, core=1)
     rows = [(0, 14 * HOUR, 14 * HOUR, 1), (0, 13 * HOUR, 13 * HOUR, 2), (1, HOUR, HOUR, 2), (2, HOUR, HOUR, 3)]
     result = run(rows, Lookahead(blocked=0, guards=guards), machine)
@@ -212,7 +212,7 @@ class AMinute:
 @pytest.mark.parametrize(("trust", "start"), [(math.inf, 195), (3, 40), (1, 20)])
 @pytest.mark.parametrize("shapes", [(), (Shape(2, 10 * HOUR, 10 * HOUR),)])
 def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, start, shapes, machine):
-    """By predictions the machine is empty in a minute, whoever starts; a job of all of it comes last for ever."""
+    """By predictions the machine is empty in a minute, after any start. A job of all of it comes last for ever."""
     small = [Job(f"s{i}", 5 * HOUR * i, 10 * HOUR, 10 * HOUR, nodes=2, shapes=shapes) for i in range(38)]
     wide = Job("wide", 1, HOUR, HOUR, nodes=4)
     workload = Workload((small[0], wide, *small[1:]), machine)
@@ -228,7 +228,7 @@ def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, sta
 
 
 class Told:
-    """Predicts what it is told, in hours, and of others the request."""
+    """Predicts given hours, and the walltime for other jobs."""
 
     def __init__(self, **hours):
         self.hours = hours
@@ -245,7 +245,7 @@ class Told:
     [(math.inf, {"z": 2, "wide": 122, "x": 123, "y": 123}), (0.1, {"x": 2, "y": 3, "wide": 100, "z": 101})],
 )
 def test_those_that_delay_nobody_by_requests_still_go_by_predictions(trust, starts):
-    """One core is free until 100 h; of three jobs that fit, one would outlast that by its request."""
+    """One core is free until 100 h. Three jobs fit. One of them would end later by its walltime."""
     runs, wide = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3}), Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
     beside = [
         Job("x", 2 * HOUR, HOUR, 50 * HOUR), Job("y", 2 * HOUR, 30 * HOUR, 40 * HOUR),
@@ -275,7 +275,7 @@ def test_the_report():
 
 
 def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
-    # A third of the jobs outrun their request. Ends while nothing waits are not seen: they come as a surprise later.
+    # A third of the jobs overrun their walltime. Ends while nothing waits are not seen: they come as a surprise later.
     drawn = generate("lublin:jobs=400,processors=32,load=0.9", seed=4)
     workload = drawn.with_jobs(
         replace(job, runtime=2 * job.runtime) if index % 3 == 0 else job for index, job in enumerate(drawn.jobs)

@@ -26,7 +26,7 @@ def how(due, guards=30, tolerance=0.0):
 
 
 def guarantees(jobs, running, capacity, how, planned=()):
-    """Jobs as (wait, duration, slots, amount of a slot), running as (end, node, amount)."""
+    """Waiting jobs are (wait, duration, slots, amount per slot). Running jobs are (end, node, amount)."""
     entries = [
         Waiting(Job(str(place), 0, length, length, nodes=slots), length, 0, 0, place, (amount,))
         for place, (_, length, slots, amount) in enumerate(jobs)
@@ -78,7 +78,7 @@ def test_each_gets_the_last_start_that_fits_before_it_is_due(data):
     for wait, length, slots, amount in jobs:
         start = last_start(held, capacity, length, slots, amount, due - wait)
         if start < 0:
-            return  # Where time runs backwards it lies before now, and may be in the way of younger ones.
+            return  # In backward time it lies before now. It may delay younger ones.
         begin, end, node, taken = (column[len(held.begin) :] for column in found.busy)
         mine = np.cumsum(taken[:, 0]) <= slots * amount
         assert set(begin[mine]) == {start}
@@ -107,7 +107,7 @@ def test_nothing_is_held_for_another_one_that_cannot_be_on_time():
 
 @pytest.mark.parametrize(("tolerance", "start"), [(0.0, 6), (0.5, 9)])
 def test_a_young_job_may_be_put_off_past_its_earliest_start(tolerance, start):
-    # It fits at 6 s at the earliest, and is 6 s short of being due.
+    # It fits at 6 s at the earliest. It is due in 6 s.
     _, held = guarantees([(4, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(10, tolerance=tolerance))
     assert held[0].tolist() == [start, start]
 
@@ -122,7 +122,7 @@ def test_what_is_promised_to_who_is_planned_is_not_held():
     jobs = [(20, 5, 1, 1), (4, 5, 1, 1), (3, 5, 1, 1)]
     found, held = guarantees(jobs, [(6, 0, 1)], [1, 1], how(10), planned=(0, 1))
     assert (found.given, found.overdue) == (3, 0)
-    # The first now, the last when it is due in 7 s; the second has to be planned by 6 s.
+    # The first starts now, the last when it is due in 7 s. The second has to be planned by 6 s.
     assert held[0].tolist() == [0, 7]
     assert found.latest.tolist() == [WHENEVER, 6, WHENEVER]
 
@@ -133,7 +133,7 @@ HOUR = 3600
 @pytest.mark.parametrize("most", [0, 256])
 def test_on_nodes_of_several_kinds_each_old_job_starts_on_time(most, monkeypatch):
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_NODES", most)
-    # Of each kind there are two nodes, on which short jobs follow each other; a long job asks for both.
+    # Each kind has two nodes. Short jobs follow each other there. A long job requests both.
     kinds = [f"kind{index}" for index in range(6)]
     machine = Machine(tuple(kinds), np.repeat(np.eye(6, dtype=np.int64), 2, axis=0))
     jobs = [

@@ -1,4 +1,4 @@
-"""What EASY would make of a schedule that it took over is what it makes of it in a simulation."""
+"""The continuation of a schedule by EASY equals EASY in a simulation."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hpcdispatch.simulation import simulate
 
 
 class Begun(EASY):
-    """EASY, but that at first those start that wait in these places of the queue, and nobody else."""
+    """EASY, but at first only the jobs at these places of the queue start."""
 
     def __init__(self, places):
         super().__init__()
@@ -26,7 +26,7 @@ class Begun(EASY):
 
 
 class Asking(EASY):
-    """EASY, but that it asks the models at the first decision."""
+    """EASY that uses the models at the first decision."""
 
     def __init__(self, ask):
         super().__init__()

@@ -1,4 +1,4 @@
-"""SA: what is predicted of every size, what becomes of it, and who chooses what."""
+"""SA: the predictions for each size, the outcomes, and the choices."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def rigid(number, submit, runtime, walltime, cores):
 
 
 def moldable(job, sizes, share=1.0):
-    """Let a job run on other sizes, of which it needs a share of the walltime."""
+    """Let a job run on other sizes, with a share of the walltime each."""
     shapes = [Shape(1, max(1, int(time * share)), time, {"core": cores}) for cores, time in sizes]
     return replace(job, shapes=tuple(shapes))
 
@@ -46,7 +46,7 @@ NUMBERS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(-5, 20),
 
 @st.composite
 def crowds(draw):
-    """Jobs with estimates that may be too long or too short, one of which is moldable."""
+    """Jobs with estimates that may be too long or too short. One is moldable."""
     exact = draw(st.booleans())
     numbers = sorted(draw(st.lists(NUMBERS, min_size=2, max_size=14)))
     jobs = [
@@ -85,7 +85,7 @@ def as_chosen(workload, place, shape):
 @settings(max_examples=30)
 @given(crowds())
 def test_no_size_takes_longer_than_predicted_under_conservative(case):
-    """Cirne and Berman, section 2: later jobs delay nobody, and those that end early only help."""
+    """Cirne and Berman, section 2: later jobs delay no job. Early ends only help."""
     workload, chooser, exact = case
     spy = Spy()
     result = simulate(workload, spy, overrun="kill")
@@ -105,7 +105,7 @@ def test_no_size_takes_longer_than_predicted_under_conservative(case):
 @settings(max_examples=25)
 @given(crowds(), st.sampled_from([0, 20]))
 def test_choosing_anew_keeps_what_was_predicted_at_first(case, gain):
-    """Nobody takes another size but for an end that is predicted to come sooner, and that holds as the first did."""
+    """A job takes another size only for an earlier predicted end. That end holds as the first did."""
     workload, chooser, _ = case
     spy = Spy(again=3, gain=gain)
     result = simulate(workload, spy, overrun="kill")
@@ -122,7 +122,7 @@ LATE = moldable(rigid("m", 1, 40, 40, 2), [(8, 10), (4, 20)])
 @pytest.mark.parametrize("over", ["conservative", "easy", "fcfs"])
 @pytest.mark.parametrize(("options", "end"), [({}, 110), ({"again": 1}, 30), ({"again": 1, "gain": 85}, 110)])
 def test_a_job_that_waits_may_choose_anew(over, options, end):
-    """At t=10 b ends early: four processors for 20 s instead of eight from 100 on."""
+    """At t=10 b ends early. Four processors for 20 s replace eight from 100 on."""
     dispatcher = SA(over=over, **options)
     result = simulate(pool([*HALVES, LATE]), dispatcher)
     assert result.jobs["end"].iloc[2] == end
@@ -146,7 +146,7 @@ def test_jobs_of_a_range_take_turns_in_the_order_of_the_queue():
 
 
 def test_a_forecast_knows_what_is_reserved():
-    """Of a dispatcher that keeps promises from one decision to the next, not of one that begins anew."""
+    """For a dispatcher that keeps guaranteed starts between decisions. Not for one that plans anew."""
     seen = []
 
     class Looks:
@@ -156,7 +156,7 @@ def test_a_forecast_knows_what_is_reserved():
             seen.extend(forecast_start(self.over, state, 2) for waiting in state.queue if waiting.id == "d")
             return self.over.dispatch(state)
 
-    # b ends early, but the promise to c is not moved up.
+    # b ends early, but the guaranteed start of c stays.
     jobs = [rigid("a", 0, 100, 100, 4), rigid("b", 0, 10, 50, 4), rigid("c", 1, 30, 30, 4), rigid("d", 12, 9, 9, 5)]
     assert simulate(pool(jobs), Looks()).jobs["start"].iloc[2] == 50
     assert seen[0] == 50

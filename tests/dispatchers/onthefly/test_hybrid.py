@@ -1,4 +1,4 @@
-"""The hybrid: on the fly while the queue is alike, soft reservations while it is not, and who gives way to whom."""
+"""The hybrid: on the fly while the queue is alike, soft reservations otherwise. Which jobs go first."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def stays(result, id_):
 
 
 def over(checkpoint=None):
-    """'a' outruns its estimate of 100 s, while a job of both nodes and one of one node wait."""
+    """'a' overruns its estimate of 100 s. A job of both nodes and one of one node wait."""
     return [
         Job("a", 0, 350, 100, checkpoint=checkpoint),
         Job("b", 0, 90, 90),
@@ -174,4 +174,4 @@ def test_nothing_is_reserved_behind_the_last_job_that_has_room(monkeypatch):
     later = [Job(f"j{number}", 1, 50, 60, per_node={"core": 1 + number % 4}) for number in range(40)]
     workload = Workload((*first, *later), machine)
     check(workload, simulate(workload, "hybrid"))
-    assert len(asked) < 100  # 149 where all up to the last that had room at first are reserved for
+    assert len(asked) < 100  # 149 if all jobs up to the last with room at first get reservations

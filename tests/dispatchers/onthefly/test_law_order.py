@@ -9,12 +9,12 @@ from hpcdispatch.predictors import RunTimeRanges, RunTimes
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
 
-#: Of jobs that all request the same: for the most part short, certain, and in between.
+#: Laws of jobs with one walltime: mostly short, certain, and in between.
 LOTTERY, SURE, BETWEEN = RunTimes((10, 10, 400)), RunTimes((100, 100)), RunTimes((60, 180))
 
 
 class Told:
-    """The request as one number, and a law by the id of the job."""
+    """The walltime as one number. A law per job id."""
 
     def __init__(self, **laws):
         self.laws = laws
@@ -30,7 +30,7 @@ class Told:
 
 
 def order(dispatcher, walltimes=(), /, **laws):
-    """Return the ids in the order in which they start on one node, after a job that has it until 1000."""
+    """Return the ids in order of their starts on one node. Another job has it until 1000."""
     requests = {**dict.fromkeys(laws, 500), **dict(walltimes)}
     jobs = (Job("first", 0, 1000, 1000), *(Job(id_, 1, 50, walltime) for id_, walltime in requests.items()))
     workload = Workload(jobs, Machine.homogeneous(1, core=1))
@@ -75,13 +75,13 @@ def test_learned_laws_order_jobs_and_ranges_do():
         for spec in ("sejf", "sejf:order=gittins", "lejf:order=gittins")
         for predictor in ("walltime", "ranges:accuracy=1")
     }
-    # Without a law the order is that of the estimates, whatever it is called.
+    # Without a law, every order is that of the estimates.
     assert found["sejf", "walltime"] == found["sejf:order=gittins", "walltime"]
     assert found["sejf:order=gittins", "ranges:accuracy=1"] < found["lejf:order=gittins", "ranges:accuracy=1"]
 
 
 def test_what_is_left_counts_and_not_the_whole():
-    # The law has most jobs end at 50 s; what is left at 100 s of work is its long end.
+    # By the law most jobs end at 50 s. After 100 s of work only its long tail is left.
     law = RunTimes((50, 50, 50, 2000))
     jobs = (
         Job("old", 0, 2000, 2500, checkpoint=Checkpoint(interval=10)),

@@ -1,4 +1,4 @@
-"""SEJF and LEJF: by estimate alone, nobody killed, and no large job left behind for ever."""
+"""SEJF and LEJF: by estimate alone. No job is killed, and no large job starves."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_nobody_is_killed_however_short_the_estimates(dispatcher):
 
 
 def narrow_stream(count):
-    """A job of one node every 60 s for 100 s each, so that on two nodes both are never free together."""
+    """A job of one node and 100 s arrives every 60 s. Two nodes are then never free together."""
     return [Job(f"n{index}", 60 * index, 100, 100) for index in range(count)]
 
 
@@ -53,20 +53,20 @@ def test_a_wide_job_waits_for_ever_without_drain_and_not_with_it():
 
 @pytest.mark.parametrize("dispatcher", ["sejf", "lejf", "hybrid:alike=0.001"])
 def test_nobody_drains_unless_it_is_asked_for(dispatcher):
-    # Draining a day after a job was passed over made each job of a real trace wait 19 times as long.
+    # A drain one day after a job was passed over makes the mean wait of a real trace 19 times as long.
     jobs = [*narrow_stream(1600), Job("wide", 61, 50, 50, nodes=2)]
     assert starts(jobs, dispatcher)[0]["wide"] >= 60 * 1599
 
 
 def test_time_counts_only_from_when_a_smaller_job_went_ahead():
-    # All jobs ask for the same: the long one is overtaken by shorter ones, which is the policy, and never served first.
+    # All jobs request the same. Shorter jobs overtake the long one, by policy. It never goes first.
     jobs = [Job("long", 1, 500, 500), *(Job(f"s{index}", 10 * index, 20, 20) for index in range(200))]
     found, _ = starts(jobs, "sejf:drain=0", Machine.homogeneous(1, core=1))
     assert found["long"] == max(found.values())
 
 
 def test_a_job_of_another_resource_is_not_left_behind():
-    # The machine has room for the cores of 'both', but never together with the GPU, which short jobs pass on.
+    # The machine has room for the cores of 'both', but never with the GPU. Short jobs use the GPU in turn.
     machine = Machine(("core", "gpu"), [[4, 1]])
     passing = [Job(f"g{index}", 50 * index, 60, 60, per_node={"gpu": 1}) for index in range(100)]
     both = Job("both", 51, 600, 600, per_node={"core": 1, "gpu": 1})

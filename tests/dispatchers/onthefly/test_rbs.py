@@ -1,4 +1,4 @@
-"""RBS: reservations by priority, gaps that only small jobs fill, kills at the request, and larger requests after."""
+"""RBS: reservations by priority. Small jobs fill gaps. Jobs are killed at their request and then request more."""
 
 from dataclasses import replace
 
@@ -94,14 +94,14 @@ def test_long_requests_come_first_until_others_have_waited():
     assert starts(run(jobs, "rbs:move=always,small=0"))["long"] == 100
     patient = [Job("r", 0, 6000, 6000), Job("short", 1, 1000, 1000), Job("long", 5900, 5000, 5000)]
     found = starts(run(patient, "rbs:move=always,small=0"))
-    # By t=6000 'short' has gained 3 x 1200 s, in steps of 1200 s of wait beyond 1200 s: 4600 s, against 5000 s.
+    # By t=6000 'short' has gained 3 x 1200 s, in steps of 1200 s of wait beyond 1200 s. That is 4600 s, against 5000 s.
     assert (found["long"], found["short"]) == (6000, 11000)
     found = starts(run(patient, "rbs:move=always,small=0,gain=1500"))
     assert (found["short"], found["long"]) == (6000, 7000)
 
 
 def gap():
-    """'r' ends long before its request; 'b' was promised a start at its end, and 'c' one behind."""
+    """Job 'r' ends long before its request. Job 'b' has a guaranteed start at its end, and 'c' one behind."""
     return [
         Job("r", 0, 100, 10_000), Job("b", 1, 9000, 9000), Job("c", 2, 800, 800), Job("d", 3, 5000, 8000),
     ]  # fmt: skip
@@ -110,7 +110,7 @@ def gap():
 def test_a_kept_reservation_stands_and_leaves_a_gap_for_small_jobs():
     found = starts(run(gap()))
     assert (found["b"], found["c"]) == (10_000, 100)
-    assert found["d"] == 19_800  # it would fit in the gap as well, and in the one that 'c' left behind
+    assert found["d"] == 19_800  # it would also fit in the gap, and in that behind 'c'
 
 
 @pytest.mark.parametrize("options", ["move=always", "small=none"])
@@ -127,7 +127,7 @@ def test_a_small_job_is_not_backfilled_where_it_would_delay_a_reservation():
 
 
 def test_only_so_many_jobs_have_reservations():
-    # With one reservation, 'b' holds it; 'c' is not small and waits for its turn, though its node is free.
+    # With one reservation, 'b' holds it. Job 'c' is not small. It waits for its turn, though its node is free.
     jobs = [Job("r", 0, 8000, 8000), Job("b", 1, 9000, 9000, nodes=2), Job("c", 2, 7500, 7500)]
     assert starts(run(jobs, "rbs:reservations=1", TWO))["c"] == 17_000
     assert starts(run(jobs, "rbs", TWO))["c"] == 2

@@ -33,13 +33,13 @@ def starts(workload, dispatcher, predictor="walltime", **given):
 @pytest.mark.parametrize("predictor", LEARNING)
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
 def test_it_decides_as_in_a_simulation_with_that_predictor(workload, predictor, overrun):
-    """Guards against predictions, corrections and lessons at other times or of other requests than the engine's."""
+    """Guards against predictions, corrections and lessons that differ from the engine's in time or walltime."""
     candidate = f"easy@{predictor}"
     own = starts(workload, f"{FIXED},of={candidate},reference={candidate},every=9d,window=9d", overrun=overrun)
     assert own == starts(workload, "easy", predictor.replace("/", ","), overrun=overrun)
 
 
-#: Nothing in it depends on how long jobs have waited under EASY, of which a portfolio knows more than it would.
+#: Nothing in it depends on waits under EASY. A portfolio knows more about these than it would.
 TIMELESS = "lookahead:patience=inf"
 
 
@@ -101,7 +101,7 @@ class Halved:
 
 
 def test_predictions_of_others_stand():
-    """Those of a candidate, and those of a dispatcher that stands on the portfolio."""
+    """Those of a candidate, and those of a dispatcher on top of the portfolio."""
     workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
     learns = LEARNS.replace(TIMELESS, f"{TIMELESS}@last2").format("empirical:least=1/quantile=0.5")
     assert starts(workload, learns) == starts(workload, TIMELESS, "last2")

@@ -59,7 +59,7 @@ def test_whoever_lets_jobs_wait_longer_than_the_reference_is_not_chosen():
 
 
 def replayed_as(waits):
-    """Return a portfolio whose replays have these waits, by the order of the candidate."""
+    """Return a portfolio. Its replays have these waits per order of the candidate."""
 
     class Replaced(Portfolio):
         def use_replays(self, given):
@@ -77,7 +77,7 @@ def replayed_as(waits):
     [
         # It and a better one break the bound, and the reference costs more.
         ({"sjf": [10, 2000], "ljf": [5, 1990], "submission": [1500, 1500]}, "sjf"),
-        # It breaks the bound, and another one that keeps it costs less, by more than the hysteresis or not.
+        # It breaks the bound. Another one keeps it and costs less, by more than the hysteresis or not.
         ({"sjf": [1000, 2000], "ljf": [10, 1000], "submission": [1500, 1500]}, "ljf"),
         ({"sjf": [1000, 2000], "ljf": [1400, 1500], "submission": [1500, 1500]}, "sjf"),
         # Both keep it.
@@ -134,7 +134,7 @@ def test_candidates_are_told_the_longest_wait_of_late(monkeypatch):
     def told(recent):
         heard = []
         monkeypatch.setattr(Lookahead, "use_longest_wait", lambda self, seconds: heard.append(seconds))
-        # The one that decides is the same, so that all that differs is what it hears.
+        # The deciding dispatcher is the same. Only its information differs.
         run(f"portfolio:of=lookahead:patience=inf,reference=fcfs,every=9d,window=9d,recent={recent}")
         return np.array(heard)
 
@@ -145,9 +145,9 @@ def test_candidates_are_told_the_longest_wait_of_late(monkeypatch):
 
 
 def test_changes_do_not_change_what_is_known_of_easy():
-    """Guards against due times that grow since EASY is taken to go on from where others have left the machine.
+    """Guards against growing due times. They grow if EASY continues from the state that others left.
 
-    Both candidates are the same on a pool, so that all that could make a difference is what they know.
+    Both candidates are the same on a pool. Only their knowledge can make a difference.
     """
     workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=2)
 
@@ -161,7 +161,7 @@ def test_changes_do_not_change_what_is_known_of_easy():
             super().use_replays(replay)
 
     class Informed(Lookahead):
-        """Hears of ends while nobody waits, as a portfolio does."""
+        """Hears of ends while the queue is empty, as a portfolio does."""
 
         def job_ended(self, id_, ran, now):
             if self._history is not None:

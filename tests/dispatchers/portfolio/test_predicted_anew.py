@@ -58,7 +58,7 @@ def test_who_leaves_is_not_due():
 
 
 def burst():
-    """Return one user's long requests of short jobs, which come together, and then somebody's of a length between."""
+    """Return one user's short jobs with long walltimes, all at once. Then another user's with a length between."""
     many = [job(number, runtime=60, cores=4) for number in range(8)]
     return Workload((*many, job(8, 1, 600, 600, "b", 4)), MACHINE, Provenance("burst"))
 
@@ -68,7 +68,7 @@ SJF = "portfolio:of=sjf,reference=fcfs,learns=empirical:least=1/quantile=1,every
 
 @pytest.mark.parametrize(("repredict", "start"), [("false", 60), ("true", 480)])
 def test_jobs_that_came_together_go_by_the_first_that_end(repredict, start):
-    """As they come nothing is known of them but the request, so that the other one would be taken for shorter."""
+    """When they arrive only their walltime is known. The other job would seem shorter."""
     workload = burst()
     result = simulate(workload, SJF.format(repredict))
     check(workload, result)
@@ -77,7 +77,7 @@ def test_jobs_that_came_together_go_by_the_first_that_end(repredict, start):
 
 @pytest.mark.parametrize(("repredict", "predicted"), [(False, 36000), (True, 60)])
 def test_replays_go_by_what_was_predicted_last(repredict, predicted):
-    """The first of them starts as it comes, by its request, and the others are known by then to be as short."""
+    """The first of them starts on arrival, by its walltime. The others are then known to be as short."""
     pasts = []
 
     class Seen(Portfolio):

@@ -1,4 +1,4 @@
-"""Rounds in compiled code have the records that the engine makes decision by decision."""
+"""Rounds in compiled code give the records of the engine's single decisions."""
 
 import numpy as np
 import pytest
@@ -81,11 +81,11 @@ STANDING = "rounds:batch=3,move=never"
 
 
 class Others(Rounds):
-    """Rounds of somebody who may do otherwise."""
+    """Rounds of a subclass that may behave otherwise."""
 
 
 class TheirBound(UpperBound):
-    """A strategy of somebody who may do otherwise."""
+    """A strategy of a subclass that may behave otherwise."""
 
 
 def test_takes_what_depends_on_nothing_else(compiled):

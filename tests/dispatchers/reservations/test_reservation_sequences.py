@@ -1,4 +1,4 @@
-"""Requests that the dispatcher makes itself, on examples worked out by hand and on any workload."""
+"""Requests of the dispatcher itself. Examples by hand and any workload."""
 
 from dataclasses import replace
 from itertools import cycle, pairwise
@@ -47,7 +47,7 @@ class Fixed(UpperBound):
 
 
 def jobs(*rows):
-    """Return jobs of law UNIFORM from rows of (submit, runtime, cores), and of none from those with a walltime."""
+    """Return jobs of law UNIFORM from rows of (submit, runtime, cores). Rows with a walltime have no law."""
     made = []
     for index, (submit, runtime, cores, *walltime) in enumerate(rows, 1):
         law = None if walltime else UNIFORM
@@ -56,7 +56,7 @@ def jobs(*rows):
 
 
 def attempts(workload, dispatcher, **options):
-    """Simulate; return (id, start, end, outcome) of every attempt in order of their starts."""
+    """Simulate. Return (id, start, end, outcome) of every attempt, by start."""
     result = simulate(workload, dispatcher, **options)
     check(workload, result)
     frame = result.attempts.sort_values(["start", "id"])
@@ -79,7 +79,7 @@ def test_a_failed_request_is_lost_work():
 
 
 def test_the_request_is_what_backfilling_goes_by():
-    # The first holds two cores until 80, the second waits for four; the third requests 50 of up to 100.
+    # The first holds two cores until 80. The second waits for four. The third requests 50 of up to 100.
     workload = jobs((0, 80, 2, 80), (0, 30, 4), (0, 20, 2))
     assert ("3", 0, 20, "completed") in attempts(workload, ReservationSequences(Fixed(50, 100)))
     assert ("3", 0, 20, "completed") not in attempts(workload, "easy")
@@ -119,7 +119,7 @@ def test_without_laws_it_is_the_dispatcher_underneath(name, over, backfill):
 
 
 def test_a_job_is_tried_in_a_gap_that_its_request_does_not_fit():
-    # 2 waits for 4 cores until 50; 3 requests 100, which does not end by then, and gets the 49 s from 1 on.
+    # Job 2 waits for 4 cores until 50. Job 3 requests 100 and would not end by then. It gets the 49 s from 1 on.
     workload = jobs((0, 50, 2, 50), (1, 10, 4), (1, 30, 2))
     assert attempts(workload, "classic-hpc:backfill=speculative") == [
         ("1", 0, 50, "completed"),
@@ -149,7 +149,7 @@ def test_a_reservation_stands_while_the_job_is_tried_in_a_gap():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_speculation_delays_no_reservation(seed):
-    """Of jobs whose requests are exact, and reservations that never move, none starts later for what fills the gaps."""
+    """With exact requests and fixed reservations, no job starts later because of jobs in gaps."""
     rng = np.random.default_rng(seed)
     rows = [(0, run, cores, run) for run, cores in zip(rng.integers(1, 200, 12), rng.integers(1, 5, 12), strict=True)]
     tried = [(0, run, cores) for run, cores in zip(rng.integers(1, 100, 6), rng.integers(1, 4, 6), strict=True)]
@@ -177,7 +177,7 @@ def test_a_gap_that_was_not_enough_is_worth_nothing():
 
 
 def test_the_most_useful_job_gets_the_gap_if_none_fits_it():
-    # 3 and 4 request 100 and the gap is 49 s of 2 cores; 4 is wider. Where 3 requests what it needs, 40, it fits.
+    # Jobs 3 and 4 request 100. The gap is 49 s of 2 cores. Job 4 is wider. Where 3 requests what it needs, 40, it fits.
     soon = stats.uniform(20, 20)
     workload = jobs((0, 50, 2, 50), (1, 10, 4), (1, 30, 1), (1, 30, 2))
     assert ("4", 1, 31, "completed") in attempts(workload, "classic-hpc:backfill=speculative")
@@ -248,7 +248,7 @@ def test_each_application_has_its_own_last_runs():
 
 
 def test_generated_applications_have_their_own_last_runs():
-    """With one past for all, the jobs of a round would all request the same time, and no gap would fit one of them."""
+    """With one past for all, all jobs of a round would request the same time. No gap would fit one of them."""
     workload = generate("stochastic", large=20, seed=1)
     starts = simulate(workload, "neuroscience:over=rounds:move=never").jobs["start"]
     assert len(set(starts.sort_values().diff().dropna())) > 10
@@ -272,7 +272,7 @@ def test_a_learned_law_is_taken_as_it_is():
 
 @pytest.mark.parametrize("n", [4, 200])
 def test_runs_beyond_the_request_need_all_of_it(n):
-    """Left out, the law would say that no job needs more than the longest of the runs below the request."""
+    """Without them, the law would end at the longest run below the request."""
     law = RunTimes([*range(1750, 1756), *range(5000, 5030)], 3600)
     for strategy in (TimeOptimal(n), TimeOptimal(n, gamma=60), TimeOptimal(n, 0.3)):
         assert strategy.requests(law, 3600) == (3600,)
@@ -326,7 +326,8 @@ def test_requests_are_learned_from_the_past():
     result = simulate(workload, "toptimal", predictor=Empirical(least=10))
     limits = result.attempts[result.attempts["outcome"] == "limit"]
     assert result.summary()["completed"] == 40
-    # The long ones are killed at the first request, which covers the short ones; nobody is before 10 have ended.
+    # The long ones are killed at the first request. It covers the short ones. No job is killed before 10 jobs have
+    # ended.
     assert limits["id"].tolist() == [str(i) for i in range(10, 40) if times[i] == 1000]
     assert ((limits["end"] - limits["start"]) < 1000).all()
 

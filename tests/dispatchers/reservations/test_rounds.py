@@ -14,7 +14,7 @@ from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
 def run(rows, machine=None, **options):
-    """Simulate rows of (submit, runtime, walltime, cores) on four cores; return the starts."""
+    """Simulate rows of (submit, runtime, walltime, cores) on four cores. Return the starts."""
     jobs = [
         Job(str(i), submit, runtime, walltime, nodes=cores)
         for i, (submit, runtime, walltime, cores) in enumerate(rows, 1)
@@ -31,7 +31,8 @@ def machine(request):
 
 
 def test_the_largest_area_first(machine):
-    # Areas 40, 120, 50, 60: 2 at 0, 4 at 30, 3 does not fit beside it and follows at 50, 1 at 75.
+    # The areas are 40, 120, 50, 60. Job 2 starts at 0, 4 at 30. Job 3 does not fit beside it. It follows at 50, 1 at
+    # 75.
     assert run([(0, 10, 10, 4), (0, 30, 30, 4), (0, 25, 25, 2), (0, 20, 20, 3)], machine) == [75, 0, 50, 30]
 
 
@@ -40,14 +41,14 @@ def test_reservations_stand_when_a_job_ends_early(machine):
 
 
 def test_a_job_of_the_round_moves_into_a_gap_only_as_a_whole(machine):
-    # After 5 there is a gap of 95 s: 3 (80) fits, 2 (96) does not; what 3 leaves behind stays empty.
+    # After 5 there is a gap of 95 s. Job 3 (80) fits, 2 (96) does not. What 3 leaves behind stays empty.
     assert run([(0, 5, 100, 4), (0, 50, 96, 4), (0, 80, 80, 4)], machine) == [0, 100, 5]
 
 
 def test_later_jobs_fill_gaps_or_wait_for_the_next_round(machine):
     rows = [(0, 5, 100, 4), (0, 50, 96, 4), (1, 60, 95, 4), (1, 60, 96, 4), (1, 20, 37, 4), (1, 9, 35, 4)]
-    # 3 fits the gap from 5 to 100, and 6 what it leaves of it from 65 on. The round is over when 2 has ended, at 150;
-    # then 4 and 5, by area.
+    # Job 3 fits the gap from 5 to 100. Job 6 fits the rest from 65 on. The round is over when 2 has ended, at 150. Then
+    # 4 and 5, by area.
     assert run(rows, machine) == [0, 100, 5, 150, 246, 65]
 
 
@@ -65,7 +66,7 @@ def test_a_job_that_overruns_delays_the_others(machine):
     assert run([(0, 150, 100, 4), (0, 50, 90, 4)], machine, overrun="kill") == [0, 100]
 
 
-# Batches whose reservations stand.
+# Batches with fixed reservations.
 
 
 def never(rows, batch, machine, **options):
@@ -77,27 +78,27 @@ def never(rows, batch, machine, **options):
 
 
 def test_what_is_reserved_does_not_move(machine):
-    # The example in which 3 moves into the gap from 5 to 100: here it keeps its time, behind 2.
+    # In the example 3 moves into the gap from 5 to 100. Here it keeps its time, behind 2.
     assert never([(0, 5, 100, 4), (0, 50, 96, 4), (0, 80, 80, 4)], 3, machine) == [0, 100, 196]
 
 
 def test_only_jobs_beyond_the_batch_fill_gaps(machine):
-    # A batch of two: 3 has no reservation, and the gap from 5 to 100 is for it.
+    # A batch of two. Job 3 has no reservation and gets the gap from 5 to 100.
     assert never([(0, 5, 100, 4), (0, 50, 96, 4), (0, 80, 80, 4)], 2, machine) == [0, 100, 5]
 
 
 def test_a_gap_later_in_the_round_is_reserved_at_once(machine):
-    # Beside 2, from 100 on, there is one core until 200; 3 gets it when the round begins.
+    # Beside 2, from 100 on, there is one core until 200. Job 3 gets it when the round begins.
     assert never([(0, 100, 100, 4), (0, 100, 100, 3), (0, 40, 90, 1)], 2, machine) == [0, 100, 100]
 
 
 def test_a_batch_takes_the_largest_of_those_that_came_together(machine):
-    # Areas 40, 80, 120, 160: 4 and 3 first, then the others, none of which ends before the round does.
+    # The areas are 40, 80, 120, 160. Jobs 4 and 3 are first. The others end no earlier than the round.
     assert never([(0, 10, 10, 4), (0, 20, 20, 4), (0, 30, 30, 4), (0, 40, 40, 4)], 2, machine) == [90, 70, 40, 0]
 
 
 def test_the_round_is_over_when_nothing_is_reserved_or_runs(machine):
-    # 2 would outlast the reservation of 1, and waits for its end; 3 fits beside it.
+    # Job 2 would outlast the reservation of 1. It waits for the end of that. Job 3 fits beside it.
     assert never([(0, 60, 100, 2), (10, 50, 101, 2), (20, 20, 60, 2)], 1, machine) == [0, 60, 20]
     # Both end early, and with them the round.
     assert never([(0, 60, 100, 2), (0, 50, 90, 2), (10, 50, 101, 4)], 2, machine) == [0, 0, 60]
@@ -150,7 +151,7 @@ def test_batches_as_by_trying_every_start(seed, batch, by, monkeypatch):
 
 
 class FromLists:
-    """A dispatcher that is shown plain lists, whose changes nobody tells."""
+    """A dispatcher on plain lists. Their changes are not reported."""
 
     def __init__(self, inner):
         self.inner = create_dispatcher(inner)
@@ -232,7 +233,7 @@ class _Fixed:
 
 
 def _tried_jobs(seed):
-    """Return the processors of a machine, and jobs some of which are tried under several requests."""
+    """Return the processors of a machine and jobs. Some jobs have several requests."""
     rng = np.random.default_rng(seed)
     processors, jobs, requests = int(rng.integers(3, 9)), [], []
     for number in range(30):
@@ -248,7 +249,7 @@ def _tried_jobs(seed):
 @pytest.mark.parametrize("backfill", ["plain", "speculative"])
 @pytest.mark.parametrize("seed", range(6))
 def test_jobs_get_nodes_of_one_unit_when_they_start_so_that_these_are_as_good_as_a_pool(seed, backfill):
-    # With nodes from the beginning, enough are free all the time, but none of them for long enough: others wait longer.
+    # With nodes from the beginning, enough are always free. But none is free for long enough, so others wait longer.
     processors, jobs, requests = _tried_jobs(seed)
     starts = []
     for machine in (Machine.pool(processors), Machine.homogeneous(processors, core=1)):

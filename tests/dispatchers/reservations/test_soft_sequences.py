@@ -1,4 +1,4 @@
-"""Plans with a quantile: nobody is killed for them, and which quantile is learned."""
+"""Plans with a quantile. They kill no job. The quantile is learned."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def jobs(*rows):
 
 
 def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
-    # The first is planned to end at 50, before which the third is not: it waits, but not by the request of 100.
+    # The first is planned to end at 50. At 0 the third can end by then, and starts. At 20 it cannot, and waits.
     workload = jobs((0, 90, 2), (0, 30, 4), (0, 20, 2))
     found = simulate(workload, "soft-toptimal:quantile=0.5", overrun="kill")
     check(workload, found)
@@ -78,7 +78,7 @@ def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
 
 
 def test_what_outlives_its_plan_is_planned_anew():
-    # At 60 the first has outlived 50 and is planned to end at 80: what is planned with 20 is let through, with 30 not.
+    # At 60 the first is past 50. It is planned to end at 80. Plans of 20 fit, plans of 30 do not.
     ends = RunTimes([20], bound=20)
     workload = jobs((0, 95, 2), (0, 30, 4), (60, 18, 2))
     short = replace(workload.jobs[2], law=stats.uniform(0, 20), walltime=20)
@@ -88,7 +88,7 @@ def test_what_outlives_its_plan_is_planned_anew():
 
 
 def drawn(jobs=300, seed=3, every=220):
-    """Return jobs of users who request ten times what they need, most of them, on a machine that is full."""
+    """Return jobs on a full machine. Most users request ten times what they need."""
     rng = np.random.default_rng(seed)
     runs = np.ceil(rng.lognormal(6, 1, jobs)).astype(int)
     submit = np.sort(rng.integers(0, every * jobs, jobs))
@@ -116,7 +116,7 @@ def test_plans_are_judged_by_what_easy_makes_of_them(monkeypatch):
     trials = PlanTrials(workload.machine, 0, 2)
 
     class Watched:
-        """EASY, with the trials of a plan that is the request, and of one that is a second."""
+        """EASY, with trials of a plan at the request and of one of a second."""
 
         def dispatch(self, state):
             for entry in trials.see(state):

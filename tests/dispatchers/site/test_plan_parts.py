@@ -64,7 +64,7 @@ class TestExamples:
         assert starts(run(workload(*THREE), **options, constraints=[examples.Precedence("2", "1")])) == [50, 0, 0]
 
     def test_a_successor_waits_for_a_job_that_is_not_in_the_plan(self, form):
-        """Job 2 does not fit until job 1 has ended; job 3, which would fit, comes after it."""
+        """Job 2 does not fit until job 1 has ended. Job 3, which would fit, comes after it."""
         jobs = workload((0, 100, 1, 4, "a"), (1, 10, 3, 4, "a"), (2, 10, 1, 1, "a"))
         assert starts(run(jobs, **FORMS[form]))[2] < 100
         assert starts(run(jobs, **FORMS[form], constraints=[examples.Precedence("2", "3")])) == [0, 100, 110]
@@ -92,7 +92,7 @@ class TestExamples:
     def test_a_power_profile(self, form):
         jobs = workload((0, 100, 1, 1, "a"), (0, 50, 1, 1, "a"), (0, 30, 2, 1, "b"))
         result = run(jobs, **FORMS[form], constraints=[examples.PowerProfile([10, 20] * 12)])
-        # One core at a time in the first hour; job 3 needs two and waits for the second.
+        # One core at a time in the first hour. Job 3 needs two and waits for the second.
         assert sorted(starts(result))[0] == 0
         assert starts(result)[2] == 3600
         assert {begin // 3600 for begin in starts(result)[:2]} == {0}

@@ -1,4 +1,4 @@
-"""Tasks of job arrays: how many run at a time, and for how many nodes are reserved."""
+"""Tasks of job arrays: the limit on running tasks, and the reservations."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from hpcdispatch.workloads import Job, Machine, MachineState, RunningSince, Work
 
 
 def array_jobs(*arrays):
-    """Return jobs of a core and a minute, one for each array (or none: ``""``) that is given."""
+    """Return one job of one core and one minute per given array. The text ``""`` is no array."""
     return [Job(str(place), 0, 60, 60, per_node={"core": 1}, array=array) for place, array in enumerate(arrays)]
 
 
@@ -51,13 +51,13 @@ def test_tasks_that_are_held_back_hold_up_nobody_behind():
 
 def test_an_array_counts_as_one_job_where_few_are_looked_at():
     jobs = array_jobs("7%1", "7%1", "7%1", "", "")
-    # One more is looked at than the depth says; what is not is looked at when a job ends.
+    # One job more than the depth is tried. The others are tried when a job ends.
     found = starts(jobs, default_queue_depth=1, bf_interval=600, sched_interval=600)
     assert found == [0, 60, 120, 0, 60]
 
 
 def planned(tasks, jobs=4, window=3600):
-    """Return the planned starts of tasks of an array, on a node that is taken until 1100, and what is left of it."""
+    """Return the planned starts of array tasks on a node that is busy until 1100. Also return what is left of it."""
     cores = np.ones((jobs, 1), int)
     slots, limit = np.ones(jobs, int), np.full(jobs, 60)
     tried = WaitingJobs(0 * slots, slots, slots > 0, cores, limit, 0 * cores, 0 * cores, np.arange(1, jobs + 1))
@@ -69,7 +69,7 @@ def planned(tasks, jobs=4, window=3600):
 
 
 def test_nodes_are_reserved_for_so_many_tasks_of_an_array():
-    # Slurm reserves for more of them than may run at a time, if any may.
+    # Slurm reserves for more tasks than may run at a time, if any may.
     assert planned((1, 3)) == [1100, 1160, 1220, -1]
     assert planned((0, 3)) == [-1] * 4
 

@@ -1,4 +1,4 @@
-"""Who may run how much at a time: rules one by one."""
+"""Limits on running jobs: rules one by one."""
 
 import pytest
 
@@ -11,7 +11,7 @@ ANN, BEN = {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
 
 
 def starts(tmp_path, limits, jobs, every=1):
-    """Return the starts of jobs of a minute (submit, slots of a core, user) on two nodes, and the refusals."""
+    """Return starts and refusals of one-minute jobs on two nodes. Jobs are (submit, slots of a core, user)."""
     path = tmp_path / "limits.txt"
     path.write_text(limits + "\n")
     made = [Job(str(index), at, 60, 60, slots, {"core": 1}, **whose) for index, (at, slots, whose) in enumerate(jobs)]
@@ -35,7 +35,7 @@ WIDE = f"{QUALITIES}|MaxTRESPA|GrpTRESRunMins|MaxWall|MaxTRES|MinTRES|Flags"
         (f"{WIDE}\nnormal|||||cpu=2|||||", [(0, 1, ANN), (0, 1, {**BEN, "group": "a"}), (0, 1, ANN)], [0, 0, 60]),
         # Jobs of a minute: three CPU-minutes at a time.
         (f"{WIDE}\nnormal||||||cpu=3||||", [(0, 2, ANN), (0, 2, ANN), (0, 1, ANN)], [0, 60, 0]),
-        # What alone is beyond a limit of each job is refused, and the rest is not.
+        # A job beyond a limit per job is refused. The rest is not.
         (f"{WIDE}\nfast|||||||00:00:30|||", [(0, 1, FAST), (0, 1, ANN)], [-1, 0]),
         (f"{WIDE}\nfast||||||||cpu=2||", [(0, 3, FAST), (0, 2, FAST)], [-1, 0]),
         (f"{WIDE}\nfast|||||||||cpu=2|", [(0, 1, FAST), (0, 2, FAST)], [-1, 0]),
@@ -60,7 +60,7 @@ def test_every_column_limits_the_jobs_that_it_is_about(tmp_path, limits, jobs, w
     ],
 )
 def test_a_third_job_waits_and_holds_nobody_up(tmp_path, limits):
-    # Of three jobs of ann two run, and ben's, which comes last, starts at once.
+    # Two of ann's three jobs run. Ben's comes last and starts at once.
     found = starts(tmp_path, limits, [(0, 1, ANN), (0, 1, ANN), (0, 1, ANN), (1, 1, BEN)])
     assert found[:2] == [0, 0]
     assert 60 <= found[2] <= 63
@@ -69,7 +69,7 @@ def test_a_third_job_waits_and_holds_nobody_up(tmp_path, limits):
 
 @pytest.mark.parametrize(("most", "ben"), [("|||2|", 1), ("||||cpu=9", 1)])
 def test_what_is_held_back_holds_up_nobody_behind(tmp_path, most, ben):
-    # Ann's third job has no room, and would hold up the partition if it were tried.
+    # Ann's third job has no room. It would block the partition if it were tried.
     jobs = [(0, 1, ANN), (0, 1, ANN), (0, 8, ANN), (1, 1, BEN)]
     assert starts(tmp_path, f"{QUALITIES}\nnormal{most}", jobs, every=600)[3] == ben
 

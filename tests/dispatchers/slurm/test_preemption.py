@@ -1,4 +1,4 @@
-"""Jobs of lower tiers give way to those of higher ones: who, when the nodes are used, and what becomes of them."""
+"""Jobs of higher tiers preempt those of lower tiers. Which jobs, when their nodes are used, and their outcome."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_the_job_on_the_fewest_nodes_gives_way(run):
 
 
 def test_backfill_stops_jobs_too(run):
-    # The first of the higher tier waits for nodes that nobody gives up, and takes them away from the second.
+    # The first of the higher tier waits for nodes that no job releases. It takes them from the second.
     jobs = (0, 300, 3, "safe"), (0, 300, 1, "low"), (10, 50, 3, "high"), (11, 50, 1, "high")
     found = stays(run(*jobs))
     assert any(stay[0] == "1" and stay[3] == "killed" for stay in found)
@@ -131,7 +131,7 @@ def test_jobs_give_way_to_the_qualities_of_service_that_name_theirs(tmp_path, fi
 
 
 def stopped(held, nodes, wanted, of=6):
-    """Return which of the running jobs (tiers, nodes of each) are stopped for one of so many nodes."""
+    """Return the running jobs (tiers, nodes) that are stopped for a job of so many nodes."""
     width = np.array([len(each) for each in nodes])
     nothing = np.zeros((1, 1), int)
     tried = WaitingJobs(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
@@ -150,7 +150,7 @@ def test_the_lowest_tier_and_the_fewest_nodes_come_first():
 
 
 def test_those_that_give_most_are_taken_first_the_second_time():
-    # One node after the other would have been taken away before the three; then the three are enough by themselves.
+    # One node after the other would be taken before the three. Then the three alone are enough.
     assert stopped([1, 1, 1], [[0], [1], [3, 4, 5]], 3) == [2]
 
 

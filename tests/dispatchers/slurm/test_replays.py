@@ -1,4 +1,4 @@
-"""Recorded replays of a real Slurm of 8 nodes, met because of the rule that each is about."""
+"""Recorded replays of a real Slurm with 8 nodes. Each tests one rule."""
 
 import gzip
 import re
@@ -36,7 +36,7 @@ def jobs_of(name, site, folder):
 
 
 def fared(jobs, **dispatchers):
-    """Return how jobs fared in reality, and with options of the dispatcher from an empty machine on."""
+    """Return the real outcome of jobs, and that of the dispatcher from an empty machine on."""
     workload, state = recorded_state(jobs, 0)
     named = {name: Slurm(**options, epoch=started_at(workload)) for name, options in dispatchers.items()}
     real, *found = what_if([Case(name, workload, state, each) for name, each in named.items()], (10,))
@@ -67,7 +67,7 @@ def test_arrays(site, tmp_path):
 
 
 def as_submitted(jobs, accounting):
-    """Return jobs with the run times that they were submitted with, which those that were cancelled did not have."""
+    """Return jobs with their submitted run times. Cancelled jobs did not reach theirs."""
     slept = dict(re.findall(r"(?m)^(\d+)\|.*sleep \$\(\((\d+)", accounting.read_text()))
     gone = jobs.records["state"].str.startswith("PREEMPTED").tolist()
     return replace(

@@ -1,4 +1,4 @@
-"""Advance reservations: who may use the nodes when."""
+"""Advance reservations: which jobs may use the nodes, and when."""
 
 import json
 
@@ -31,7 +31,7 @@ def site(tmp_path):
 
 
 def starts(options, *jobs, **more):
-    """Return the starts of jobs (submit, run time, request, whole nodes, reservation), -1 of those that are refused."""
+    """Return the starts of jobs, -1 if refused. Jobs are (submit, run time, walltime, whole nodes, reservation)."""
     made = [
         Job(
             str(place),
@@ -62,14 +62,14 @@ def test_the_other_nodes_are_used_meanwhile(site):
 
 
 def test_backfill_plans_around_it(site):
-    # The first has the nodes until 200; what needs both for four minutes is planned after the reservation.
+    # The first has the nodes until 200. A job of both for four minutes is planned after the reservation.
     jobs = (0, 200, 240, 2, ""), (1, 10, 240, 2, ""), (2, 10, 180, 1, "")
     assert starts(site(KEPT), *jobs) == [0, 600, 200]
 
 
 def test_its_own_jobs_run_on_its_nodes_while_it_lasts(site):
     found = starts(site(KEPT), (0, 60, 60, 1, "kept"), (0, 60, 60, 1, "kept"), (310, 60, 300, 1, "kept"))
-    assert found == [300, 360, -1]  # The last one would outlive it, and is refused at its end.
+    assert found == [300, 360, -1]  # The last one would end after it, and is refused at its end.
 
 
 def test_a_job_in_one_that_is_not_there_is_refused(site):

@@ -56,7 +56,7 @@ def test_partitions_have_their_nodes_and_their_factor(conf):
     job = (0, 60, 120, 1, {"core": 4, "partition/long": 1}, {"queue": "long"})
     short = (0, 60, 120, 1, {"core": 4, "partition/short": 1}, {"queue": "short"})
     found = starts([job, job, job, short, short], machine, Slurm(config=str(conf)))
-    # The short ones go first, and leave nodes 1 and 2 to none of the long ones but by their end.
+    # The short ones go first. No long one gets nodes 1 and 2 before they end.
     assert sorted(found[3:]) == [0, 0]
     assert sorted(found[:3]) == [60, 60, 120]
 

@@ -1,4 +1,4 @@
-"""List scheduling and EASY on the queue against the same policies in a few lines of Python."""
+"""List scheduling and EASY on the queue. Both against a few lines of Python."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -30,7 +30,7 @@ ORDERS = {
 
 
 def queue_of(jobs):
-    """Return a queue of jobs of amounts, a length and a submission, in this order."""
+    """Return a queue of jobs (amounts, length, submission)."""
     queue = open_queue(len(jobs), len(jobs[0][0]))
     follow(queue, np.array([(1, order, job[2], 0, job[1], job[1], 0, *job[0]) for order, job in enumerate(jobs)]))
     return queue
@@ -54,7 +54,7 @@ def less(free, amount):
 
 @st.composite
 def queues(draw):
-    """Return jobs with amounts of one or two resources, a length and a submission."""
+    """Return jobs with a length and a submission. They use one or two resources."""
     resources = draw(st.integers(1, 2))
     amounts = st.tuples(*[sizes] * resources)
     return draw(st.lists(st.tuples(amounts, sizes, st.integers(NOW - 20, NOW)), min_size=1, max_size=150))
@@ -84,7 +84,7 @@ def test_fills_by_least_key(jobs, free, order, skip):
 )
 @settings(max_examples=200)
 def test_backfills_by_the_book(jobs, free, running, shortest):
-    """A job starts if it fits, and ends by the shadow time or takes what the head leaves then."""
+    """A job starts if it fits. It must end by the shadow time or use the extra resources."""
     resources = len(jobs[0][0])
     free, running = [free] * resources, sorted(running)
     room = room_of(free, [[amount] * resources for _, amount in running])

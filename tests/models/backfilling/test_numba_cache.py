@@ -17,7 +17,7 @@ print(max(simulate(jobs, "easy").decisions["queued"]) >= 256, hashlib.sha256("".
 
 
 def records(folder):
-    """Return what a process of its own prints that keeps compiled code in a folder."""
+    """Return the output of a new process. It keeps compiled code in a folder."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True).stdout
 

@@ -10,7 +10,7 @@ CORES = 64
 
 
 def booked(seed, jobs, kinds):
-    """Return a full machine with reservations behind one another, and what was freed since."""
+    """Return a full machine with successive reservations, and the freed amounts."""
     rng = np.random.default_rng(seed)
     made = book.with_room_for(book.open_book(CORES, 0), jobs, jobs)
     running = [

@@ -1,4 +1,4 @@
-"""An independent formulation of scheduling on nodes, boxes on nodes side by side, against all schedules and ours."""
+"""An independent formulation of scheduling: boxes on nodes side by side. Against all schedules and ours."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What plugs in: quotas, latest starts and closures, against all schedules of tiny problems, in every model."""
+"""Plug-in constraints: quotas, latest starts, closures. In every model, against all schedules of tiny problems."""
 
 from dataclasses import replace
 from itertools import product
@@ -30,7 +30,7 @@ NOW = np.zeros(3, dtype=np.int64)
 
 
 def answers(problem, quotas):
-    """Return what the whole model says of the problem, with a hint and without; and the decision."""
+    """Return the results of the whole model, with and without a hint, and the decision."""
     limited = problem.with_quotas(quotas)
     orders = list_orders(limited)
     searches = [Search(limited, limit=LONG, whole=True, hinted=hinted) for hinted in (True, False)]

@@ -1,4 +1,4 @@
-"""The boxes of PCP'21 against all schedules there are, and what makes their model small."""
+"""The boxes of PCP'21 against all schedules. What makes their model small."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 
 def problem_of(jobs, capacity, held=(), weight=None):
-    """Return the problem of rows of (duration, slots, demand) beside rows of (until, node, amount)."""
+    """Return a problem. Waiting jobs are (duration, slots, demand), held amounts (until, node, amount)."""
     duration, slots, demand = zip(*jobs, strict=True)
     until, node, amount = zip(*held, strict=True) if held else ((), (), np.zeros((0, len(capacity[0]))))
     return Problem(
@@ -23,7 +23,7 @@ def problem_of(jobs, capacity, held=(), weight=None):
 
 
 def solved(problem):
-    """Return the starts and the counts of the best schedule of the model of boxes."""
+    """Return the starts and counts of the box model's best schedule."""
     variables = Variables(problem, problem.horizon, problem.horizon - problem.duration)
     boxes = NodeBoxes(problem)
     boxes.add_to(variables)
@@ -70,7 +70,7 @@ def test_the_best_boxes_are_the_best_schedule(count):
 
 
 def test_a_slot_stays_on_one_node():
-    """Three units are free on each of two nodes, and a slot of four waits until one is empty."""
+    """Two nodes have three free units each. A slot of four waits until one is empty."""
     problem = problem_of([(5, 1, (4,))], [(5,), (5,)], [(7, 0, (2,)), (9, 1, (2,))])
     starts, counts = solved(problem)
     assert starts.tolist() == [7]
@@ -78,7 +78,7 @@ def test_a_slot_stays_on_one_node():
 
 
 def test_a_slot_has_all_its_resources_on_one_node():
-    """Cores are free on the first node until later and GPUs on the second."""
+    """The first node has free cores, the second free GPUs, until later."""
     problem = problem_of([(5, 1, (2, 1))], [(4, 1), (4, 2)], [(6, 0, (0, 1)), (8, 1, (3, 0))])
     starts, counts = solved(problem)
     assert starts.tolist() == [6]
@@ -86,7 +86,7 @@ def test_a_slot_has_all_its_resources_on_one_node():
 
 
 def test_the_model_does_not_grow_with_the_machine():
-    """A job of 3 slots and a machine of which all other nodes are held until the same time."""
+    """A job of 3 slots. All other nodes are held until the same time."""
     sizes = []
     for nodes in (10, 1000):
         problem = problem_of([(5, 3, (4,))], [(4,)] * nodes, [(9, node, (4,)) for node in range(3, nodes)])

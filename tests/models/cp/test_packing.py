@@ -1,4 +1,4 @@
-"""Places for jobs that start now, against all placements, and how many slots of each demand fit."""
+"""Placements of jobs that start now, against all placements. The number of slots of each demand that fit."""
 
 from dataclasses import replace
 from unittest.mock import patch

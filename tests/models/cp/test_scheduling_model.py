@@ -1,4 +1,4 @@
-"""The model that CP-SAT is given: its names, its parts, and that it can be written and read again."""
+"""The model for CP-SAT: its names and parts. It can be written and read again."""
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -8,7 +8,7 @@ from hpcdispatch.models.cp import NodeAllocation
 
 
 def two_nodes():
-    """Two jobs, one of which may lie on the node with a GPU alone, beside a running one."""
+    """Two jobs beside a running one. One may only lie on the node with a GPU."""
     return Problem(
         np.array([4, 9]), np.array([1, 3]), np.array([[1, 1], [2, 0]]), np.array([3, 1]), np.array([[4, 1], [4, 0]]),
         due=np.array([2, 0]), held_from=np.array([0]), held_to=np.array([5]), held_node=np.array([1]),
@@ -30,7 +30,7 @@ def test_there_is_a_conditional_interval_per_job_and_node_it_fits_on():
     assert sorted(allocation.on) == [(0, 0), (1, 0), (1, 1)]
     assert allocation.size == 3
     cumulatives = sum(each.has_cumulative() for each in model.variables.model.proto.constraints)
-    # The cores of both nodes and of the pool can be short; the GPU cannot, as one job asks for it.
+    # The cores of both nodes and of the pool can be short. The GPU cannot: one job requests it.
     assert cumulatives == 3
 
 
@@ -61,6 +61,6 @@ def test_the_progress_is_printed_on_demand_only(capfd):
 
 
 def test_ctrl_c_is_not_swallowed_by_the_solver():
-    """CP-SAT would end its search and let the simulation go on."""
+    """CP-SAT would end its search and the simulation would continue."""
     model = SchedulingModel(two_nodes(), 40).build().variables.model
     assert Calls().solve(model, 1.0).solver.parameters.catch_sigint_signal is False

@@ -1,4 +1,4 @@
-"""The search for a schedule against all schedules of tiny problems: on pools, on nodes, and on nodes now alone."""
+"""The search for a schedule against all schedules of tiny problems. On pools, on nodes, and on nodes only now."""
 
 from dataclasses import dataclass, replace
 from itertools import product
@@ -44,7 +44,7 @@ def by_cp_sat_alone(problem, **options):
 
 @st.composite
 def problems(draw, *, due=True, held_later=False):
-    """Draw a problem of up to three short jobs on a pool of one or two resources, of which parts are held."""
+    """Draw a problem of up to three short jobs on a pool. It has one or two partly held resources."""
     jobs, resources, held = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(0, 2))
     capacity = np.array(draw(st.lists(st.integers(2, 4), min_size=resources, max_size=resources)))
 
@@ -87,7 +87,7 @@ def fits(problem, starts):
 
 
 def enumerated(problem, horizon):
-    """Return the least cost of all integer start times that end by the horizon, or ``None``."""
+    """Return the least cost over integer starts with ends by the horizon, or ``None``."""
     best = None
     for starts in product(*(range(horizon - int(duration) + 1) for duration in problem.duration)):
         pairs = zip(starts, problem.due, problem.weight, strict=True)
@@ -288,7 +288,7 @@ def test_every_schedule_of_the_instant_has_places_for_what_starts_now(problem):
 
 
 def test_schedules_of_the_instant_are_judged_alike():
-    # The pool would start all three; one node holds one of them. Whatever makes the schedule, two have to wait for 5.
+    # The pool would start all three. One node holds one of them. In any schedule, two have to wait for 5.
     problem = Problem(
         np.array([5, 5, 5]), np.array([1, 1, 1]), np.array([[3], [3], [2]]), np.array([1, 1, 1]), np.array([[8]]),
         free_now=np.array([[4], [2], [2]]),
@@ -302,7 +302,7 @@ def test_schedules_of_the_instant_are_judged_alike():
 
 @dataclass(frozen=True)
 class Apart:
-    """Two jobs never run at the same time: list schedules do not know of it."""
+    """Two jobs never run at the same time. List schedules ignore this."""
 
     problem: Problem
     first: int
@@ -349,7 +349,7 @@ def test_equal_jobs_are_not_put_in_order_where_a_constraint_may_tell_them_apart(
 
 
 def test_an_objective_of_its_own_is_minimised():
-    """The longest of two queues: the makespan, with a job that the weights would start last."""
+    """The longest of two queues is the makespan. The weights would start one job last."""
 
     class Makespan:
         def expression(self, variables):
@@ -456,7 +456,7 @@ def test_prices_tell_what_a_crowd_costs():
 
 
 def test_what_is_found_within_the_only_call_is_proved_with_another(monkeypatch):
-    """Three jobs one after the other: the list starts the wrong one, and no limit is left to double."""
+    """Three jobs one after the other. The list starts the wrong one. No limit is left to double."""
     monkeypatch.setattr("hpcdispatch.models.cp.search.price_bounds", bounds_of_nothing)
     columns = [np.array(column) for column in ([1, 2, 1], [1, 1, 1], [[1]] * 3, [1, 1, 1], [[1]], [2, 0, 0])]
     answer = solve(Problem(*columns), [np.array([0, 2, 1])], limit=Limit(1, 1), iterations=0)
@@ -475,7 +475,7 @@ class TestBudget:
 
     @pytest.mark.parametrize("seconds", [0.001, 0.01, 0.1])
     def test_all_parts_stay_within_it(self, seconds):
-        """Up to the last call of the solver, which ends a little after its limit."""
+        """Up to the last call of the solver. It ends a little after its limit."""
         problem = replace(crowd(60, seed=3), capacity=np.full((4, 2), 60))
         answer = solve(problem, budget=Budget(seconds), iterations=100_000, limit=Limit(0.01, 64, 1000))
         assert answer.exceeded

@@ -16,7 +16,7 @@ def test_only_jobs_that_ask_for_the_same_are_ordered():
 
 
 def alike(weights, held, room=3, **changes):
-    """Return jobs of 4 s that ask for 1 of a pool, of which some is held until some time."""
+    """Return jobs of 4 s that request 1 of a pool. Some of it is held for a time."""
     count = len(weights)
     columns = {
         "duration": np.full(count, 4), "slots": np.ones(count, dtype=int), "demand": np.ones((count, 1), dtype=int),
@@ -42,7 +42,7 @@ def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.data())
 def test_so_it_is_on_nodes(weights, data):
-    """Jobs of several slots on nodes of two kinds, parts of which are held until some time."""
+    """Jobs of several slots on nodes of two kinds. Parts of the nodes are held for a time."""
     nodes, slots = data.draw(st.integers(2, 3)), data.draw(st.integers(1, 3))
     capacity = np.array([[data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))] for _ in range(nodes)])
     capacity[0] = np.maximum(capacity[0], (3, 3))

@@ -1,4 +1,4 @@
-"""Each entry of the event loop is found in numba's cache by the next process."""
+"""The next process finds each entry of the event loop in numba's cache."""
 
 import json
 import subprocess

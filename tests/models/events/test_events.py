@@ -1,4 +1,4 @@
-"""The event loop: dependencies, eligibility, capacity over time, and going on from where it stopped."""
+"""The event loop: dependencies, eligibility, capacity over time, and continuation."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def opened(jobs, capacity, **options):
 
 
 def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSION, False)):
-    """Run until a time; return the starts by job, and the jobs in the order of their ends."""
+    """Run until a time. Return the starts by job, and the jobs by end."""
     decisions, ended = np.empty((most, 4), dtype=np.int64), np.empty(1000, dtype=np.int64)
     order = []
     while True:
@@ -30,7 +30,7 @@ def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSIO
 
 
 def test_successors_wait_for_all_their_predecessors():
-    # Job 2 waits for 0 and 1, job 3 for 2; job 4 for none.
+    # Job 2 waits for 0 and 1, job 3 for 2. Job 4 waits for none.
     links = np.array([0, 1, 2, 3, 3, 3]), np.array([2, 2, 3])
     events = opened([(0, 10, 1), (0, 25, 1), (0, 5, 1), (0, 5, 1), (1, 2, 1)], 8, successors=links)
     starts, order = run(events)
@@ -50,7 +50,7 @@ def test_a_job_enters_when_it_is_eligible():
 
 
 def test_nothing_runs_into_a_closed_time():
-    # Closed in [15, 40): the second would end at 20, the third ends at 15.
+    # Closed in [15, 40). The second would end at 20. The third ends at 15.
     events = opened([(0, 10, 4), (1, 10, 4), (2, 5, 2)], 4, closed=np.array([[15, 40], [90, 99]]))
     assert run(events, run_one=run_easy, options=(False, False))[0] == {0: 0, 2: 10, 1: 40}
 

@@ -1,4 +1,4 @@
-"""How long checkpoints take and what is lost without them, one after another and side by side."""
+"""The time of checkpoints and the losses without them. Writes one after another and side by side."""
 
 import itertools
 from fractions import Fraction
@@ -78,7 +78,7 @@ def test_where_failures_come_faster_than_checkpoints_daly_s_interval_is_that_of_
 
 
 def program(writes, aggregate):
-    """Return when all writes can be done, as a linear program of what is written between two releases."""
+    """Return the end of all writes, by a linear program of the data between two releases."""
     moments = sorted({0.0, *(write.delay for write in writes)})
     spans, jobs = len(moments), len(writes)
     count = jobs * spans + 1  # the last is the length of the last span

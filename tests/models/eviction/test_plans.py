@@ -1,4 +1,4 @@
-"""Who gives way: against every combination of choices, against CP-SAT, and what the two other approaches do."""
+"""Eviction plans against every combination of choices and against CP-SAT. The two other approaches."""
 
 import itertools
 import math
@@ -43,7 +43,7 @@ def choices_with_ends(jobs):
 
 
 def enumerated(jobs, needed, deadlines):
-    """Return least loss and then least time for each deadline, of all combinations; losses are whole numbers."""
+    """Return the least loss and then the least time per deadline, over all combinations. Losses are integers."""
     own = any(job.ends is not None for job in jobs)
     chosen = (choices_with_ends if own else choices)(len(jobs))
     column = {name: np.array([getattr(job, name) for job in jobs], dtype=object) for name in RunningJob.__slots__}
@@ -67,7 +67,7 @@ def enumerated(jobs, needed, deadlines):
 
 
 def drawn(rng, count, horizon, losses=8):
-    """Draw jobs with ties, losses of zero, and checkpoints that take no time, too long, or cannot be."""
+    """Draw jobs with ties and losses of zero. Checkpoints take no time, too long, or are impossible."""
 
     def time():
         return None if rng.random() < 0.15 else int(rng.integers(0, horizon + 3))
@@ -112,7 +112,7 @@ def test_equal_to_every_combination_at_every_deadline(part):
 
 
 def with_ends(rng, count, horizon):
-    """Draw jobs that may lose something when they start again, and may end by themselves at some risk."""
+    """Draw jobs that may lose work at a restart. They may end by themselves at some risk."""
     return [
         replace(
             job,

@@ -6,12 +6,12 @@ import pytest
 from hpcdispatch.models.lookahead import NO_GUARANTEE, Queue, Running, Settings, Walltimes, plan
 
 SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
-#: Half of the machine is held until 100 s; the oldest job asks for all of it and is guaranteed that time.
+#: Half of the machine is held until 100 s. The oldest job requests all of it and is guaranteed that time.
 BUSY = Running(np.array([100]), np.array([[2]]), np.array([2]), np.array([4]))
 
 
 def planned(predicted, requested):
-    """Return who starts, of the oldest and two that ask for what is free."""
+    """Return the started jobs, of the oldest and two that fit now."""
     queue = Queue(
         np.array([50, 10, 10]), np.array([60, *predicted]), np.array([[4], [2], [2]]), np.array([False, True, True])
     )
@@ -25,7 +25,7 @@ def planned(predicted, requested):
     ("predicted", "requested", "starts"),
     [
         ([10, 90], [90, 90], [1]),
-        # The first of the plan would outlast the guarantee by its request, the other one would not.
+        # The walltime of the first planned job goes beyond the guarantee. The other's does not.
         ([10, 90], [500, 90], [2]),
         ([10, 20], [500, 500], []),
     ],

@@ -57,13 +57,13 @@ class TestPromises:
     old = (90, 20, 4)
 
     def test_nobody_delays_the_first_who_is_late(self):
-        # It cannot be on time, so that it is held at 50: what ends by then may start.
+        # It cannot be on time. It is held at 50. Jobs that end by then may start.
         for duration, expected in ((50, [1]), (51, [])):
             queue = queue_of([self.old, (0, duration, 1)], 1)
             assert started(queue, running_of(self.running, 1)) == expected
 
     def test_what_is_left_may_be_used_up(self):
-        # With 80 s left the oldest is guaranteed 80, and may be put off until then.
+        # With 80 s left the oldest is guaranteed 80. It may be delayed until then.
         for duration, expected in ((80, [1]), (81, [])):
             queue = queue_of([(20, 20, 4), (20, duration, 1)], 1)
             options = SETTINGS._replace(blocked=0)

@@ -11,7 +11,7 @@ from hpcdispatch.workloads import generate
 
 
 def shadow_of(workload, known):
-    """Return a shadow of a pool workload in which the first `known` jobs have ended."""
+    """Return a shadow of a pool workload. In it, the first `known` jobs have ended."""
     jobs = open_shadow(workload.machine.capacity[0], 0, len(workload))
     frame = workload.frame()
     jobs.submit[:] = jobs.arrival[:] = frame["submit"]
@@ -63,7 +63,7 @@ class TestShadow:
             assert longest_since(jobs, now - recent) == (np.minimum(start, now) - submit)[here].max()
 
     def test_it_goes_on_from_what_runs(self):
-        """Guards against a schedule in which what runs has yet to come, and its run time counts as a wait."""
+        """Guards against a schedule in which a running job has yet to arrive. Its run time would count as a wait."""
         start, end = self.easy["start"].to_numpy(), self.easy["end"].to_numpy()
         at = int(np.median(start))
         runs, rest = np.flatnonzero((start < at) & (end > at)), np.flatnonzero(start >= at)
@@ -84,7 +84,7 @@ class TestExpected:
 
     @pytest.mark.parametrize(("shorter", "recent"), [(False, 10**9), (True, 10**9), (False, 40_000)])
     def test_it_goes_on_from_the_exact_one_to_now_though_little_is_copied(self, shorter, recent):
-        """Guards against what is left from before, as who started where, or a least duration that is not the least."""
+        """Guards against leftovers: old starts, or a least duration that is not the least."""
         frame = self.workload.frame()
         jobs = shadow_of(self.workload, 0)
         jobs.duration[:] = jobs.duration if shorter else frame["runtime"] * 2 + 1
@@ -94,7 +94,7 @@ class TestExpected:
         begun = 0
         for now in range(0, int(submit.max()), 1800):
             arrived = int((submit <= now).sum())
-            # Those have ended by now which, wherever it was, ran at once or had to wait for a day.
+            # These jobs have ended by now. They ran at once or waited for a day.
             late = np.where(np.arange(len(run)) % 3 == 0, 86_400, 0)
             jobs.known[:arrived] = submit[:arrived] + late[:arrived] + run[:arrived] <= now
             jobs.run[:arrived] = np.where(jobs.known[:arrived], run[:arrived], 1)
@@ -123,7 +123,7 @@ class TestExpected:
         assert begun > 30
 
     def test_as_long_as_those_that_ended_ran_by_what_was_predicted_of_them(self):
-        """Amounts weigh: 2 of 32 units that ran a tenth, 6 of 32 that ran half; those of the request apart."""
+        """Amounts weigh: 2 of 32 units ran a tenth, 6 of 32 ran half. Units at the walltime are separate."""
         jobs = open_shadow(np.array([32]), 0, 5)
         jobs.submit[:] = jobs.arrival[:] = [0, 0, 0, 0, 10**6]
         jobs.duration[:] = 10_000

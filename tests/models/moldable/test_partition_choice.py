@@ -50,11 +50,11 @@ def test_the_front_is_what_no_other_request_beats(requests):
 
 def test_a_longer_first_request_pays_where_a_second_one_would_wait():
     law = ESDD(np.array([10.0, 100.0]), np.array([0.5, 0.5]))
-    # Free for 20 s now, and for 100 s only after 1,000 s: ask for 10 s first, half of the jobs are done then.
+    # It is free for 20 s now, and for 100 s only after 1,000 s. Request 10 s first. Half of the jobs end by then.
     gap = AvailabilityProfile.from_steps([(0, 20, 4), (20, 1000, 0), (1000, None, 4)])
     found = choose_with_law(gap, [(4, law)], 0)
     assert found == Choice(Request(4, 10), 0, pytest.approx(0.5 * 10 + 0.5 * (10 + 1000 + 100)))
-    # Nothing to wait for: ask for all of it at once.
+    # Nothing to wait for: request all of it at once.
     assert choose_with_law(AvailabilityProfile(4), [(4, law)], 0) == Choice(Request(4, 100), 0, pytest.approx(55))
 
 

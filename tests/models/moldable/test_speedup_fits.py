@@ -46,7 +46,7 @@ def test_a_noise_that_is_known_is_counted_on():
     unknown, small, large = (fit(runs, noise).predict([8]) for noise in (None, 0.1, 0.4))
     widths = [float(np.log(told.high / told.low)[0]) for told in (small, unknown, large)]
     assert widths == sorted(widths)
-    # Nothing beside the run's own error is less than that, and 0.4 takes more than 0.1 does.
+    # No other error is below the run's own. A fraction of 0.4 takes more than 0.1.
     assert widths[0] > 2 * 1.645 * 0.1
     assert widths[2] > 2 * 1.645 * 0.4
     with pytest.raises(ValueError, match="noise must be a number > 0, got 0"):

@@ -1,4 +1,4 @@
-"""What is left of a run time, against sums over all values, and the Gittins index against optimal stopping."""
+"""Remaining run times against sums over all values. The Gittins index against optimal stopping."""
 
 from itertools import permutations, product
 
@@ -27,7 +27,7 @@ def left(law, done):
 
 
 def stopped(law, done, reward):
-    """Return the best expected reward less seconds, of going on second by second from `done` or giving up at any."""
+    """Return the best expected reward less seconds, for a run second by second from `done` or giving up at any."""
     worth = 0.0
     for second in range(int(law.values[-1]) - 1, done - 1, -1):
         alive = law.probabilities[law.values > second].sum()
@@ -63,7 +63,7 @@ def test_mean_and_quantile_are_those_of_what_is_left():
 
 
 def cost(order, jobs):
-    """Return the expected sum of completion times of jobs that are run one after the other."""
+    """Return the expected sum of completion times of jobs in sequence."""
     total = 0.0
     for drawn in product(*(zip(law.values, law.probabilities, strict=True) for law in jobs)):
         chance = np.prod([probability for _, probability in drawn])
@@ -79,7 +79,7 @@ def test_by_the_mean_no_order_of_whole_jobs_is_better():
 
 
 def index_cost(jobs, key):
-    """Return the expected sum of completion times where the job of the least key goes on, second by second."""
+    """Return the expected sum of completion times. Each second goes to the job of the least key."""
     total = 0.0
     for drawn in product(*(zip(law.values, law.probabilities, strict=True) for law in jobs)):
         done, clock, ended = [0] * len(jobs), 0, 0.0

@@ -51,7 +51,7 @@ class Steps:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_as_without_blocks(seed):
-    # Long intervals cover whole blocks, short ones halve them, blocks that lost steps become one, and time passes.
+    # Long intervals cover whole blocks. Short ones halve them. Blocks without steps merge. Time passes.
     rng = np.random.default_rng(seed)
     plain, blocked = Steps(9000), blocks.open_amount(9000, 0, 1200)
     held, now, most = [], 0, 0

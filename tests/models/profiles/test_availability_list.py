@@ -1,4 +1,4 @@
-"""The availability list against the list of the paper and against free processors counted second by second."""
+"""The availability list against the paper's list and against free processors per second."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ HORIZON = 60
 
 
 class Seconds:
-    """What is free in every second up to the horizon, and all the time after it."""
+    """Free amounts in every second up to the horizon, and after it."""
 
     def __init__(self, free):
         self.free = np.repeat(np.asarray(free)[None], HORIZON + 1, axis=0)
@@ -40,8 +40,8 @@ def slots(free, demand):
     return sum(max(0, min(row[r] // amount for r, amount in enumerate(demand) if amount)) for row in free)
 
 
-# Takes that fit and others (of jobs that outran what they were given), gives of what was taken (a job that ends early
-# gives the rest), advances of the clock, and questions.
+# Takes that fit, and others (of overrun jobs). Gives of taken amounts (a job that ends early gives the rest), advances
+# of the clock, and questions.
 COMMANDS = st.lists(
     st.tuples(
         st.sampled_from(["take", "take", "take", "force", "give", "advance", "ask"]),
@@ -55,7 +55,7 @@ COMMANDS = st.lists(
 
 
 def play(capacity, commands, make, rule="first-fit"):
-    """Yield what a profile and the naive model say, side by side, after each command."""
+    """Yield the answers of a profile and the naive model after each command."""
     capacity = np.array(capacity)
     profile, naive = make(capacity, rule), Seconds(capacity)
     now, held = 0, []
@@ -190,7 +190,7 @@ def test_a_job_takes_the_nodes_that_stay_free():
     profile = NodeProfile(np.full((3, 1), 1), np.full((3, 1), 1))
     profile.take(0, 10, np.array([0]), (1,))
     profile.take(10, 20, np.array([1]), (1,))
-    # Two nodes are free at any time, but node 2 alone all the time up to 20, from 10 on 0 and 2.
+    # Two nodes are free at any time. Only node 2 is free all the time up to 20. From 10 on 0 and 2 are.
     start, placement = profile.earliest(2, (1,), 15, 0)
     assert (start, placement.tolist()) == (10, [0, 2])
 
@@ -202,7 +202,7 @@ def test_the_free_amounts_given_are_copied():
 
 
 def test_a_node_below_zero_takes_nothing_from_the_others():
-    # Guards against counting the slots that are missing on node 0 against those that fit on node 1.
+    # Guards against a sum of missing slots on node 0 and fitting slots on node 1.
     profile = NodeProfile(np.full((2, 1), 2), np.full((2, 1), 2))
     profile.take(0, 10, np.array([0, 0, 0, 0]), (1,))
     start, placement = profile.earliest(2, (1,), 5, 0)

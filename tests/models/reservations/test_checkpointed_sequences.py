@@ -24,7 +24,7 @@ from hpcdispatch.models.reservations import (
 
 
 def lived(reached, keeps, law, costs, price=None, kept=0.0):
-    """The expected cost, one run time after the other, one reservation after the other."""
+    """The expected cost, run time by run time, reservation by reservation."""
     price, total = price or Cost(), 0.0
     for run_time, chance in zip(law.values.tolist(), law.probabilities.tolist(), strict=True):
         held, paid = kept, 0.0
@@ -50,7 +50,7 @@ def every(law):
 
 
 def law_of(steps):
-    """The law of steps between values, and of masses, of which the last is not 0."""
+    """The law of steps between values, and of masses. The last mass is not 0."""
     masses = np.array([mass for _, mass in steps]) + (np.arange(1, len(steps) + 1) == len(steps))
     return ESDD(np.cumsum([step for step, _ in steps]) * 0.5, masses / masses.sum())
 

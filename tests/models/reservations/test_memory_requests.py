@@ -21,7 +21,7 @@ def cost(requests, runs):
 
 
 def chains(pairs, before=(0, 0)):
-    """Yield all sequences of requests of which none has less of either than the one before."""
+    """Yield all sequences of requests without a decrease of either amount."""
     yield []
     for pair in pairs:
         if pair != before and pair[0] >= before[0] and pair[1] >= before[1]:

@@ -1,4 +1,4 @@
-"""Laws, the sequences of reservations that are best for them, and what comes of any."""
+"""Laws, their best sequences of reservations, and the cost of any sequence."""
 
 import itertools
 import math
@@ -27,7 +27,7 @@ TWO = ESDD([1.0, 2.0], [0.5, 0.5])
 
 
 class Step:
-    """The law of one run time, without what scipy adds, for one number at a time."""
+    """The law of one run time without scipy's checks, for single numbers."""
 
     def __init__(self, at):
         self.at = at
@@ -44,7 +44,7 @@ class Table:
 
 
 def outcomes(lengths, law):
-    """What happens to each run time: its probability, the run time, failed reservations, and the one that succeeds."""
+    """The outcome of each run time: probability, run time, failed reservations, and the successful one."""
     for run_time, chance in zip(law.values.tolist(), law.probabilities.tolist(), strict=True):
         count = next(index for index, length in enumerate(lengths) if length * (1 + 1e-12) >= run_time)
         yield chance, run_time, lengths[:count], lengths[count]

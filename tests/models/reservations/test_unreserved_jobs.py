@@ -9,7 +9,7 @@ from hpcdispatch.models.reservations import ranked_heap, unreserved_jobs
 
 
 def by_looking(waiting, batch):
-    """Return the jobs with the least ranks of those that came at the first `batch` instants."""
+    """Return the jobs with the least ranks among the arrivals at the first `batch` instants."""
     most = len(waiting) if batch < 0 else batch
     instants = sorted({instant for instant, _, _ in waiting})[:most]
     early = sorted((rank, instant, job) for instant, rank, job in waiting if instant in instants)

@@ -19,7 +19,7 @@ def test_one_that_is_asked_for_in_proportion_and_is_there_in_abundance_is_left_o
 
 
 def test_a_ratio_above_that_of_what_is_free_binds():
-    # The second job asks for twice as much of the second resource as of the first, of which 1.9 times as much is free.
+    # The second job requests twice as much of the second resource as of the first. Only 1.9 times as much is free.
     assert binding(ints([[4, 2], [5, 10], [5, 9]]), ints([[10, 19]])).tolist() == [0, 1]
     assert binding(ints([[4, 2], [5, 10], [5, 9]]), ints([[10, 20]])).tolist() == [0]
 

@@ -12,7 +12,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 
 def fits_at(problem, job, time, used):
-    """The slots of a job that fit on each node from a time until its end."""
+    """The slots of a job that fit on each node for its whole run from a time on."""
     span = slice(time, time + int(problem.duration[job]))
     free = np.maximum(problem.capacity - used[span].max(axis=0), 0)
     asked = problem.demand[job] > 0
@@ -55,7 +55,7 @@ def test_every_job_starts_at_the_first_second_that_keeps_its_slots(problem, rand
 
 @st.composite
 def crowds(draw):
-    """Draw jobs for two kinds of nodes in turn, many of them alike: classes are split over and over."""
+    """Draw jobs for two kinds of nodes in turn. Many are alike. Classes are split again and again."""
     rng, jobs = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.integers(2, 12))
     nodes = draw(st.integers(4, 20))
     capacity = np.array([[4, 2], [4, 0]])[rng.integers(0, 2, nodes)]

@@ -1,4 +1,4 @@
-"""The compiled search among modes and promises, against one that decodes every list of rows from its beginning."""
+"""The compiled search with modes and guaranteed starts, against full decoding of every list of rows."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -26,7 +26,7 @@ def ints(values):
 
 @st.composite
 def inputs(draw):
-    """Draw jobs with one to three modes; some are promised a start in their first mode, which is held."""
+    """Draw jobs with one to three modes. Some have a guaranteed start in their first mode. It is held."""
     number, size = st.integers(1, 12), st.integers(1, POOL)
     modes = draw(st.lists(st.lists(st.tuples(number, size), min_size=1, max_size=3), min_size=1, max_size=9))
     steps = make_steps(100, 1)
@@ -53,7 +53,7 @@ def inputs(draw):
 
 
 def decoded(case, rows):
-    """Return the cost and the starts of a list of rows, or ``None`` if one ends later than promised."""
+    """Return cost and starts of a list of rows, or ``None`` if one ends after its guarantee."""
     weight, duration, need, promised, held, mode_of = case
     steps, count = make_steps(len(held.at) + 3 * len(rows) + 1, 1), len(held.at)
     steps.at[:count], steps.free[:count] = held.at, held.free

@@ -58,7 +58,7 @@ def problems(draw, most_jobs=3, most_modes=3, longest=4):
 
 
 def holds(problem, schedule):
-    """Check a schedule second by second: one mode of each job, and the cost that it says."""
+    """Check a schedule second by second: one mode per job, and its stated cost."""
     rows = np.flatnonzero(schedule.starts >= 0).tolist()
     assert problem.mode_of[rows].tolist() == list(range(problem.mode_of[-1] + 1))
     starts = schedule.starts[rows].tolist()
@@ -119,7 +119,7 @@ def test_lists_and_search_find_the_best_of_most_small_problems():
 
 
 def test_a_wide_mode_that_waits_may_be_best_and_one_that_starts_may():
-    # The wide one ends at 10 + 2, the narrow one at 9; with 4 s until the machine is free at 4 + 2.
+    # The wide one ends at 10 + 2. The narrow one ends at 9. With 4 s until the machine is free at 4 + 2.
     for until, row in ((10, 0), (4, 1)):
         found = searched(problem_of([[(1, 9), (4, 2)]], 4, [1], [0], [(until, 2)]))[1]
         assert np.flatnonzero(found.starts >= 0).tolist() == [row]

@@ -1,4 +1,4 @@
-"""Nodes that nothing tells apart, against a comparison of every node with every other."""
+"""Classes of equal nodes, against comparisons of all pairs of nodes."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The search that decodes only what changes, against one that decodes every order from its beginning."""
+"""The search that decodes only changes, against full decoding of every order."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ class Whole:
         return cost, starts
 
     def same(self, best, here, there, swap):
-        """Whether a move changes nothing, where jobs that differ in nothing are told."""
+        """Whether a move changes nothing. Equal jobs are recognised."""
         if self.kind is None:
             return False
         low, high = min(here, there), max(here, there)
@@ -83,7 +83,7 @@ class Whole:
 
 @st.composite
 def inputs(draw):
-    """Draw jobs of few shapes, some with promises, and what is held of a pool of one or two resources."""
+    """Draw jobs of few shapes, some with guaranteed starts. Draw held amounts of a pool of one or two resources."""
     resources, count = draw(st.integers(1, 2)), draw(st.integers(1, 20))
     steps = make_steps(100, resources)
     steps.at[0], steps.free[0], size = 0, 8, 1
@@ -121,10 +121,10 @@ def test_it_finds_what_whole_decodings_find(divisor, drawn, seed):
 
 @st.composite
 def instants(draw):
-    """Draw jobs of few kinds that start now only where they find nodes, as many of these at once as are alike."""
+    """Draw jobs of few kinds. They start now only where they find nodes. Equal nodes are taken together."""
     count, node = draw(st.integers(1, 24)), st.sampled_from([(4, 4), (4, 1), (2, 3), (0, 0)])
     free = np.repeat(ints(draw(st.lists(node, min_size=1))), draw(st.integers(1, 3)), axis=0)
-    # Many ask for as much of the pool and not of a node.
+    # Many request as much of the pool, but not of a node.
     shapes = st.sampled_from([(1, 2, 2), (2, 1, 1), (1, 4, 0), (4, 1, 0), (2, 2, 0), (3, 2, 1)])
     kinds = draw(st.lists(st.tuples(st.sampled_from([3, 5]), shapes), min_size=1, max_size=5))
     chosen = [kinds[draw(st.integers(0, len(kinds) - 1))] for _ in range(count)]
@@ -162,7 +162,7 @@ def test_so_it_does_where_jobs_that_start_now_must_find_nodes(problem, seed):
 
 
 def test_the_pool_may_be_the_same_and_the_nodes_not():
-    """Two jobs change places, one of which leaves no node for the last job: the pool looks as it did before."""
+    """Two jobs change places. One leaves no node for the last job. The pool looks the same."""
     shapes = [(2, 1, 1), (1, 2, 2), *[(3, 1, 1)] * 8, (1, 1, 2)]
     slots, *demand = ints(shapes).T
     problem = Problem(

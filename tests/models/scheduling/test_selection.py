@@ -1,4 +1,4 @@
-"""Who fits, and the first few in some order."""
+"""Jobs that fit, and the first few in some order."""
 
 import numpy as np
 from hypothesis import given

@@ -9,7 +9,7 @@ RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 
 
 def cycle(free, running, jobs, rules=RULES, now=1000):
-    """Return start and nodes of jobs (slots, cores, limit), each slot on its own node; running: (end, node, cores)."""
+    """Return start and nodes of jobs (slots, cores, walltime) with one slot per node; running: (end, node, cores)."""
     slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
     demand, place = cores[:, None], np.arange(len(running), len(running) + len(jobs))
     tried = WaitingJobs(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
@@ -22,20 +22,20 @@ def cycle(free, running, jobs, rules=RULES, now=1000):
 
 
 def test_a_job_starts_where_it_delays_none_before_it():
-    # The first takes both nodes when node 0 is free; a minute fits before on node 1, two do not: they are planned
-    # where there is room now, on node 1.
+    # The first takes both nodes when node 0 is free. A minute fits before on node 1, two do not: they are planned where
+    # there is room now, on node 1.
     jobs = [(2, 4, 60), (1, 4, 120), (1, 4, 60)]
     assert cycle([0, 4], [(1070, 0, 4)], jobs) == [(1070, [0, 1]), (1130, [1]), (1000, [1])]
 
 
 def test_a_reservation_takes_whole_nodes_and_running_jobs_count_by_cores():
-    # One core of node 0 is free, and stays so; but the reservation for a single core closes all of it.
+    # One core of node 0 is free and stays so. But the reservation for a single core closes the whole node.
     jobs = [(1, 4, 300), (1, 1, 600)]
     assert cycle([1], [(1200, 0, 3)], jobs) == [(1200, [0]), (1500, [0])]
 
 
 def test_running_jobs_are_taken_off_in_windows_of_thirty_seconds():
-    # The next multiple of 30 s after the first end is 1050; all up to 30 s after it go together.
+    # The next multiple of 30 s after the first end is 1050. All up to 30 s later go together.
     running = [(1021, 0, 4), (1080, 1, 4), (1081, 2, 4)]
     assert cycle([0, 0, 0], running, [(1, 4, 60)]) == [(1080, [0])]
 
@@ -56,7 +56,7 @@ def test_no_more_jobs_are_tried_than_the_limit():
 
 
 def test_reservations_stand_on_the_grid():
-    # Reserved from 1020 to 1140, not from 1070 to 1190: what starts on node 1 must end before 1020.
+    # Reserved from 1020 to 1140, not from 1070 to 1190. Jobs that start on node 1 must end before 1020.
     jobs = [(2, 4, 120), (1, 4, 60)]
     rules = RULES._replace(resolution=60)
     assert cycle([0, 4], [(1070, 0, 4)], jobs, rules)[1] == (1140, [1])
@@ -67,7 +67,7 @@ def test_a_job_that_can_never_run_is_not_planned():
 
 
 def test_reservations_hold_on_more_nodes_than_a_word_has_bits():
-    # Only the nodes 63 to 66 are ever free before 5000; the wide job takes them from 1100, the short one fits before.
+    # Only the nodes 63 to 66 are ever free before 5000. The wide job takes them from 1100. The short one fits before.
     running = [(1100 if 63 <= node <= 65 else 5000, node, 4) for node in range(70) if node != 66]
     free = [4 if node == 66 else 0 for node in range(70)]
     jobs = [(4, 4, 60), (1, 4, 90), (1, 4, 300)]

@@ -1,4 +1,4 @@
-"""What jobs with GPUs do to the choice of nodes, on cases that were worked out by hand from Slurm's rules."""
+"""The effect of jobs with GPUs on the choice of nodes. Cases by hand from Slurm's rules."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ CORE, MEMORY, GPU = range(3)
 
 
 def asked(*rows):
-    """Return jobs of (slots, cores, gpus, limit) and, if tasks may fill nodes, what they ask for of a node."""
+    """Return jobs of (slots, cores, gpus, walltime). If tasks may fill nodes, add the amounts per node."""
     slots, cores, gpus, limit = (np.array(column) for column in zip(*(row[:4] for row in rows), strict=True))
     demand, by_node = np.column_stack([cores, 0 * cores, gpus]), np.zeros((len(rows), 3), np.int64)
     apart = np.array([len(row) == 4 for row in rows])
@@ -40,7 +40,7 @@ def nodes_of(free, total=None, weight=None):
 
 
 def below(cluster):
-    """Return how much below the weights of the configuration those of the nodes are."""
+    """Return how far the weights of nodes are below the configured ones."""
     return (255 - cluster.weight % 256).tolist()
 
 
@@ -54,7 +54,7 @@ def cycle(cluster, running, jobs):
 
 
 def test_a_test_lowers_the_weights_of_nodes_that_would_do_were_their_cores_free():
-    free = [(0, 9, 2), (4, 9, 1), (4, 9, 0), (4, 9, 2)]  # of the third somebody has the GPUs
+    free = [(0, 9, 2), (4, 9, 1), (4, 9, 0), (4, 9, 2)]  # another job has the GPUs of the third
     cluster = nodes_of(free, [(4, 9, 2), (4, 9, 2), (4, 9, 2), (4, 9, 2)])
     assert [nodes.tolist() for _, nodes, _ in main_pass(asked((1, 2, 2, 60)), cluster)] == [[3]]
     assert below(cluster) == [2, 0, 0, 2]
@@ -86,7 +86,7 @@ def test_too_few_nodes_with_memory_change_no_weights():
 
 
 def test_a_planned_job_without_gpus_goes_where_one_with_gpus_was_tested():
-    # Both wait for the jobs on nodes 1 and 2, and the second would go to node 1 but for the test of the first.
+    # Both wait for the jobs on nodes 1 and 2. Without the test of the first, the second would go to node 1.
     running = [(NOW + 60, 1, 4, 0), (NOW + 60, 2, 4, 2), (NOW + 60, 3, 4, 2), (NOW + 900, 0, 4, 0)]
     total = [(4, 9, 0), (4, 9, 0), (4, 9, 2), (4, 9, 2)]
     found = cycle(nodes_of([(0, 9, 0)] * 4, total), running, asked((1, 4, 2, 60), (1, 4, 0, 60)))
@@ -96,15 +96,15 @@ def test_a_planned_job_without_gpus_goes_where_one_with_gpus_was_tested():
 
 
 def test_a_job_that_backfill_starts_goes_by_the_weights_of_the_configuration():
-    # Node 2 is the tightest; the test of the first job makes nodes 0 and 1 lighter, and the second starts on node 2.
+    # Node 2 is the tightest. The test of the first job makes nodes 0 and 1 lighter. The second starts on node 2.
     running, total = [(NOW + 60, 0, 1, 2), (NOW + 60, 1, 1, 2)], [(4, 9, 2), (4, 9, 2), (4, 9, 0), (4, 9, 0)]
     cluster = nodes_of([(3, 9, 0), (3, 9, 0), (2, 9, 0), (4, 9, 0)], total)
     assert cycle(cluster, running, asked((1, 1, 2, 60), (1, 1, 0, 30))) == [(60, [0]), (0, [2])]
-    assert below(cluster) == [0, 0, 0, 0]  # set back for the second, which could have had node 0 before the first
+    assert below(cluster) == [0, 0, 0, 0]  # reset for the second, which could have had node 0 before the first
 
 
 def test_jobs_with_gpus_have_no_more_cores_of_a_node_than_they_ask_for():
-    # Capped at one a node the first set is the tightest; without GPUs it has 8 cores and the other 6.
+    # With a cap of one per node the first set is the tightest. Without GPUs it has 8 cores and the other 6.
     free = [(4, 9, 1), (4, 9, 1), (0, 9, 1), (2, 9, 1), (2, 9, 1), (2, 9, 1)]
     for gpus, nodes in ((1, [0, 1]), (0, [3, 4])):
         ((_, found, _),) = main_pass(asked((2, 1, gpus, 60)), nodes_of(free))
@@ -123,8 +123,8 @@ def test_tasks_take_what_they_ask_for_by_node_once_of_each(by_node, left):
 
 def test_jobs_whose_limits_end_together_are_taken_in_the_order_of_their_submission():
     # The first two start, on nodes 0 and 1, and end together. The second was submitted before, so it is taken off
-    # first; the first, which is not on the nodes of the last, does not end the window, and what runs on node 2 is taken
-    # off with it.
+    # first. The first is not on the nodes of the last. It does not end the window, and the job on node 2 is taken off
+    # with it.
     jobs = asked((1, 4, 0, 60), (1, 4, 0, 60), (1, 4, 0, 60))
     cluster = nodes_of([(4, 9, 0), (4, 9, 0), (0, 9, 0)])._replace(members=np.array([[1, 1, 1], [0, 1, 1]], bool))
     cluster.total[2] = cluster.total[0]

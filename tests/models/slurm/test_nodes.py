@@ -1,4 +1,4 @@
-"""Which nodes Slurm picks, on cases that were worked out by hand from its rules."""
+"""Slurm's choice of nodes. Cases by hand from its rules."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def tried(*rows, partition=0):
 
 
 def chosen(free, *row, weight=None):
-    """Return the node of each slot of a job that the main scheduler starts, nothing if it does not."""
+    """Return the node of each slot of a job that the main scheduler starts. Empty if it does not."""
     jobs, nodes = tried(row), len(free)
     weight = np.ones(nodes, np.int64) if weight is None else np.array(weight)
     starts = main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0, weight))
@@ -27,7 +27,7 @@ def chosen(free, *row, weight=None):
 @pytest.mark.parametrize(
     ("free", "job", "nodes"),
     [
-        # A single node: the fewest free cores that suffice, in the tightest set of consecutive nodes.
+        # A single node has the fewest sufficient free cores, in the tightest set of consecutive nodes.
         ([4, 2, 3, 0, 4, 4], (1, 2, True), [4]),
         ([4, 2, 3, 4], (1, 2, True), [1]),
         # The tightest set that suffices.
@@ -37,7 +37,7 @@ def chosen(free, *row, weight=None):
         # Tasks fill nodes in order, the rest last.
         ([3, 4, 4, 0, 1], (10, 1, False), [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]),
         ([1, 0, 1, 0, 1], (4, 1, False), []),
-        # Two tasks on each of two nodes: the first has three free cores and gives two.
+        # Two tasks run on each of two nodes. The first has three free cores and gives two.
         ([3, 2, 1], (2, 2, True), [0, 1]),
         ([1, 1, 1], (2, 2, True), []),
     ],
@@ -51,7 +51,8 @@ def test_nodes_are_those_of_the_rules(free, job, nodes):
     [
         # The lightest node, though a heavier one is tighter.
         ([1, 4, 4, 4], [9, 9, 1, 2], (1, 1, True), [2]),
-        # All of the lightest, though one heavier set were enough: then the tightest set of the next weight.
+        # All of the lightest come first, though one heavier set were enough. Then comes the tightest set of the next
+        # weight.
         ([4, 4, 4, 4, 4, 0, 4], [9, 9, 9, 2, 1, 1, 2], (3, 4, True), [3, 4, 6]),
         ([4, 4, 4, 0, 4], [1, 9, 9, 9, 5], (2, 1, True), [0, 4]),
         # Tasks fill the lightest nodes first.
@@ -65,12 +66,12 @@ def test_the_lightest_nodes_are_taken_first(free, weight, job, nodes):
 
 
 def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
-    # Nodes 0 and 1 have 8 cores free, 3 to 5 only 6: capped at one a node the first set would be the tightest.
+    # Nodes 0 and 1 have 8 cores free, 3 to 5 only 6. With a cap of one per node the first set would be the tightest.
     assert chosen([4, 4, 0, 2, 2, 2], 2, 1, True) == [3, 4]
 
 
 def test_memory_by_core_limits_the_cores_of_a_node():
-    free = np.array([[4, 2], [3, 9]])  # cores, memory: of node 0 two cores can be had with a unit of memory each
+    free = np.array([[4, 2], [3, 9]])  # cores, memory: node 0 has two usable cores with a unit of memory each
     job = WaitingJobs(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]], [[0, 0]], [0])))
     for per_cpu, node in ((1, 0), (0, 1)):
         cluster = Cluster(free.copy(), np.ones((1, 2), bool), 0, np.ones(2, np.int64))

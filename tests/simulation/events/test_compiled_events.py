@@ -1,4 +1,4 @@
-"""What is simulated in compiled steps has the records that the engine makes of the same dispatcher as a plug-in."""
+"""Compiled steps give the records of the engine for the same dispatcher as a plug-in."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from hpcdispatch.testing import assert_same_records, pool
 from hpcdispatch.workloads import Job, Machine, Reservation, Shape, Workload, generate
 from hpcdispatch.workloads.job_columns import JobColumns
 
-#: Machine and the amounts of a slot, and how many of them the machine has room for.
+#: Machine, the amounts of a slot, and the number of slots that fit.
 MACHINES = {
     "pool": (Machine.pool(8), [{"core": 1}, {"core": 2}]),
     "nodes": (Machine(("core", "mem"), np.array([[4, 8], [2, 9], [1, 9], [5, 1]])), [{"core": 2, "mem": 1}]),
@@ -60,7 +60,7 @@ def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
 
 @pytest.mark.parametrize("dispatcher", [EASY(), FCFS(), EASYSJBF(reserve_by="walltimes"), SJF(), LXF()])
 def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch, dispatcher):
-    # More jobs wait than are passed over together, and the records come in parts.
+    # More jobs wait than are passed over together. The records come in parts.
     monkeypatch.setattr("hpcdispatch.dispatchers.backfilling.compiled_traces._DECISIONS", 50)
     told = []
     workload = generate("lublin", jobs=1200, processors=64, load=6.0, seed=2)

@@ -1,4 +1,4 @@
-"""A simulation that is cut at any instant and begun again from its state ends with the schedule of the uncut one."""
+"""A simulation that is cut at any instant and continued from its state gives the schedule of the uncut one."""
 
 from dataclasses import replace
 
@@ -15,18 +15,18 @@ from hpcdispatch.testing import cluster, moldable, overrunning, pool
 from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
 
-#: Cycles that fall between events, priorities that age, and users that have used something.
+#: Cycles between events, aging priorities, and users with usage.
 SLURM = "slurm:bf_interval=7,bf_resolution=1,sched_interval=20,PriorityWeightAge=50,PriorityWeightFairshare=1000,"
 SLURM += "PriorityMaxAge=00:05:00,PriorityCalcPeriod=1,PriorityDecayHalfLife=00:03:00"
 FATES = ["start", "end", "wait", "run", "predicted", "attempts", "status", "reason"]
 
-#: Those whose reservations stand where others have outrun their predictions, and move where they have not.
+#: Dispatchers with reservations that stand after overrun predictions, and move otherwise.
 RESERVING = ["conservative", "conservative:compress=never", "conservative:compress=once"]
 RESERVING += ["rounds:batch=3", "rounds:batch=3,move=never", "rounds:move=never"]
 
 
 def cut_and_joined(workload, at, *parts, **options):
-    """Return what became of the jobs that had not left by then: as it was, and begun again from the state."""
+    """Return the outcome of the jobs that remained at that instant: uncut, and continued from the state."""
     whole = simulate(workload, *parts, **options).jobs.set_index("id")
     rest, state = state_at(workload, *parts, at=at, **options)
     again = simulate(rest, *parts, state=state, **options)
@@ -109,7 +109,7 @@ def test_moldable_jobs_keep_what_they_have_chosen(over, options):
 
 
 class Listening(LastTwo):
-    """Keeps of whom it learns."""
+    """Keeps the jobs that it learns from."""
 
     def reset(self):
         super().reset()
@@ -121,7 +121,7 @@ class Listening(LastTwo):
 
 
 def learned(workload, at, dispatcher, overrun="run"):
-    """Return of whom a predictor learned before an instant, once a simulation that begins there was told the same."""
+    """Return the jobs that a predictor learned from before an instant. A continued simulation must learn the same."""
     whole, again = Listening(), Listening()
     simulate(workload, dispatcher, whole, overrun=overrun)
     rest, state = state_at(workload, dispatcher, "last2", at=at, overrun=overrun)
@@ -130,7 +130,7 @@ def learned(workload, at, dispatcher, overrun="run"):
     return whole.heard[: len(state.ended)]
 
 
-#: The first outruns its request, and is gone when the last one comes.
+#: The first overruns its walltime. It has ended when the last one arrives.
 OUTRUN = Workload((Job("1", 0, 140, 100), Job("2", 0, 30, 100), Job("3", 5000, 50, 100)), Machine.pool(4))
 
 
@@ -192,7 +192,7 @@ def test_jobs_keep_their_starts_and_their_ages():
     assert result.jobs["wait"].tolist() == [10, 105, 0]
     assert result.manifest["state"] == {"at": 50, "running": 1}
     assert result.summary()["makespan"] == 160
-    # From 50 on: 60 s of a, 100 s of b on both nodes, 10 s of c.
+    # From 50 on, a has 60 s, b 100 s on both nodes, and c 10 s.
     assert result.summary()["utilization"] == pytest.approx((60 * 4 + 100 * 8 + 10 * 4) / (160 * 8))
 
 
@@ -236,7 +236,7 @@ def test_what_users_had_used_before_counts():
         return simulate(workload, fair, state=state).jobs["start"].idxmin()
 
     assert [first(used[user], {}) for user in "AB"] == [1, 0]
-    # What the real one said of those that wait comes before, and what no tick saw is not charged.
+    # The real one's reports on waiting jobs come before. Usage between ticks is not charged.
     assert first(used["A"], {"Slurm": {"priorities": {jobs[0].id: 9, jobs[1].id: 5}}}) == 0
     short = (Ended(replace(jobs[0], id="x", user="A", runtime=200), 50),)
     assert first(short, {}) == 0

@@ -1,4 +1,4 @@
-"""Plots of results: what is drawn, against hand computation, and every result there may be."""
+"""Plots of results: their content against hand computation, for every kind of result."""
 
 import dataclasses
 

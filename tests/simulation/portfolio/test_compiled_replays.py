@@ -18,7 +18,7 @@ PREDICTORS = ("walltime", "last2", "regression:quantile=0.75", "regression@last2
 
 
 def two_resources(seed=5):
-    """Return jobs on a pool of two resources, some of which outlive their request, end at once or come together."""
+    """Return jobs on a pool of two resources. Some overrun their walltime, end at once or arrive together."""
     rng, at, jobs = np.random.default_rng(seed), 0, []
     for number in range(220):
         at += int(rng.choice([0, 40, 200, 400]))
@@ -35,7 +35,7 @@ WORKLOADS = {
 
 
 class Both(Portfolio):
-    """A portfolio that replays each past under all candidates, in the engine and in compiled code."""
+    """A portfolio that replays each past under all candidates. In the engine and in compiled code."""
 
     def __init__(self, predictor=""):
         self.pairs = []

@@ -1,4 +1,4 @@
-"""A past that is replayed under the dispatcher that made it becomes itself again."""
+"""A past that is replayed under its own dispatcher does not change."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ WORKLOADS = samples()[1:]
 
 
 class Mirror(Portfolio):
-    """A portfolio of one that keeps what was replayed, with the time of it."""
+    """A portfolio of one candidate. It keeps each replay with its time."""
 
     def __init__(self, name):
         self.seen = []
@@ -28,7 +28,7 @@ class Mirror(Portfolio):
 
 
 def real_waits(result, past):
-    """Return how long those that had not started when a stretch began had waited at its end, seconds."""
+    """Return the waits at the end of a stretch, seconds, of jobs that had not started at its begin."""
     ends = dict(zip(result.jobs["id"], result.jobs["end"], strict=True))
     held = dict.fromkeys(ends, 0)
     for id_, start, end in zip(*(result.attempts[name] for name in ("id", "start", "end")), strict=True):
@@ -40,7 +40,7 @@ def real_waits(result, past):
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.provenance.source.partition("(")[0])
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
 def test_it_is_what_really_happened_where_run_times_are_known(workload, overrun):
-    """Guards against a replay that does not begin with the state of that time."""
+    """Guards against a replay that begins with another state."""
     mirror = Mirror("fcfs")
     result = simulate(workload, mirror, "oracle", overrun=overrun)
     assert mirror.seen
@@ -53,7 +53,7 @@ def test_it_is_what_really_happened_where_run_times_are_known(workload, overrun)
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.provenance.source.partition("(")[0])
 def test_a_candidate_with_predictions_of_its_own_makes_its_own_past(workload):
-    """Guards against a replay by other predictions than those by which the candidate decided."""
+    """Guards against a replay by other predictions than the candidate's."""
     mirror = Mirror("sjf@last2:count=1")
     result = simulate(workload, mirror, "oracle")
     for past, replayed in mirror.seen[:: max(1, len(mirror.seen) // 3)]:

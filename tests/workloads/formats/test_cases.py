@@ -1,4 +1,4 @@
-"""Traces as public reports have them: each is read as its README says is right."""
+"""Traces of public reports. Each is read as its README demands."""
 
 import warnings
 from functools import partial
@@ -15,7 +15,7 @@ HOUR = 3600
 RUNTIME = {"default_walltime": "runtime"}
 FIVE = {"jobs": 5, "runtimes": [HOUR] * 5, "cores": [4] * 5, "walltimes": [2 * HOUR] * 5, "machine": 20}
 FIVE_SWF = {"jobs": 5, "submits": [60, 120, 180, 240, 300], "runtimes": [HOUR] * 5, "cores": [8] * 5}
-#: The file, options of reading, and what is expected: of the jobs, the machine (its processors) and the counts.
+#: The file, options, and the expected jobs, processors of the machine, and counts.
 READ = [
     ("g01_gwf/t.gwf", {}, {"runtimes": [HOUR], "cores": [8], "walltimes": [7200], "users": ["U1"], "waits": [5]}),
     ("g02_pbs_log/20260302", {}, {"runtimes": [HOUR], "cores": [8], "walltimes": [7200], "waits": [60]}),

@@ -1,4 +1,4 @@
-"""Workloads as JSON lines: nothing is lost, and what is wrong is said by line."""
+"""Workloads as JSON lines: nothing is lost. Errors name the line."""
 
 import gzip
 import json

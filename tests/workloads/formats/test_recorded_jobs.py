@@ -1,4 +1,4 @@
-"""Which records of Slurm's accounting are one job, and what is read of them; also of what a real one printed."""
+"""The records of one job in Slurm's accounting, and the values read from them. Also in a real output."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ DAY = "2024-01-01T00:"
 
 @pytest.fixture
 def recorded(material):
-    """Give paths of what a real Slurm printed, beside the folder of the traces."""
+    """Give paths of a real Slurm's output, beside the folder of the traces."""
     return partial(material, "slurm", "recorded")
 
 
@@ -47,7 +47,7 @@ NODE = Machine.homogeneous(4, core=16, mem=64 * 1024**2)
     ],
 )
 def test_the_memory_of_a_job_is_what_its_resources_name(sacct, fields, asked):
-    """Guards against ReqMem, which is the memory of the node for a job that asked for none."""
+    """Guards against ReqMem. It is the node's memory if a job requested none."""
     job = read(sacct(fields), NODE).jobs[0]
     assert job.per_node.get("mem") == asked
 
@@ -113,7 +113,7 @@ def test_what_is_no_array_is_malformed(sacct, array):
 
 
 def test_tasks_of_an_array_arrive_together(sacct):
-    # Slurm counts a task as eligible from when its array no longer holds it back, seconds before it starts.
+    # Slurm counts a task as eligible when its array releases it. This is seconds before its start.
     first = {"JobID": "5_1", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}02:00", "Start": f"{DAY}03:00"}
     later = {"JobID": "5_2", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}07:00", "Start": f"{DAY}09:00"}
     other = {"JobID": "6_2", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}07:00", "Start": f"{DAY}09:00"}

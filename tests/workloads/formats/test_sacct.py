@@ -72,7 +72,7 @@ def test_written_as_swf(sacct, tmp_path):
     ],
 )
 def test_no_limit_is_no_missing_one(sacct, limit, partitions, walltime):
-    """Guards against the longest limit of the queue for a job without one, and against one below its run time."""
+    """Guards against the queue's longest limit for a job without a walltime. And against one below its run time."""
     path = sacct(LINES[0], LINES[2].replace("1-00:00:00", limit))
     assert read(path, partition_limits=partitions).jobs[0].walltime == walltime
 

@@ -1,4 +1,4 @@
-"""Texts of users in what sacct prints: bars, ends of lines, other delimiters, headers and what stands before them."""
+"""Users' texts in the output of sacct: bars, ends of lines, other delimiters, headers and text before them."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from hpcdispatch.workloads.formats.trace_files import TraceFile
 
 NAMES = ("JobID", "Submit", "Start", "End", "Timelimit", "NCPUS", "AllocTRES", "State", "JobName", "User")
 DAY = "2024-01-01T"
-#: All columns in the order of the alphabet, as --format=ALL prints them: texts of users stand in the middle.
+#: All columns in the order of the alphabet, as --format=ALL prints them. Texts of users are in the middle.
 ALL = (
     "Account", "AdminComment", "AllocCPUS", "AllocTRES", "Comment", "Constraints", "Elapsed", "ElapsedRaw", "Eligible",
     "End", "ExitCode", "JobID", "JobIDRaw", "JobName", "NNodes", "NodeList", "Partition", "ReqMem", "Start", "State",

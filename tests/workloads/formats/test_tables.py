@@ -1,4 +1,4 @@
-"""Public data sets in their published layouts, made here, read end to end and simulated; and maps of one's own."""
+"""Public data sets in their published layouts are made, read and simulated. Custom maps."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ from hpcdispatch.workloads import Job, Machine, TraceWarning, Workload, read, wr
 from hpcdispatch.workloads.formats.column_maps import built_in, column_map, suggested_map
 from hpcdispatch.workloads.formats.tables import UnknownTableError
 
-#: Of three jobs: when they were submitted, started and ended, seconds from the first of January 2024.
+#: Submission, start and end of three jobs, seconds from the first of January 2024.
 SUBMIT, START, END = (0, 60, 120), (10, 60, 4000), (3610, 4000, 4600)
 RUNTIMES = [3600, 3940, 600]
 EPOCH = 1704067200
@@ -66,7 +66,7 @@ def batsim_json():
 IDS = {"job_id": [11, 12, 13], "user": list("abc")}
 TIMES = {"submit_time": clock(SUBMIT), "start_time": clock(START), "end_time": clock(END)}
 CHINA = {name: clock(seconds, zone="Asia/Shanghai") for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)}
-#: For each built-in map: the file, its content (a table or a text), and what each job takes.
+#: For each built-in map: the file, its content (a table or a text), and the expected jobs.
 LAYOUTS = {
     "pm100": ("jobs.parquet", {
         "job_id": [1, 2, 3], "user_id": [5, 5, 6], "group_id": [1, 1, 1], "partition": [1] * 3, "qos": [0] * 3,

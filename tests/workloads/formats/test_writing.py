@@ -1,4 +1,4 @@
-"""Any jobs that a format can hold are the same when they are read again."""
+"""Jobs that a format can hold are the same after a write and a read."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
 
 TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8).map(str.strip)
-#: Names that a table leaves empty, as it has no other sign for an unknown one.
+#: Names that a table leaves empty. It has no other sign for unknown ones.
 NAMES = TEXT.filter(lambda text: text.lower() not in ("null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n"))
 NUMBERS = st.one_of(st.just(""), st.integers(0, 10**9).map(str))
 TIMES = st.tuples(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(1, 10**6))
 
 
 def workloads(texts, gpus=0):
-    """Return jobs on a pool of 64 cores, in order, numbered from any number."""
+    """Return ordered jobs on a pool of 64 cores, with ids from any number on."""
 
     def jobs(rows, first):
         rows = sorted(rows, key=lambda row: row[0])

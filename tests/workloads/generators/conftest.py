@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def digests_elsewhere():
-    """Give the digests of what an expression makes, in two processes whose hashes differ."""
+    """Give the digests of an expression's value in two processes with different hashes."""
 
     def digests(expression):
         program = f"from hpcdispatch.workloads import generate; print({expression}.digest())"

@@ -1,4 +1,4 @@
-"""Jobs in the image of ACCRE: what the paper says of them, and what the options change."""
+"""Jobs modelled on ACCRE: the paper's figures, and the effects of options."""
 
 import numpy as np
 import pytest

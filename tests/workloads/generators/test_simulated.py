@@ -1,4 +1,4 @@
-"""Every registered generator draws jobs that a simulation takes, with tables of their texts."""
+"""Every registered generator draws valid jobs, with tables of their texts."""
 
 import pytest
 

@@ -6,14 +6,16 @@ It takes so long in a crowd that it gets a budget of jobs; and where nobody wait
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from .....workloads import Workload
-from ....campaigns.samples import Generated, Samples
+from ....campaigns.samples import Samples
 from ..outcome import Means, Scale
 from ..simulations import simulate_all
 from .contenders import PREDICTORS, Contest, Runs, after_past
+from .eurora import Draws
 from .months import Part
 
 #: Who is compared with version 0.
@@ -36,7 +38,10 @@ class Stretch:
     def simulated(self, pairs: list[tuple[str, str]], means: Means) -> list[Part]:
         """Return what was simulated of dispatchers and predictors."""
         begun = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
-        return [Part.of(result, self.past) for [result] in simulate_all(self.jobs, begun, means)]
+        return [
+            part
+            for [part] in simulate_all([(self.jobs, *pair) for pair in begun], means, partial(Part.of, past=self.past))
+        ]
 
 
 def crowd_begins(part: Part, waiting: int = WAITING) -> int:
@@ -55,7 +60,7 @@ def stretches(contest: Contest, means: Means) -> list[Stretch]:
     """
     found: dict[bool, list[Stretch]] = {True: [], False: []}
     [drawn] = contest.samples
-    assert isinstance(drawn.workload, Generated)
+    assert isinstance(drawn.workload, Draws)
     whole: dict[int, Workload] = {}
     for number, part in enumerate(contest.results(("EASY-W",), means)["EASY-W"]):
         seed = 0 if contest.monthly else number

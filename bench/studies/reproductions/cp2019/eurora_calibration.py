@@ -19,12 +19,12 @@ from .....base import FloatArray, IntArray
 from .....dispatchers import registry
 from .....simulation import Result, simulate
 from .....workloads import Provenance, Workload
-from .....workloads.generators.eurora import JOBS, eurora_jobs, eurora_machine
-from .....workloads.generators.eurora_habits import HOUR, Habits
 from ....reports.tables import Table
 from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from .conditions import accuracy
+from .eurora import JOBS, eurora_jobs, eurora_machine
+from .eurora_habits import HOUR, Habits
 
 #: Figure: the paper's value, and what it is. Percents are of all jobs; the last five are means over dispatcher calls.
 TARGETS: dict[str, tuple[float, str]] = {

@@ -20,7 +20,7 @@ import pandas as pd
 
 from .....simulation import simulate
 from .....simulation.plots.style import canvas, image
-from .....workloads import Machine, Workload, generate
+from .....workloads import Machine, Workload
 from ....reports.tables import Table
 from ...benchmarks.decision_clock import Clocked
 from ...benchmarks.measurements import peak_memory, power_of
@@ -28,6 +28,7 @@ from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from ..line_figures import draw_lines
 from ..outcome import Drawing
+from .eurora import eurora
 
 NODES, JOBS = 64, 400_000
 #: Times at which so many jobs have left are told, as far as there are so many.
@@ -222,7 +223,7 @@ def main(
     """Measure, and print the tables."""
     known = file.read_text(encoding="utf-8").splitlines() if file else []
     runs = [Measured(**json.loads(line)) for line in known]
-    workload = generate("eurora", jobs=jobs, seed=seed) if pairs else None
+    workload = eurora(jobs=jobs, seed=seed) if pairs else None
     for dispatcher, predictor in pairs:
         for count in nodes:
             assert workload is not None

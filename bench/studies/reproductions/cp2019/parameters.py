@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .....workloads.generators.eurora import EXPECTED_WAITS
 from ..outcome import Parameter, Scale
 from . import contenders as runs
+from .eurora import EXPECTED_WAITS
 
 #: Options of HCP3 and HCP1, other values of what the paper does not print, and what they are instead of.
 VARIANTS = {
@@ -15,9 +15,9 @@ VARIANTS = {
 
 def parameters(scale: Scale) -> tuple[Parameter, ...]:
     """Return them; what becomes of other values is measured by the rows of ``cp2019/fig3``."""
-    see = "rows of cp2019/fig3 at its end"
+    see, page = "rows of cp2019/fig3 at its end", "bench/studies/pages/cp.md"
     return (
-        Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", "docs/cp.md"),
+        Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", page),
         Parameter(
             "expected waits of the queues", EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
         ),

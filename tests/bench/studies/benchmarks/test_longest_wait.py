@@ -8,7 +8,7 @@ from hpcdispatch.bench.studies.benchmarks.longest_wait import held_back, longest
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
-# Of 4 cores 3 are held until 10; then the second runs until 30, beside it from 2 on one that came after the wide one.
+# Of 4 cores 3 are held until 10. Then the second runs until 30, beside it from 2 on one that came after the wide one.
 ROWS = [(0, 10, 3), (1, 20, 3), (2, 40, 4), (2, 15, 1)]
 
 

@@ -43,7 +43,7 @@ def test_the_walk_finds_the_first_slot_that_is_long_enough():
     ],
 )
 def test_what_becomes_of_each_way_to_choose(way, ran, end, asked):
-    """Two processors are free for 20 s and from 50 on; all four at once and for ever only on another list."""
+    """Two processors are free for 20 s and from 50 on. All four at once and for ever only on another list."""
     gap = AvailabilityProfile(4)
     if way != SIZE:
         gap.reserve(3, 30, 20)

@@ -178,7 +178,7 @@ def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record
 
 
 def test_a_site_with_preemption_by_qos_licences_and_expressions_is_met():
-    # Recorded once the rules were written; none was chosen on it.
+    # Recorded once the rules were written. None was chosen on it.
     folder, shares = Path(__file__).parent / "recorded" / "site-c", "phys=10;chem=20;bio=30"
     rows = {row[0]: row for row in classes(folder, shares, None).rows}
     assert rows["all"][1] == "168"

@@ -104,7 +104,7 @@ def test_the_queue_is_full_and_all_schedules_hold(printed):
 
 
 def test_the_size_of_the_machine(printed):
-    """All schedules hold; the queue is as long as it says for a while."""
+    """All schedules hold. The queue is as long as it says for a while."""
     found = rows(printed, "machines of two kinds")
     assert [row["nodes"] for row in found] == ["64", "96", "64"] * 2
     assert {row["violations"] for row in found} == {"0"}

@@ -26,7 +26,7 @@ def test_without_a_solver_nothing_differs():
 
 
 def test_other_starts_are_counted():
-    """FCFS beside a CP dispatcher starts other jobs; the same dispatcher once more does not."""
+    """FCFS beside a CP dispatcher starts other jobs. The same dispatcher once more does not."""
     shadowed = Shadowed(create_dispatcher("hcp3"), [create_dispatcher("hcp3"), create_dispatcher("fcfs")])
     simulate(batches(20, 0, 1.5), shadowed, predictor="oracle")
     same, fcfs = shadowed.differ

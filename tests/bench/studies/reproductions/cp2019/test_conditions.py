@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.campaigns.samples import Generated, Samples
+from hpcdispatch.bench.campaigns.samples import Samples
 from hpcdispatch.bench.studies.reproductions import Means
 from hpcdispatch.bench.studies.reproductions.cp2019 import contenders, crowds, quality
 from hpcdispatch.bench.studies.reproductions.cp2019.conditions import conditions_of
+from hpcdispatch.bench.studies.reproductions.cp2019.eurora import Draws
 from hpcdispatch.bench.studies.reproductions.cp2019.months import MONTH, Part, months_of
 from hpcdispatch.bench.studies.reproductions.cp2019.prediction_claims import Told, pcp_claims
 from hpcdispatch.simulation import simulate
@@ -26,7 +27,9 @@ GOOD = part([100] * 4, [110] * 4), part([100] * 4, [1000] * 4)
 
 
 def unmet(guessed, requested, nodes=64):
-    return [condition.text for condition in conditions_of([guessed], [requested], nodes).all if not condition.met]
+    return [
+        condition.text for condition in conditions_of([guessed] * 3, [requested] * 3, nodes).all if not condition.met
+    ]
 
 
 def test_all_are_met_where_all_is_as_in_the_paper():
@@ -52,7 +55,7 @@ def test_a_claim_needs_what_it_speaks_of():
     conditions = conditions_of(*([each] for each in GOOD), 64)
     assert conditions.of("HCP3-R", "PBS") == (conditions.nodes,)
     assert conditions.of("HCP1-R", "HCP3-R") == (conditions.nodes, conditions.queues)
-    assert conditions.of("PCP3-D", "PBS") == (conditions.nodes, conditions.heuristic)
+    assert conditions.of("PCP3-D", "PBS") == (conditions.nodes, conditions.names, conditions.heuristic)
     assert conditions.of("HCP3-W", "HCP1-W") == (conditions.nodes, conditions.queues, conditions.requests)
     assert conditions.crowd in conditions.of("HCP", "HCP1-W")
 
@@ -124,7 +127,8 @@ class TestCrowds:
         assert crowds.crowd_begins(self.waiting([0, 1, 2], [9, 9, 9], [700, 701, 702]), 1) == 701
 
     def test_of_each_draw_one_stretch_after_its_past(self, tmp_path):
-        contest, means = contenders.eurora("smoke"), Means("smoke", tmp_path)
+        means = Means("smoke", tmp_path)
+        contest = contenders.eurora(means)
         [stretch] = crowds.stretches(contest, means)
         [part] = stretch.simulated([("fcfs", "walltime")], means)
         assert 1 <= stretch.past <= crowds.PAST["smoke"]
@@ -138,9 +142,9 @@ class TestCrowds:
             jobs = [Job(f"{seed}.{place}", place, 9, 9, 1, {"core": 1}, queue=name) for place, name in enumerate(names)]
             return Workload(jobs, Machine.homogeneous(1, core=1))
 
-        monkeypatch.setattr(Generated, "__call__", lambda self, seed: drawn(seed))
+        monkeypatch.setattr(Draws, "__call__", lambda self, seed: drawn(seed))
         waiting = {"EASY-W": [self.waiting([0, 1, 2, 3], [0, 9, 2, 3])] * 3}
         monkeypatch.setattr(contenders.Contest, "results", lambda *_: waiting)
-        contest = contenders.Contest((Samples(Generated("eurora"), 3, label="draws"),), "", "")
+        contest = contenders.Contest((Samples(Draws(1000), 3, label="draws"),), "", "")
         found = crowds.stretches(contest, Means("smoke", tmp_path))
         assert [each.jobs.workload.jobs[0].id[0] for each in found] == [str(seed) for seed in left]

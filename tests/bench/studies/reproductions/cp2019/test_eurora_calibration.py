@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.studies.reproductions.cp2019.eurora_calibration import PAIRS, TARGETS, fit, main, moved, reached
-from hpcdispatch.workloads.generators.eurora_habits import Habits
+from hpcdispatch.bench.studies.reproductions.cp2019.eurora_habits import Habits
 
 
 @pytest.fixture(scope="module")
