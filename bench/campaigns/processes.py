@@ -24,6 +24,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from ...base.unfinished_files import named, temporary_folder
 from ...models.compiled import log_compiling, notice
+from ...simulation.events.compiled_events import MAKERS
 from ...workloads import Workload
 from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
@@ -100,7 +101,7 @@ class _Pool:
         self._pool = ProcessPool(
             workers,
             initializer=_Worker.begin,
-            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling),
+            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS),
             context=context,
         )
 
@@ -259,13 +260,14 @@ class _Worker:
     last: LastSample = field(default_factory=LastSample)
 
     @classmethod
-    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any) -> None:
+    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any, makers: Any) -> None:
         """Make this process a worker that a termination ends at once, even in a solver.
 
         It sets `begun`, and sets `compiles` to the expected seconds of a compilation.
         """
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         tempfile.tempdir = str(folder)
+        MAKERS[:] = makers
         begun.value = True
         notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)

@@ -1,4 +1,4 @@
-"""The event manager of simulations that compiled code can run whole: lists, EASY, and fixed rounds.
+"""The event manager of simulations that compiled code can run whole: lists and EASY.
 
 Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
@@ -18,8 +18,6 @@ from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling import EASY
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.compiled_steps import CompiledSteps
-from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
-from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
@@ -31,7 +29,7 @@ from ..overrun import Overrun
 from ..placements import on_node_zero
 from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
-#: From this many jobs on, the compiled code saves more time than its loading takes. Rounds are always worth it.
+#: From this many jobs on, the compiled code saves more time than its loading takes.
 WORTH = 10_000
 #: Most closed times in a list.
 _MOST_WINDOWS = 1_000_000
@@ -43,6 +41,8 @@ _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
 }
 #: Makes the steps of the jobs. The last argument says whether walltimes bound run times.
 Maker = Callable[[Predictor, JobColumns, Machine, bool], CompiledSteps | None]
+#: Makers for further dispatchers: each function returns that for a dispatcher, or ``None``. Studies add to them.
+MAKERS: list[Callable[[Dispatcher], Maker | None]] = []
 
 
 class CompiledEvents(EventManager):  # type: ignore[misc]
@@ -138,11 +138,8 @@ def compiled_events(
 ) -> CompiledEvents | None:  # fmt: skip
     """Return the event manager of a simulation that compiled code can run whole; ``None`` for others.
 
-    The jobs are rigid and many. There are two cases:
-
-    * A list order or EASY on a pool, or on nodes if all slots have the same amounts. Predictions are walltimes or
-      actual run times.
-    * Fixed rounds of reservations on a pool. Requests are walltimes, or a strategy chooses them for stochastic jobs.
+    The jobs are rigid and many. They run under a list order or EASY on a pool, or on nodes if all slots have the same
+    amounts. Predictions are walltimes or actual run times.
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
@@ -225,9 +222,9 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
 
 def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
     """Return the function that makes the steps under a dispatcher, if compiled code is possible and worth it."""
-    rounds = standing_rounds(dispatcher)
-    if rounds is not None:
-        return partial(_rounds, rounds)
+    for maker in MAKERS:
+        if (made := maker(dispatcher)) is not None:
+            return made
     entry = entry_of(dispatcher) if jobs >= WORTH else None
     first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
     return partial(_plain, entry) if entry is not None and first_fit else None
@@ -257,26 +254,8 @@ def _plain(
     return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
 
 
-def _rounds(
-    found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
-) -> CompiledRounds | None:
-    """Return the steps of fixed rounds, if no job overruns or has a run time of 0."""
-    if type(predictor) is not Walltime or machine.capacity.size > 1:
-        return None
-    work = np.minimum(jobs.runtime, jobs.walltime)
-    if not work.all() or not (bounded or (work == jobs.runtime).all()) or any(jobs.checkpoint.values):
-        return None
-    strategy, batch = found
-    try:
-        chosen = requested(strategy, jobs)
-    except Exception:  # noqa: BLE001 - the engine says what a strategy refuses, and when
-        return None
-    columns = np.stack((jobs.submit, work, jobs.amounts(machine.resources[0])))
-    return CompiledRounds(columns, jobs.walltime, chosen, int(machine.capacity[0, 0]), batch)
-
-
 def amounts_of(machine: Machine, jobs: JobColumns) -> IntArray:
-    """Return the amounts that jobs take of a pool, shape (jobs, resources)."""
+    """Return the amounts of jobs on a pool, shape (jobs, resources)."""
     return np.column_stack([jobs.amounts(resource) for resource in machine.resources])
 
 

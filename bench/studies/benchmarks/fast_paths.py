@@ -20,6 +20,7 @@ from ....simulation import Budget, simulate
 from ....simulation.events import compiled_events
 from ....workloads import Job, Machine, Workload, generate
 from ...reports.tables import Table
+from .. import standing_rounds  # noqa: F401 - it simulates them
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .measurements import measured

@@ -11,6 +11,7 @@ from ....simulation.result import TABLES
 from ...campaigns.cells import Cell
 from ...campaigns.execution import Plan, Store, run_campaign
 from ...campaigns.samples import Loaders, Samples
+from .. import standing_rounds  # noqa: F401 - it simulates them
 from .outcome import Means
 
 T = TypeVar("T")

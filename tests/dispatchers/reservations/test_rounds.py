@@ -7,9 +7,7 @@ from scipy import stats
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import ReservationSequences, State, create_dispatcher
-from hpcdispatch.dispatchers.columns import WaitingJobs
-from hpcdispatch.dispatchers.reservations import compiled_rounds
-from hpcdispatch.simulation import Budget, check, simulate
+from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
@@ -131,10 +129,7 @@ class Given:
 
 @pytest.mark.parametrize("batch", [1, 3, 10, 100])
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("by", ["engine", "compiled code"])
-def test_batches_as_by_trying_every_start(seed, batch, by, monkeypatch):
-    if by == "compiled code":
-        monkeypatch.setattr(compiled_rounds, "_ALONE", (Given,))
+def test_batches_as_by_trying_every_start(seed, batch):
     jobs = drawn(seed)
     rows = [
         Job(str(i), 0, ran, asked[-1], nodes=cores, name=str(i), law=stats.uniform(0, asked[-1]))
@@ -185,22 +180,6 @@ def test_what_changed_is_all_that_matters(dispatcher, overrun):
     told, untold = (simulate(workload, each, **given) for each in (dispatcher, FromLists(dispatcher)))
     check(workload, told)
     assert told.attempts.equals(untold.attempts)
-
-
-@pytest.mark.parametrize("dispatcher", ["rounds:batch=100,move=never", "toptimal:over=rounds:batch=100/move=never"])
-def test_a_decision_does_not_walk_the_queue(dispatcher, monkeypatch):
-    walked = []
-
-    def walk(jobs):
-        walked.append(len(jobs))
-        return iter(jobs.entries)
-
-    monkeypatch.setattr(WaitingJobs, "__iter__", walk)
-    jobs = [Job(str(i), i, 50, 50, nodes=1) for i in range(400)]
-    # A budget leaves the decisions to the engine.
-    result = simulate(Workload(tuple(jobs), Machine.pool(4)), dispatcher, budget=Budget(decisions=10**6))
-    assert result.decisions["queued"].max() > 300
-    assert sum(walked) < len(jobs)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ ENTRIES = {
     "run_in_order": ("lxf", {}),
     "run_easy": ("easy-sjbf", {}),
     "run_look_ahead": ("portfolio:every=6h,window=1d,budget=500", {}),
-    "go_on_in_rounds": ("rounds:move=never", {"overrun": "kill"}),
 }
 PROGRAM = """
 import importlib, json, sys
@@ -21,7 +20,7 @@ compiled_events.WORTH = 1
 jobs = generate("lublin", jobs=150, processors=32, load=1.2, seed=5)
 for dispatcher, options in json.loads(sys.argv[1]).values():
     simulate(jobs, dispatcher, **options)
-modules = ("events.runs", "lookahead.choosing", "reservations.whole_rounds")
+modules = ("events.runs", "lookahead.choosing")
 modules = [vars(importlib.import_module(f"hpcdispatch.models.{module}")) for module in modules]
 entries = {name: entry for module in modules for name, entry in module.items()}
 used = {name: len(getattr(entries[name], "overloads", ())) for name in json.loads(sys.argv[1])}

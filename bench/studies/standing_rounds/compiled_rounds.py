@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from ...base import IntArray
-from ...models.reservations.whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
-from ...workloads.job_columns import JobColumns
-from ..compiled_steps import CompiledSteps
-from ..protocol import Dispatcher
-from .request_strategies import LastRuns, Strategy, TimeOptimal, UpperBound
-from .reservation_sequences import ReservationSequences
-from .rounds import Rounds
+from ....base import IntArray
+from ....dispatchers import Dispatcher
+from ....dispatchers.compiled_steps import CompiledSteps
+from ....dispatchers.reservations.request_strategies import LastRuns, Strategy, TimeOptimal, UpperBound
+from ....dispatchers.reservations.reservation_sequences import ReservationSequences
+from ....dispatchers.reservations.rounds import Rounds
+from ....predictors import Predictor, Walltime
+from ....simulation.events.compiled_events import MAKERS, Maker
+from ....workloads import Machine
+from ....workloads.job_columns import JobColumns
+from .whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
 
 #: Decisions that are taken at a time.
 _DECISIONS = 1 << 16
@@ -73,7 +77,7 @@ def _rising(requests: Sequence[int], walltime: int) -> tuple[int, ...]:
 
 
 class CompiledRounds(CompiledSteps):
-    """A simulation under :func:`standing_rounds`, as :func:`~.models.reservations.whole_rounds.whole_rounds`.
+    """A simulation under :func:`standing_rounds`, as :func:`.whole_rounds`.
 
     Parameters
     ----------
@@ -116,3 +120,31 @@ class CompiledRounds(CompiledSteps):
         asked = self._requests[self._first[job] + turn]
         start = self._rounds.starts[self._rounds.jobs[SLOT, job] + turn]
         return place, start, np.minimum(asked, self._work[job]), asked
+
+
+def _rounds(
+    found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+) -> CompiledRounds | None:
+    """Return jobs that fit in rounds whose reservations stand, if none outlives its request or takes no time."""
+    if type(predictor) is not Walltime or machine.capacity.size > 1:
+        return None
+    work = np.minimum(jobs.runtime, jobs.walltime)
+    if not work.all() or not (bounded or (work == jobs.runtime).all()) or any(jobs.checkpoint.values):
+        return None
+    strategy, batch = found
+    try:
+        chosen = requested(strategy, jobs)
+    except Exception:  # noqa: BLE001 - the engine says what a strategy refuses, and when
+        return None
+    columns = np.stack((jobs.submit, work, jobs.amounts(machine.resources[0])))
+    return CompiledRounds(columns, jobs.walltime, chosen, int(machine.capacity[0, 0]), batch)
+
+
+def maker(dispatcher: Dispatcher) -> Maker | None:
+    """Return what makes the steps of a dispatcher under :func:`standing_rounds`, ``None`` for others."""
+    rounds = standing_rounds(dispatcher)
+    return None if rounds is None else partial(_rounds, rounds)
+
+
+if maker not in MAKERS:
+    MAKERS.append(maker)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
-from ..compiled import borrowing, within
-from ..profiles.amount import NEVER, Amount, add, earliest, forget, open_amount
+from ....base import IntArray
+from ....models.compiled import borrowing, within
+from ....models.profiles.amount import NEVER, Amount, add, earliest, forget, open_amount
 from .ranked_heap import RankedHeap, open_heap, pop, push
 from .unreserved_jobs import UnreservedJobs, discard, largest, open_unreserved, put_in
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
-from ..compiled import borrowing
+from ....base import IntArray
+from ....models.compiled import borrowing
 from .ranked_heap import RankedHeap, pop, push
 
 _JOB, _RANK, _INSTANT = range(3)

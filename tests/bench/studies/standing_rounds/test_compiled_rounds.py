@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from hpcdispatch.bench.studies.standing_rounds import compiled_rounds
 from hpcdispatch.dispatchers import ReservationSequences, create_dispatcher
-from hpcdispatch.dispatchers.reservations import compiled_rounds
 from hpcdispatch.dispatchers.reservations.request_strategies import Adaptive, UpperBound
 from hpcdispatch.dispatchers.reservations.rounds import Rounds
 from hpcdispatch.simulation import Budget, check, simulate

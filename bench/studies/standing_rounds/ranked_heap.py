@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
-from ..compiled import borrowing
+from ....base import IntArray
+from ....models.compiled import borrowing
 
 
 class RankedHeap(NamedTuple):

@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 import pytest
 
-from hpcdispatch.models.reservations import ranked_heap, unreserved_jobs
+from hpcdispatch.bench.studies.standing_rounds import ranked_heap, unreserved_jobs
 
 
 def by_looking(waiting, batch):
