@@ -9,7 +9,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...models import AmountProfile, NodeProfile, PlacementRule
 from ...workloads import Machine
-from ...workloads.machine_rules import Closure
+from ...workloads.machine_rules import Closure, Outage, Reservation
 from ..protocol import Running, State, Waiting
 
 #: How far ahead closures are searched, seconds, and the most repetitions of a reservation in a profile.
@@ -69,6 +69,10 @@ def profile_beside(
     return profile
 
 
+def _floats(rule: Reservation | Outage, nodes: int) -> bool:
+    return isinstance(rule, Reservation) and rule.floating and len(rule.indices(nodes)) == nodes
+
+
 def taken_by(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:
     """Yield groups of nodes with equal closed amounts, and the amounts per node."""
     nodes = np.array(closure.nodes, dtype=np.int64)
@@ -101,7 +105,10 @@ class ClosedTimes:
         if not closes(self._machine) or (self._until is not None and now + self._ahead // 2 <= self._until):
             return
         begin, self._until, first = self._until or now, now + self._ahead, self._until is None
-        for closure in self._machine.rules.closures(self._machine.nodes, begin, self._until):
+        count = self._machine.nodes
+        # One of all nodes that floats leaves room for each job at any time, or for none ever.
+        rules = [each for each in self._machine.rules.closing if not _floats(each, count)]
+        for closure in (closure for rule in rules for closure in rule.closures(count, begin, self._until)):
             if first or closure.begin >= begin:
                 for nodes, amounts in taken_by(closure, self._machine):
                     yield max(closure.begin, now), closure.end, nodes, amounts

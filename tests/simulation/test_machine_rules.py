@@ -107,6 +107,13 @@ def test_a_job_planned_behind_closed_nodes_is_not_delayed(dispatcher, closing):
     assert max(third - 120, fifth - 240) <= (60 if dispatcher == "slurm" else 0)
 
 
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative", "rbs", "rounds", "toptimal"])
+def test_a_floating_reservation_does_not_stand_in_the_profile(dispatcher):
+    jobs = [Job(str(place), place, 100, 100, 4) for place in range(3)]
+    machine = replace(POOL, reservations=[Reservation(100, 200, floating=True)])
+    assert starts(jobs, machine, dispatcher) == [0, 100, 200]
+
+
 @pytest.mark.parametrize("dispatcher", [*AHEAD, "fcfs", "sejf", "hcp3", "rounds"])
 @pytest.mark.parametrize("pool", [True, False])
 def test_jobs_in_a_reservation_take_nothing_beside_it(dispatcher, pool):
