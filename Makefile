@@ -12,7 +12,7 @@ PYTHON ?= python3
 SEED ?= $(shell date +%j)000
 REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
-PACKAGES := analysis api base bench cli dispatchers models predictors simulation testing workloads
+PACKAGES := analysis api base bench cli dispatchers learn models predictors simulation testing workloads
 
 .PHONY: demo docs notebooks distributions lowest test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
 	nightly-studies bench clean
@@ -91,7 +91,9 @@ nightly: .venv/installed
 
 # All tests, those that only nights have among them, and how much of the code they run.
 nightly-tests: .venv/installed
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=term:skip-covered
+	mkdir -p results
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=json:results/coverage.json
+	$(BIN)/python tests/coverage_table.py results/coverage.json
 
 # The schedules of every registered dispatcher as they were recorded.
 nightly-recorded: .venv/installed
@@ -103,11 +105,12 @@ nightly-cross: .venv/installed
 
 # Malformed files, options and states.
 nightly-fuzz: .venv/installed
-	PYTHONPATH=tests $(BIN)/python -m fuzz --long 600 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --long 900 --count 100000 --first $(SEED)
 
-# Campaigns that are killed at random instants.
+# Campaigns that are killed at random instants, and commands that signals end.
 nightly-faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m faults.signals --signals 39 --first $(SEED)
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
 nightly-studies: .venv/installed
@@ -126,4 +129,4 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
-	rm -rf .venv .venv-lowest .typecheck build dist docs/_build docs/evidence/studies demo-results *.egg-info
+	rm -rf .venv .venv-lowest .typecheck build dist docs/_build demo-results *.egg-info

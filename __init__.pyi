@@ -1,4 +1,5 @@
 from . import dispatchers, predictors
+from .analysis import evaluate_predictors
 from .api import compare, fetch, simulate
 from .bench.campaigns.comparison import Comparison
 from .simulation import Result, check
@@ -14,6 +15,7 @@ __all__ = [
     "check",
     "compare",
     "dispatchers",
+    "evaluate_predictors",
     "fetch",
     "generate",
     "predictors",

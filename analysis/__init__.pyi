@@ -3,6 +3,7 @@ from .curves import used_between, utilization
 from .eviction_moments import eviction_front, recorded_starts, scenario_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
+from .predictor_evaluation import PredictorEvaluation, evaluate_predictors
 from .requests import (
     GROWTH,
     LEAST_TO_HALVE,
@@ -33,6 +34,7 @@ __all__ = [
     "Cut",
     "Fared",
     "Planning",
+    "PredictorEvaluation",
     "Scenario",
     "Strategy",
     "Window",
@@ -43,6 +45,7 @@ __all__ = [
     "cluster_state",
     "compared",
     "describe",
+    "evaluate_predictors",
     "eviction_front",
     "fairness",
     "fare",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ..base import InputError
 from ..base.checks import LARGEST, LONGEST, MOST_NODES, shown
 from ..base.files import read_json
+from ..base.unfinished_files import write_whole
 from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
 from ..workloads import Workload
 
@@ -295,7 +296,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
     """Write a scenario that :func:`read_scenario` reads back."""
     text = scenario.model_dump_json(indent=2, exclude_unset=True)
-    Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
+    write_whole(Path(path), text + "\n")
 
 
 def checked_scenario(found: Any, where: str) -> Scenario:

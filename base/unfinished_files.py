@@ -173,6 +173,8 @@ def remove(path: Path) -> None:
         return
     if folder:
         shutil.rmtree(path, ignore_errors=True)
+        if path.exists():  # a lack of descriptors may be over
+            shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "campaign": ("campaign", "Run every combination in a file, and keep the finished ones."),
     "evict": ("evict", "Decide which running jobs to evict for an on-demand job."),
     "partition": ("partition_size", "Choose the number of processors and the walltime of a job."),
+    "predict": ("predict", "Judge predictors of run times, and their effect on waits."),
     "report": ("report", "Write a page about saved results: tables, figures and their data."),
     "reproduce": ("reproduce", "Reproduce the tables and figures of papers."),
     "sequence": ("sequence", "Choose the walltimes to request for jobs with stochastic run times."),

@@ -23,7 +23,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LINE = b"hpcdispatch: interrupted\n"
 #: Seconds for Python to handle a signal, and from then on for the program to end.
 _SEEN, _ENDED = 1.5, 30.0
-#: Byte that the Python handler writes to the pipe: no signal has this number.
+#: Seconds until an interrupt that was dropped is raised anew.
+_AGAIN = 0.05
+#: What the handler in Python writes to the pipe: no number of a signal.
 _ACKNOWLEDGED = b"\xff"
 
 
@@ -107,9 +109,11 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt again if it came in a destructor or a callback, where Python drops it."""
+    """Raise an interrupt anew that came within a destructor or a callback, where it is dropped, and here as well."""
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        _thread.interrupt_main()
+        again = threading.Timer(_AGAIN, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

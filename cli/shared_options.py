@@ -172,7 +172,7 @@ mold_option = click.option(
     "--mold",
     callback=_molding,
     metavar="SPEEDUP",
-    help="Make the jobs moldable, such as downey or amdahl:serial=0.1 (docs/dispatchers/moldable.md).",
+    help="Make the jobs moldable, such as downey or amdahl:serial=0.1.",
 )
 
 

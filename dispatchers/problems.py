@@ -9,6 +9,8 @@ import numpy as np
 
 from ..base import FloatArray, IntArray
 from ..models import Problem
+from ..workloads import Machine
+from ..workloads.machine_rules import Closure
 from .columns import RunningJobs
 from .protocol import Running, State, Waiting
 
@@ -112,6 +114,57 @@ class Held(NamedTuple):
     def beside(self, more: Held) -> Held:
         """Return both together."""
         return Held(*(np.concatenate(columns) for columns in zip(self, more, strict=True)))
+
+
+def closed_amounts(closures: Sequence[Closure], time: int | None, machine: Machine) -> IntArray:
+    """Return the closed amounts at a time, or of all closures if it is ``None``. Shape (nodes, resources)."""
+    closed: IntArray = np.zeros_like(machine.capacity)
+    for closure in closures:
+        if time is None or closure.begin <= time < closure.end:
+            nodes, taken = np.asarray(closure.nodes), closure.amounts
+            if taken is None:
+                closed[nodes] = machine.capacity[nodes]
+            else:
+                closed[nodes] += [taken.get(name, 0) for name in machine.resources]
+    return np.minimum(closed, machine.capacity)
+
+
+def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
+    """Return closed amounts beside occupied ones of the same nodes, a row per time and node.
+
+    Jobs that run in a reservation occupy a part of its closed amounts.
+    """
+    machine, now, capacity = state.machine, state.now, state.machine.capacity
+    inside = [run for run in state.running if machine.rules.is_on(run.job.reservation, now)]
+    own = held(inside, now, capacity, pooled=False)
+    spans = np.array([(max(closed.begin - now, 0), closed.end - now) for closed in closures], dtype=np.int64)
+    times = np.unique(np.concatenate((spans.ravel(), busy.end, own.end)))
+    rows = []
+    for begin, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
+        if not ((spans[:, 0] <= begin) & (begin < spans[:, 1])).any():
+            continue
+        closed = closed_amounts(closures, now + begin, machine) - _used(own, begin, capacity)
+        nodes = np.flatnonzero((closed > 0).any(axis=1))
+        if len(nodes):
+            amount = np.clip(np.minimum(closed, capacity - _used(busy, begin, capacity)), 0, None)[nodes]
+            rows.append(Held(np.full(len(nodes), begin), np.full(len(nodes), end), nodes, amount))
+    nothing = np.zeros(0, dtype=np.int64)
+    return Held(*map(np.concatenate, zip(Held(nothing, nothing, nothing, capacity[:0]), *rows, strict=True)))
+
+
+def _used(busy: Held, time: int, capacity: IntArray) -> IntArray:
+    """Return the occupied amounts at a time, shape (nodes, resources)."""
+    used, still = np.zeros_like(capacity), (busy.begin <= time) & (busy.end > time)
+    np.add.at(used, busy.node[still], busy.amount[still])
+    return used
+
+
+def summed(rows: Held) -> Held:
+    """Return the occupied amounts at each time, summed over nodes."""
+    spans, which = np.unique(np.column_stack((rows.begin, rows.end)), axis=0, return_inverse=True)
+    amount = np.zeros((len(spans), rows.amount.shape[1]), dtype=np.int64)
+    np.add.at(amount, which.ravel(), rows.amount)
+    return Held(spans[:, 0], spans[:, 1], np.zeros(len(spans), dtype=np.int64), amount)
 
 
 def held(running: Sequence[Running], now: int, capacity: IntArray, *, pooled: bool, overdue: bool = True) -> Held:

@@ -239,7 +239,7 @@ class Running:
         Seconds of work, on its shape, done before this attempt.
     restart
         Seconds of restart at the begin of this attempt, without work.
-    requested
+    walltime
         Seconds that this attempt may take, by the walltime of its shape.
     """
 

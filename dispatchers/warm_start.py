@@ -10,7 +10,7 @@ import numpy as np
 from ..base.checks import check_whole
 from ..workloads import Machine
 from .protocol import Action, Dispatcher, State
-from .registered import create_inner, reported, reset_part
+from .registered import create_inner, layers, reported, reset_part
 
 
 class WarmStart:
@@ -40,6 +40,11 @@ class WarmStart:
         self.jobs = check_whole("jobs", jobs, 0)
         self.first, self.over = create_inner(first), create_inner(over)
         self._warm = not jobs
+
+    @property
+    def plans_closures(self) -> bool:
+        """See :class:`.RuleGate`."""
+        return all(getattr(part, "plans_closures", False) for part in layers(self.first))
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Begin a simulation."""

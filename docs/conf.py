@@ -28,7 +28,7 @@ extensions = [
     "sphinx_copybutton",
     "parts",
 ]
-exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_build/[hij]*", "**/.ipynb_checkpoints"]
 
 # Notebooks are executed by `make notebooks`; the site shows the outputs that are committed.
 nb_execution_mode = "off"
@@ -65,7 +65,7 @@ def inventories(sites, folder, seconds=3):
 
 def studies(source, target):
     """Copy the studies' pages and their figures into the site, with links that lead within it."""
-    target.mkdir(exist_ok=True)
+    target.mkdir(parents=True, exist_ok=True)
     for figure in source.glob("*.svg"):
         copyfile(figure, target / figure.name)
     for page in source.glob("*.md"):
@@ -77,10 +77,10 @@ def studies(source, target):
 def setup(app):
     """Let links to the studies' pages lead to their copies."""
     here = re.compile(r"\]\(\.\./\.\./bench/studies/pages/")
-    app.connect("source-read", lambda app, name, text: text.__setitem__(0, here.sub("](../evidence/studies/", text[0])))
+    app.connect("source-read", lambda app, name, text: text.__setitem__(0, here.sub("](../_build/studies/", text[0])))
 
 
-studies(HERE.parent / "bench" / "studies" / "pages", HERE / "evidence" / "studies")
+studies(HERE.parent / "bench" / "studies" / "pages", HERE / "_build" / "studies")
 
 intersphinx_mapping = inventories(
     {

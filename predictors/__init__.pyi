@@ -1,9 +1,10 @@
 from .empirical import Empirical, RunTimes
 from .heuristic import Heuristic
 from .last_two import SC15_INCREMENTS, TSAFRIR_INCREMENTS, LastTwo, tsafrir_correction
-from .predictor import Correcting, Distributional, Predictor, Resettable, create, registry
+from .predictor import Correcting, Distributional, Predictor, Resettable, Watching, create, registry
 from .ranges import Ranges, RunTimeRanges
 from .regression import LogNormal, Regression
+from .sklearn_predictor import QuantileLaw, SklearnPredictor
 from .walltime_oracle import Oracle, Walltime
 
 __all__ = [
@@ -17,12 +18,15 @@ __all__ = [
     "LogNormal",
     "Oracle",
     "Predictor",
+    "QuantileLaw",
     "Ranges",
     "Regression",
     "Resettable",
     "RunTimeRanges",
     "RunTimes",
+    "SklearnPredictor",
     "Walltime",
+    "Watching",
     "create",
     "registry",
     "tsafrir_correction",

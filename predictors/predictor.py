@@ -16,7 +16,11 @@ from ..workloads import Job
 class Predictor(Protocol):
     """Predicts how long a job will run.
 
-    The optional methods are separate protocols: `Correcting`, `Distributional`, `Resettable`.
+    The optional methods are separate protocols: `Correcting`, `Distributional`, `Resettable`, `Watching`. Two more
+    methods are used if a predictor has them:
+
+    * ``predict_many(jobs, now)`` returns the predictions of jobs that are submitted at the same time.
+    * ``counts()`` returns numbers by name, for ``Result.manifest["predictions"]``.
     """
 
     def predict(self, job: Job, now: int) -> float:
@@ -88,6 +92,19 @@ class Resettable(Protocol):
 
     def reset(self) -> None:
         """Drop everything observed. Called at the start of each simulation."""
+        ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A predictor that follows which jobs run."""
+
+    def started(self, job: Job, now: int) -> None:
+        """Record that a job starts. Its `runtime` must not be read."""
+        ...
+
+    def stopped(self, job: Job, now: int) -> None:
+        """Record that a job has left the machine, for now or for good. Called before :meth:`Predictor.observe`."""
         ...
 
 

@@ -250,6 +250,8 @@ def simulate(
         options["refused"] = refused
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
+    if hasattr(predicting, "counts"):
+        options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", predicting.counts))
     if state is not None:
         options["state"] = {"at": state.at, "running": len(state.running)}
     constraints = tuple(getattr(dispatching, "constraints", ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
@@ -44,6 +45,8 @@ class Forecasts:
         if self._correct is None and any(recorder.workload.columns.soft_walltime.values):
             self._correct = _walltime_after_soft
         self._distribution = getattr(predictor, "distribution", None)
+        self._many = getattr(predictor, "predict_many", None)
+        self._started, self._stopped = getattr(predictor, "started", None), getattr(predictor, "stopped", None)
         self.corrects = self._correct is not None
 
     def of(self, job: Job, now: int) -> int:
@@ -54,7 +57,20 @@ class Forecasts:
         SimulationError
             If the predictor raises an error or returns no time.
         """
-        predicted = self._asked("predict", self._predict, job, now, now)
+        return self._whole(self._asked("predict", self._predict, job, now, now), job, now)
+
+    def of_all(self, jobs: Sequence[Job], now: int) -> list[int] | None:
+        """Return what :meth:`of` does of jobs that are submitted at the same time, ``None`` if that asks for each."""
+        many = self._many
+        if many is None or len(jobs) < 2:
+            return None
+        found = self._asked("predict_many", lambda _: list(many(jobs, now)), jobs[0], now)
+        if len(found) != len(jobs):
+            expected = f"predict_many must return {len(jobs)} predictions, one per job"
+            raise SimulationError(f"{self._where(jobs[0], now)}: {expected}, got {len(found)}")
+        return [self._whole(predicted, job, now) for predicted, job in zip(found, jobs, strict=True)]
+
+    def _whole(self, predicted: Any, job: Job, now: int) -> int:
         if not is_real(predicted) or not 0 <= predicted <= LONGEST:
             raise SimulationError(self._wrong(job, now, predicted))
         seconds = math.ceil(predicted) or 1
@@ -93,6 +109,16 @@ class Forecasts:
             expected = "a distribution must have cdf(x) and support(), or values"
             raise SimulationError(f"{self._where(job, now)}: {expected}, got {shown(law)}")
         return law
+
+    def started(self, job: Job, now: int) -> None:
+        """Tell the predictor that a job starts, if it watches."""
+        if self._started is not None:
+            self._asked("started", self._started, job, now, now)
+
+    def stopped(self, job: Job, now: int) -> None:
+        """Tell the predictor that a job leaves the machine, if it watches."""
+        if self._stopped is not None:
+            self._asked("stopped", self._stopped, job, now, now)
 
     def observe(self, job: Job, ran: int, now: int) -> None:
         """Pass an ended job to the predictor, with its run time."""

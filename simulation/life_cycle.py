@@ -81,6 +81,12 @@ class LifeCycle:
             self.arrive(job, now, predicted)
         self._lose(lost, now)
 
+    def submit_all(self, jobs: Sequence[SimulatedJob], now: int) -> None:
+        """Let jobs come at the same time, see :meth:`submit`; those that are not held are predicted together."""
+        known = self._forecasts.of_all([job.job for job in jobs], now) if self.eligibility is None else None
+        for place, job in enumerate(jobs):
+            self.submit(job, now, None if known is None else known[place])
+
     def release(self, job: SimulatedJob, now: int) -> None:
         """Let a held job enter the queue."""
         assert self.eligibility is not None
@@ -122,6 +128,7 @@ class LifeCycle:
             predicted = min(predicted, limit)
         running.predicted_end = now + predicted
         self.running.add(running)
+        self._forecasts.started(request.job, now)
         self._schedule(job, predicted, limit, now)
         if self.eligibility is not None and not job.attempts:
             self.eligibility.started(job.order, now)
@@ -165,6 +172,7 @@ class LifeCycle:
         assert running is not None
         job.running = None
         self.changed = True
+        self._forecasts.stopped(job.request.job, now)
         self.nodes.release(running.placement, running.demand)
         self.running.remove(running)
         if job.correction is not None:

@@ -21,7 +21,7 @@ from ..base.facts import Facts
 from ..base.files import open_regular, read_json
 from ..base.installed import version_of
 from ..base.time_texts import time_text
-from ..base.unfinished_files import UNFINISHED, named, temporary_folder
+from ..base.unfinished_files import UNFINISHED, named, temporary_folder, write_whole
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.formats.table_files import bounded_table
@@ -243,7 +243,7 @@ class Result:
                 where = f"{self.manifest.get('dispatcher')}: {name} with what it reports"
                 raise SimulationError(f"{where} cannot be saved: {type(error).__name__}: {reason}") from error
         text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
+        write_whole(folder / MANIFEST, text)
 
     @classmethod
     def load(cls, directory: str | PathLike[str], only: Collection[str] = TABLES) -> Result:

@@ -10,12 +10,14 @@ from nbclient import NotebookClient
 from source_tree import ROOT
 
 TUTORIALS = ROOT / "docs" / "tutorials"
-#: Seconds that a cell may take on a machine that is busy with other work. A tutorial takes less than 120 on an idle one.
+#: What terminals show in colours and bold.
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+#: Seconds that a cell may take on a busy machine. On an idle one a tutorial takes less than 120.
 MOST_SECONDS = 600
 
 
 def executed(path):
-    """Return the notebook at `path` as it is after a run from the top, without what was written to stderr."""
+    """Return the notebook at `path` after a run from the top, without the text on stderr."""
     notebook = nbformat.read(path, as_version=4)
     os.environ.update(PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}", COLUMNS="80")
     NotebookClient(notebook, timeout=MOST_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
@@ -23,12 +25,15 @@ def executed(path):
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            for output in cell.outputs:
+                if "text" in output:
+                    output.text = COLOURS.sub("", output.text)
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     return notebook
 
 
 def printed(notebook):
-    """Return what the cells of a notebook printed, without what no second run repeats: pictures and addresses."""
+    """Return the printed text of a notebook's cells. Pictures and addresses are left out: they differ in every run."""
     texts = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

@@ -13,6 +13,7 @@ PACKAGES = (
     "models",
     "dispatchers",
     "simulation",
+    "learn",
     "analysis",
     "testing",
     "bench",

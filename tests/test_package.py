@@ -61,7 +61,7 @@ def test_the_command_line_runs_as_a_module(tmp_path):
     called = subprocess.run(
         [sys.executable, "-m", "hpcdispatch", "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert hpcdispatch.__version__ in called.stdout
+    assert version("hpcdispatch") in called.stdout
 
 
 def test_a_newer_python_gets_a_warning(tmp_path):

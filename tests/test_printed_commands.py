@@ -20,18 +20,16 @@ import pytest
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
-SITE = sorted(
-    page for page in (ROOT / "docs").rglob("*.md") if not {"_build", "studies"} & set(page.parts[len(ROOT.parts) :])
-)
+SITE = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
-#: Pages whose commands take longer than a few seconds together.
+#: Pages with slow commands: more than a few seconds together.
 SLOW = {
     "README.md", "dispatchers/eviction.md", "dispatchers/moldable.md", "dispatchers/slurm.md",
     "evidence/performance.md", "evidence/reproductions.md", "evidence/results.md", "evidence/verification.md",
     "how-to/campaigns.md", "how-to/figures.md", "how-to/from-pyss.md", "how-to/live-slurm.md", "how-to/reports.md",
     "how-to/traces.md", "how-to/walltimes.md", "how-to/what-if.md", "index.md", "start/first-comparison.md",
 }  # fmt: skip
-#: What needs a machine of its own.
+#: Commands that need a special machine.
 ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")
 STAND_INS = {
     "make": 'exec /usr/bin/make -n -C "$ROOT" "$@" > /dev/null',
@@ -66,7 +64,7 @@ def short(page):
 
 
 def blocks(page):
-    """Return the blocks of commands of a page, without lines that need a machine of their own, and what each prints."""
+    """Return the blocks of commands of a page with their outputs, without lines that need a special machine."""
     pattern = r"^```sh\n(.*?)^```\n(?:\n*^```text\n(.*?)^```)?"
     found = re.findall(pattern, page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     return [

@@ -233,6 +233,10 @@ class Job:
         for name in ("hold", "exclusive"):
             if type(getattr(self, name)) is not bool:
                 raise ValueError(f"{where}: {name} must be True or False, got {getattr(self, name)!r}")
+        name, limited, most = self.array.partition("%")
+        if limited and not (name and most.isdecimal() and int(most) > 0):
+            expected = "expected a name, or name%N with N >= 1 tasks that may run at a time"
+            raise ValueError(f"{where}: array: {expected}, got {shown(self.array)}")
         if self.soft_walltime is not None:
             check_whole(f"{where}: soft_walltime", self.soft_walltime, 1, self.walltime)
         if self.licences:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from fnmatch import fnmatchcase
+from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
 
 from ..base import IntArray
 from ..base.checks import LONGEST, check_choice, check_number, check_whole, shown
@@ -322,18 +325,18 @@ class Rules:
                         raise ValueError(
                             f"{where}: asks for {amount} of {name} on node {node}, which has {there[name]}"
                         )
-            if each.nodes == "all" and not amounts and each._period == each.end - each.begin:
-                raise ValueError(f"{where}: leaves no node to other jobs at any time")
         for where, name in named:
             if name not in resources:
                 raise ValueError(f"{where}: unknown resource {name!r}; the machine has: {', '.join(resources)}")
-        for number, one in enumerate(self.reservations):
-            for other in self.reservations[number + 1 :]:
-                shared = set(one.indices(len(capacity))) & set(other.indices(len(capacity)))
-                whole = one.amounts is None or other.amounts is None
-                if (one.name or other.name) and shared and whole and _overlap(one, other):
-                    names = " and ".join(each.name or f"of {each.begin}..{each.end}" for each in (one, other))
-                    raise ValueError(f"machine: reservations {names} overlap on node {min(shared)}")
+        taken = [_taken(each, resources, capacity) for each in self.reservations]
+        always = [n for n, each in enumerate(self.reservations) if each.every == each.end - each.begin]
+        if always and (sum(taken[number] for number in always) >= capacity).all():
+            names = _names(self.reservations[number] for number in always)
+            raise ValueError(f"machine: reservation {names}: leaves no node to other jobs at any time")
+        for (one, its), (other, others) in combinations(zip(self.reservations, taken, strict=True), 2):
+            if (one.name or other.name) and _overlap(one, other) and (its + others > capacity).any():
+                node = np.flatnonzero((its + others > capacity).any(axis=1))[0]
+                raise ValueError(f"machine: reservations {_names((one, other))} overlap on node {node}")
 
     @property
     def closing(self) -> tuple[Reservation | Outage, ...]:
@@ -348,6 +351,11 @@ class Rules:
     def reservation(self, name: str) -> Reservation | None:
         """Return the reservation with a name, ``None`` if there is none."""
         return next((each for each in self.reservations if each.name == name), None)
+
+    def is_on(self, name: str, now: int) -> bool:
+        """Return whether there is a reservation of a name, and the time is in it; not without a name."""
+        found = self.reservation(name) if name else None
+        return found is not None and any(found.windows(now, now + 1))
 
     def fields(self) -> dict[str, Any]:
         """Return the given rules for JSON; :meth:`read` reads them back."""
@@ -404,6 +412,17 @@ def _counts(where: str, given: Any) -> dict[str, int]:
     if not isinstance(given, Mapping):
         raise ValueError(f"{where} must be whole numbers by name, got {shown(given)}")
     return {str(name): check_whole(f"{where}: {name}", amount, 0) for name, amount in given.items()}
+
+
+def _names(several: Iterable[Reservation]) -> str:
+    return " and ".join(each.name or f"of {each.begin}..{each.end}" for each in several)
+
+
+def _taken(reservation: Reservation, resources: Sequence[str], capacity: IntArray) -> IntArray:
+    """Return what a reservation takes while it is on, shape (nodes, resources)."""
+    taken, nodes, amounts = np.zeros_like(capacity), list(reservation.indices(len(capacity))), reservation.amounts
+    taken[nodes] = capacity[nodes] if amounts is None else [amounts.get(name, 0) for name in resources]
+    return taken
 
 
 def _overlap(one: Reservation, other: Reservation) -> bool:

@@ -96,7 +96,7 @@ class MachineState:
     ended
         Jobs that ended before. Predictors learn from them, and so do dispatchers that count past usage.
     timers
-        Times at which the dispatcher wants to be called; ``None``: it is called at the instant.
+        Times at which the dispatcher must be called; ``None``: it is called at the instant.
     memory
         Data that dispatchers keep between decisions, from their ``memory()``, by their names.
 

@@ -33,7 +33,7 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 _SHOWN_NODE = re.compile(r"\s*NodeName=.*?\sOS=[^#]*#")
 _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
-_NAMES = re.compile(r"((?:[^,\[\]]*(?:\[[^\[\]]*\])?)+?)(?:,|$)")
+_NAMES = re.compile(r"((?:[^,\[\]]++|\[[^\[\]]*\])*+)(?:,|$)")
 #: States of nodes that do not exist, and of nodes that are not in use.
 _FUTURE, _AWAY = (
     ("FUTURE", "CLOUD_FUTURE"),

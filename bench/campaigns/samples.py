@@ -80,11 +80,13 @@ class Samples(Generic[JobsT]):
     workload
         Jobs that are the same for every seed, or a function from a seed to its jobs.
     seeds
-        Number of seeds; they are 0 to `seeds` - 1.
+        How many; they are `first` to `first` + `seeds` - 1.
     jitter, overrun, same_instant, check
         As in :class:`~hpcdispatch.bench.campaigns.cells.Cell`.
     label
-        Name of the jobs; by default that of their source.
+        What the jobs are called; what they say of themselves, if left out.
+    first
+        The first seed.
     """
 
     workload: JobsT
@@ -94,6 +96,7 @@ class Samples(Generic[JobsT]):
     same_instant: SameInstant = "batch"
     check: bool = False
     label: str = ""
+    first: int = 0
 
     def cells(
         self, pairs: Sequence[tuple[str | Dispatcher, str | Predictor]], loaders: Loaders
@@ -118,7 +121,7 @@ class Samples(Generic[JobsT]):
             names.append((policy_name, canonical_predictor(belief) if isinstance(belief, str) else name_of(belief)))
             objects.append((None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief))
         rows = []
-        for seed in range(self.seeds):
+        for seed in range(self.first, self.first + self.seeds):
             draw = self.workload
             load = (lambda draw=draw: draw) if isinstance(draw, Workload) else partial(draw, seed)
             workload = load()

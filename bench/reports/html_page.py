@@ -138,7 +138,7 @@ def _write_files(part: Part, folder: Path) -> None:
     else:
         found = {"csv": csv_text(rounded(content.data)).encode(), **images(content)}
     for kind, data in found.items():
-        (folder / f"{part.name}.{kind}").write_bytes(data)
+        write_whole(folder / f"{part.name}.{kind}", data)
 
 
 def _shown(part: Part, folder: str) -> tuple[str, dict[str, Any]]:

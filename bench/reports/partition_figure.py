@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
 from ...base.time_texts import time_text
+from ...base.unfinished_files import write_whole
 from ...simulation.plots.style import COLOURS, axis_unit, bar_end, canvas, clipped, cut_bars, image
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
         drawn.suptitle(f"The choice: {told}", fontsize=10)
         _turnarounds(above, moment, advice)
         _machine(below, moment, advice)
-        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
+        write_whole(path, image(drawn, path.suffix.lower()[1:]))
 
 
 def _turnarounds(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
+from ...base.unfinished_files import write_whole
 from ...simulation.plots.style import COLOURS, bar_end, canvas, clipped, cut_bars, image, time_axis
 from .number_formats import count
 
@@ -34,7 +35,7 @@ def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> N
         drawn.suptitle(f"{count(len(run_times), 'run')} and the {requests} of least expected time", fontsize=10)
         _runs(above, advice, run_times)
         _times(below, advice)
-        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
+        write_whole(path, image(drawn, path.suffix.lower()[1:]))
 
 
 def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64]) -> None:

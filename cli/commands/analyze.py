@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 from ...base import InputError
+from ...base.unfinished_files import write_whole
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.workflow_figure import KINDS, picture
@@ -81,7 +82,7 @@ def command(
         save(out, csv_text(class_table(found)), packed=False)
         say("note", f"fits written to {out}")
     if plot is not None:
-        plot.write_bytes(picture(found, size_column, time_column, plot.suffix[1:].lower()))
+        write_whole(plot, picture(found, size_column, time_column, plot.suffix[1:].lower()))
         say("note", f"picture written to {plot}")
     summary = _records(summary_table(found))
     follows = [row for row in summary if row["best"] not in (CONSTANT, None, "") and row["correlation"] > explains]

@@ -24,6 +24,7 @@ from ...analysis import (
     write_scenario,
 )
 from ...base import InputError
+from ...base.unfinished_files import write_whole
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
@@ -175,7 +176,7 @@ def _answer(scenario: Scenario, query: _Query, decision: Eviction) -> str:
 
 
 def _draw(figure: Figure, plot: Path) -> None:
-    plot.write_bytes(images(figure, titled=True)[plot.suffix.lower()[1:]])
+    write_whole(plot, images(figure, titled=True)[plot.suffix.lower()[1:]])
     say("note", f"drawn in {plot}")
 
 

@@ -20,7 +20,7 @@ from ..progress import JobBar
 from ..shared_options import make_folder, workers_option
 
 if TYPE_CHECKING:
-    from ...bench.studies.reproductions import Scale
+    from ...bench.studies.reproductions import Scale, Trials
 
 
 @subcommand(
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     "hpcdispatch reproduce --list",
     "hpcdispatch reproduce cp2019/fig3 --scale small --out results",
     "hpcdispatch reproduce --all --scale small --out results",
+    "hpcdispatch reproduce icpp2019/fig2 --seeds 10 --seed 100",
+    "hpcdispatch reproduce --all --mutate --out results",
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @options(
@@ -41,8 +43,14 @@ if TYPE_CHECKING:
         show_default=True,
         help="Seconds, minutes, or up to hours.",
     ),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+                 help="First seed of what is drawn: other draws."),
+    click.option("--seeds", type=click.IntRange(1, 10_000), metavar="N",
+                 help="How many independent draws; the scale says how many without it."),
+    click.option("--mutate", is_flag=True,
+                 help="Replace each system under test, and print which claims notice. At least 90% must."),
     workers_option,
-)
+)  # fmt: skip
 @options(
     OUTPUT,
     click.option(
@@ -59,6 +67,9 @@ def command(
     as_list: bool,
     everything: bool,
     scale: Scale,
+    seed: int,
+    seeds: int | None,
+    mutate: bool,
     out: Path | None,
     workers: int | None,
     docs: Path | None,
@@ -93,25 +104,60 @@ def command(
         raise InputError(f"--docs {docs}: expected a file name that ends in .md")
     make_folder(out)
     claims: list[dict[str, Any]] = []
+    tried: list[tuple[Trials, int, list[str]]] = []
+    on_page = studies.trials_on_page() if mutate else {}
     shown = PlainConsole(quiet=settings().json)
     with temporary_folder() if out is None else nullcontext(out) as folder:
-        for entry in chosen:
+        for entry in [entry for entry in chosen if entry.controls or not mutate]:
             assert entry.run is not None
+            draws = studies.DRAWS if mutate and seeds is None else seeds
             try:
                 with JobBar("checking the store") as bar:
-                    outcome = entry.run(studies.Means(scale, Path(folder) / "store", workers or 1, bar.show))
+                    means = studies.Means(scale, Path(folder) / "store", workers or 1, bar.show, seed, draws)
+                    outcome = entry.run(means)
+                    trials = studies.try_controls(entry, means, outcome)
             except CampaignInterrupted as error:
                 done = len(error.outcome.done) + len(error.outcome.reused)
                 told = f"{entry.name}: {done} of {error.outcome.planned} simulations finished"
                 raise InterruptedRunError(told) from None
             except studies.SimulationFailedError as error:
                 raise RunFailedError(f"{entry.name}: {error}", error.trace) from None
-            studies.show(shown, entry, scale, outcome, out)
+            if mutate:
+                tried.append((trials, *studies.unnoticed(trials, outcome.claims, on_page.get(entry.name))))
+                if out is not None:
+                    studies.put_trials(out, trials)
+                continue
+            studies.show(shown, entry, means, outcome, trials, out)
             claims += [
                 {"name": entry.name, "claim": claim.text, "holds": claim.holds, "measured": claim.evidence}
                 for claim in outcome.claims
             ]
     if docs is not None:
         say("note", f"{docs}: {count(studies.write_page(docs, out), 'result')}")
+    if mutate:
+        _finish_mutation(tried, shown)
+        return
     holds = sum(claim["holds"] is True for claim in claims)
     finish(f"{holds} of {count(len(claims), 'claim')} of the papers hold at scale {scale}.", {"claims": claims})
+
+
+def _finish_mutation(tried: list[tuple[Trials, int, list[str]]], shown: PlainConsole) -> None:
+    """Print which claims notice that their system is replaced; raise where too few do."""
+    from ...bench.studies import reproductions as studies  # noqa: PLC0415
+
+    shown.print(studies.mutation_table([trials for trials, *_ in tried]))
+    silent = [f"{trials.name}: {text}" for trials, _, texts in tried for text in texts]
+    for text in silent:
+        shown.print(f"no control is noticed by {text}")
+    tested = sum(count for _, count, _ in tried)
+    noticed = tested - len(silent)
+    share = f" ({100 * noticed / tested:.0f}%)" if tested else ""
+    others = sum(len(trials.held()) for trials, *_ in tried) - tested
+    answer = (
+        f"{noticed} of {count(tested, 'tested claim')} that hold notice a control{share}; the page calls {others} more "
+    )
+    answer += "not informative."
+    rows = [{"name": trials.name, "tested": tested, "unnoticed": texts} for trials, tested, texts in tried]
+    if tested and noticed < studies.ENOUGH * tested:
+        raise RunFailedError(f"{answer} Expected at least {100 * studies.ENOUGH:g}%", "")
+    finish(answer, {"studies": rows})

@@ -24,6 +24,7 @@ from ...workloads import Workload
 from ...workloads.sources import Source
 from ..app import OUTPUT, options, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
 from ..progress import JobBar, spinner
 from ..shared_options import (
@@ -175,7 +176,9 @@ def _baseline(workload: Workload, result: Result, predictor: str, given: dict[st
     try:
         with JobBar(f"{BASE}, to compare with", len(workload)) as bar:
             return _simulated(workload, BASE, predictor, bar, given)
-    except Exception as error:  # noqa: BLE001 - the result stands without it
+    except Exception as error:
+        if Interrupts.told:
+            raise
         say("note", f"no comparison with {BASE}: {type(error).__name__}: {error}")
         return None
 

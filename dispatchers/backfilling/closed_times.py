@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ...models import AmountProfile, NodeProfile, PlacementRule
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
+from ..protocol import Running, State, Waiting
 
 #: How far ahead closures are searched, seconds, and the most repetitions of a reservation in a profile.
 AHEAD, WINDOWS = 180 * 86400, 500
@@ -25,6 +26,47 @@ def profile_of(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile
     if machine.capacity.size == 1:
         return AmountProfile(int(machine.capacity[0, 0]), now)
     return NodeProfile(machine.capacity, machine.capacity, now, rule)
+
+
+def closures_ahead(state: State, walltimes: int = 4) -> list[Closure]:
+    """Return the closures up to so many longest walltimes after the last predicted end."""
+    if not closes(state.machine):
+        return []
+    last, longest = state.running.predicted_end.max(initial=state.now), state.queue.walltime.max(initial=0)
+    ahead = bounded_ahead(state.machine, int(last) - state.now + walltimes * int(longest))
+    return list(state.machine.rules.closures(state.machine.nodes, state.now, state.now + ahead))
+
+
+def bounded_ahead(machine: Machine, ahead: int) -> int:
+    """Return so many seconds, at most :data:`WINDOWS` of a reservation that repeats."""
+    periods = (each.every for each in machine.reservations if each.every is not None)
+    return min(ahead, WINDOWS * min(periods, default=ahead))
+
+
+def fitting_beside(state: State, rule: PlacementRule, jobs: Sequence[Waiting]) -> BoolArray:
+    """Return which jobs each fit now beside running jobs and closures, for their predicted run times. Shape (jobs,)."""
+    running = state.running.entries
+    profile = profile_beside(state, rule, running, [run.expected_end(state.now) for run in running])
+    soon, found = state.now + 1, np.zeros(len(jobs), dtype=np.bool_)
+    for place, job in enumerate(jobs):
+        found[place] = profile.earliest(job.nodes, job.demand, job.predicted, state.now, soon) is not None
+    return found
+
+
+def profile_beside(
+    state: State, rule: PlacementRule, running: Sequence[Running], ends: Sequence[int]
+) -> AmountProfile | NodeProfile:
+    """Return the profile of free amounts beside closed nodes and running jobs.
+
+    `ends` are the ends of the running jobs. Closures count up to four longest walltimes after the last of them.
+    """
+    now, profile = state.now, profile_of(state.machine, state.now, rule)
+    ahead = max(ends, default=now) - now + 4 * int(state.queue.walltime.max(initial=0))
+    for taken in ClosedTimes(state.machine, ahead).more(now):
+        profile.take(*taken)
+    for run, end in zip(running, ends, strict=True):
+        profile.take(now, end, run.placement, run.demand)
+    return profile
 
 
 def taken_by(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:
@@ -51,8 +93,7 @@ class ClosedTimes:
     """
 
     def __init__(self, machine: Machine, ahead: int = AHEAD) -> None:
-        periods = (each.every for each in machine.reservations if each.every is not None)
-        self._machine, self._ahead = machine, min(ahead, WINDOWS * min(periods, default=ahead))
+        self._machine, self._ahead = machine, bounded_ahead(machine, ahead)
         self._until: int | None = None
 
     def more(self, now: int) -> Iterator[tuple[int, int, IntArray, tuple[int, ...]]]:

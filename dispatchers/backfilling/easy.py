@@ -16,7 +16,7 @@ from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
-from .closed_times import ClosedTimes, closes, profile_of
+from .closed_times import closes, profile_beside
 from .counted import indexed, start_at
 from .orders import SUBMISSION, OrderOption, QueueOrder, create_order, sort_jobs
 
@@ -172,12 +172,7 @@ class EASY(OrderOption):
         by_walltime = self.reserve_by == "walltimes"
         length = _by_walltime if by_walltime else _by_prediction
         ends = [run.walltime_end(now) if by_walltime else run.expected_end(now) for run in running]
-        ahead = max(ends, default=now) - now + 4 * int(state.queue.walltime.max(initial=0))
-        profile = profile_of(state.machine, now, self.placement)
-        for taken in ClosedTimes(state.machine, ahead).more(now):
-            profile.take(*taken)
-        for run, end in zip(running, ends, strict=True):
-            profile.take(now, end, run.placement, run.demand)
+        profile = profile_beside(state, self.placement, running, ends)
         started: list[Start] = []
         reserved = tried = 0
         while tried < len(queue):

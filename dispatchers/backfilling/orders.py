@@ -150,7 +150,7 @@ class Longest:
 
 
 class Expansion:
-    """Largest expansion factor (wait + prediction) / prediction first; the wait counts since the submission."""
+    """Largest expansion factor (wait + prediction) / prediction first. The wait begins at submission."""
 
     def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""

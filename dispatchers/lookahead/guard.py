@@ -10,6 +10,7 @@ import numpy as np
 
 from ...base.checks import LONGEST
 from ...models.lookahead import all_safe, safe_starts
+from ..backfilling.closed_times import closures_ahead
 from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
 from ..space import space_of
@@ -48,13 +49,9 @@ class Guard:
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
         """Return the allowed actions of a dispatcher.
 
-        All actions pass unchanged in these cases:
-
-        * More than :data:`MOST_WAITING` jobs wait.
-        * Jobs have several shapes.
-        * Nodes differ or are shared.
-        * There are other actions than starts.
-        * The actions are impossible, so that the simulation reports them.
+        All of it passes where more than :data:`MOST_WAITING` wait, where jobs have several shapes, where nodes are of
+        several kinds or shared, where a part of the machine closes soon, where more is done than jobs started, and
+        where that cannot be done, so that the simulation says so.
 
         Parameters
         ----------
@@ -70,6 +67,9 @@ class Guard:
         starts = {id_of(action.job): action for action in named}
         plain = len(starts) == len(named) and all(isinstance(action, Start | Wake) for action in actions)
         if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
+            return actions
+        nodes = state.machine.nodes
+        if any(each.amounts is not None or len(each.nodes) < nodes for each in closures_ahead(state, 1)):
             return actions
         wanted = history.places(starts)
         if (wanted < 0).any() or (amounts_of(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():

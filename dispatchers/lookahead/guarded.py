@@ -71,6 +71,7 @@ class Guarded(Configured[GuardedOptions]):
 
     Options = GuardedOptions
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    plans_closures: ClassVar[bool] = True
 
     def __init__(self, options: GuardedOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

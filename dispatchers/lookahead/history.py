@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...base import IntArray
-from ...models.backfilling import WAITS
+from ...models.backfilling import WAITS, WALLTIME
 from ...models.lookahead import (
     CLOCK,
     GONE,
@@ -29,6 +29,7 @@ from ...models.lookahead import (
     standing,
 )
 from ...workloads import Machine
+from ..backfilling.closed_times import AHEAD, bounded_ahead
 from ..columns import Jobs
 from ..protocol import Running, State, Waiting
 
@@ -75,6 +76,7 @@ class History:
         columns = state.queue.table
         waiting, predicted = columns[0], columns[5 if self._by_walltimes else 2]
         started, _, end, start = state.running.table[:4]
+        self._close(state.now)
         first = not self._row
         waits, runs = self._rows(state, waiting, started)
         if first and len(runs):
@@ -83,6 +85,18 @@ class History:
         see_jobs(self.jobs, self._sightings, self._last, seen, self._still, predicted, start, end)
         predict(self.jobs, self.expected, waits, (predicted_in or state).queue.table[2], columns[5])
         self._last, self._still = seen, len(waits)
+
+    def _close(self, now: int) -> None:
+        """Store in both schedules when the whole machine is closed. Closures of some nodes are ignored."""
+        nodes, since, closed = self.machine.nodes, int(self.jobs.state[CLOCK]), []
+        until = now + bounded_ahead(self.machine, AHEAD)
+        for rule in self.machine.rules.closing:
+            for each in () if getattr(rule, "floating", False) else rule.closures(nodes, since, until):
+                closed += [(each.begin, each.end)] * (each.amounts is None and len(each.nodes) == nodes)
+        if closed:
+            windows = np.array(sorted(closed), dtype=np.int64)
+            self.jobs = self.jobs._replace(closed=windows)
+            self.expected = self.expected._replace(jobs=self.expected.jobs._replace(closed=windows))
 
     def ended(self, id_: str, ran: int) -> None:
         """Record the total run time of an ended job, seconds. Call it before a state without the job."""
@@ -204,6 +218,7 @@ class History:
         self.jobs.submit[row] = min(job.job.submit, now) if isinstance(job, Waiting) else now
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
+        self.jobs.queue.columns[WALLTIME, row] = job.walltime
         self.jobs.queue.amount[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
         return row

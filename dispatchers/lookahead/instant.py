@@ -11,9 +11,12 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead import Queue, Running
+from ...workloads.machine_rules import Closure
+from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..backfilling.easy import walltime_order
 from ..fitting import amounts_of, fitting
 from ..moldable.job_modes import Mode
+from ..problems import Held, closed_rows, held, summed
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 
@@ -36,6 +39,8 @@ class Instant:
         Free room, which a decision fills.
     available
         Free amounts on all nodes together, by resource.
+    closures
+        Present and future closures beside the running jobs.
     literally
         Whether guarantees on a pool use walltimes instead of predictions.
     """
@@ -46,19 +51,26 @@ class Instant:
     together: bool
     space: PoolSpace | NodeSpace
     available: Sequence[int]
+    closures: Sequence[Closure]
     literally: bool = False
 
     @classmethod
     def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
-        """Look at a state, with nodes to be chosen by `rule`; with guarantees by requests if asked.
+        """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 
-        On nodes, and with jobs of several shapes, all are taken to last as long as they request then.
+        On nodes, and for jobs of several shapes, the whole plan then uses walltimes. So do jobs of several shapes
+        beside closures.
         """
-        if literally and (state.machine.nodes > 1 or any(waiting.job.shapes for waiting in state.queue)):
+        closures, shaped = closures_ahead(state), any(waiting.job.shapes for waiting in state.queue)
+        if shaped and closures:
+            state = by_walltimes(state)
+        if literally and (state.machine.nodes > 1 or shaped):
             state, literally = by_walltimes(state), False
         space, amount = space_of(state, rule), amounts_of(state.queue)
         fits, together = fitting(state, amount, space)
-        return cls(state, amount, fits, together, space, tuple(space.totals), literally)
+        if closures:
+            fits, together = fits & fitting_beside(state, rule, state.queue), False
+        return cls(state, amount, fits, together, space, tuple(space.totals), closures, literally)
 
     @property
     def waiting(self) -> Queue:
@@ -73,7 +85,17 @@ class Instant:
         running, now = self.state.running, self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
-        return Running(np.maximum(running.predicted_end - now, 1), amounts_of(running), free, capacity)
+        busy = Running(np.maximum(running.predicted_end - now, 1), amounts_of(running), free, capacity)
+        if not self.closures:
+            return busy
+        closed = summed(self.beside_closed())
+        return busy._replace(closes=closed.begin, opens=closed.end, closed=closed.amount)
+
+    def beside_closed(self) -> Held:
+        """Return the closed amounts beside running jobs, a row per time and node."""
+        state = self.state
+        busy = held(state.running, state.now, state.machine.capacity, pooled=False)
+        return closed_rows(self.closures, state, busy)
 
 
 def by_walltimes(state: State) -> State:

@@ -115,6 +115,7 @@ class Lookahead(Configured[LookaheadOptions]):
 
     Options = LookaheadOptions
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    plans_closures: ClassVar[bool] = True
 
     def forget(self) -> None:
         """Drop all jobs."""
@@ -213,7 +214,7 @@ class Lookahead(Configured[LookaheadOptions]):
             return plan_by_walltimes(seen, settings, history)
         else:
             planned = plan_on_pool(seen, settings)
-        if not planned.starts and not seen.state.running:
+        if not (planned.starts or seen.state.running or seen.closures):
             # Nothing else will happen, so the first job that fits must start.
             planned = replace(planned, starts=put(seen, [int(fits.argmax())]))
         return planned

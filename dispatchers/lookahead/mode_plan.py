@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.lookahead import Modes, Settings, plan_modes
+from ..backfilling.closed_times import fitting_beside
 from ..fitting import amounts_of
 from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..protocol import Placement, State
@@ -24,10 +25,12 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     state, each = seen.state, modes.of_queue(seen.state)
     rows = [mode for job in each for mode in job]
     fits = modes_that_fit(state, seen.space, [mode.waiting for mode in rows], pooled=False)
+    if seen.closures:
+        fits &= fitting_beside(state, "first-fit", [mode.waiting for mode in rows])
     if not fits.any():
         return Decision()
     fastest = [min(job, key=lambda mode: mode.waiting.predicted) for job in each]
-    placed = _together(seen, fastest)
+    placed = None if seen.closures else _together(seen, fastest)
     if placed is not None:
         requested = sum(mode.waiting.nodes * sum(mode.waiting.demand) for mode in fastest)
         return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
@@ -40,7 +43,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     overdue = found.overdue if found.overdue not in {job_of[row] for row in chosen} else -1
     by_row = replace(seen, state=ahead)
     starts = put(by_row, chosen, int(first[overdue]) if overdue >= 0 else -1)
-    if not starts and not state.running:
+    if not (starts or state.running or seen.closures):
         starts = put(by_row, [int(fits.argmax())])  # Nothing else will happen, so the first job that fits must start.
     return Decision(
         [(job_of[row], placement) for row, placement in starts],

@@ -22,7 +22,7 @@ from ...models import (
     rearranged,
 )
 from ...models.lookahead import Settings, candidates, weights
-from ..problems import held, problem_beside
+from ..problems import closed_amounts, held, problem_beside, summed
 from ..protocol import Placement, Waiting
 from .instant import Decision, Instant
 from .node_guarantees import guarantee_on_nodes
@@ -62,6 +62,10 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     places = candidates(queue.fits, weight, np.zeros(0, dtype=np.int64), settings.blocked)
     planned = np.bincount(places, minlength=len(weight)) > 0
     busy = held(state.running, state.now, capacity, pooled=len(capacity) == 1)
+    if seen.closures:
+        closed = seen.beside_closed()
+        busy = busy.beside(summed(closed) if len(capacity) == 1 else closed)
+        free = np.maximum(free - closed_amounts(seen.closures, state.now, state.machine), 0) if len(free) else free
     guaranteed = guarantee_on_nodes(queue, state.queue, planned, busy, capacity, free, settings, rule)
     first = [] if guaranteed.start is None else _now(guaranteed.start, [guaranteed.overdue])
     guarded = -1 if first or len(capacity) > 1 else guaranteed.overdue

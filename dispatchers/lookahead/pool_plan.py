@@ -33,7 +33,7 @@ def plan_by_walltimes(seen: Instant, settings: Settings, history: History) -> De
     """Plan likewise, with guarantees by walltimes that stay between decisions."""
     found, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
     decision = replace(_decision(seen, found), guaranteed=guaranteed)
-    if decision.starts or seen.state.running:
+    if decision.starts or seen.state.running or seen.closures:
         return decision
     # Nothing else will happen, so the job with the first guaranteed start must start.
     first = np.where(guaranteed < 0, NO_GUARANTEE, guaranteed)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...base.checks import check_number
-from ...models import AmountProfile, NodeProfile, PlacementRule, pool_placement
+from ...models import AmountProfile, NodeProfile, PlacementRule, count_slots, pool_placement
+from ..backfilling.closed_times import ClosedTimes, profile_of
 from ..protocol import Placement, Running, State, Waiting
 from ..space import Space
 
@@ -64,7 +67,7 @@ class Book:
     """Free amounts over time beside bookings.
 
     A pool of one resource is one number over time. So are nodes with one demand per slot: a freed slot fits exactly
-    one. Otherwise each node is booked separately.
+    one. Otherwise each node is booked separately. Closed nodes are booked from the beginning.
 
     Parameters
     ----------
@@ -75,15 +78,15 @@ class Book:
     """
 
     def __init__(self, state: State, rule: PlacementRule) -> None:
-        capacity = state.machine.capacity
-        self._same = None if capacity.size == 1 else _one_demand(state)
+        machine, now = state.machine, state.now
+        self._capacity, self._closed = machine.capacity, ClosedTimes(machine)
+        self._same = None if machine.capacity.size == 1 else _one_demand(state)
         self._profile: AmountProfile | NodeProfile
-        if capacity.size == 1:
-            self._profile = AmountProfile(int(capacity[0, 0]), state.now)
-        elif self._same is not None:
-            self._profile = AmountProfile(state.machine.slots_of(self._same), state.now)
+        if self._same is not None:
+            self._profile = AmountProfile(machine.slots_of(self._same), now)
         else:
-            self._profile = NodeProfile(capacity, capacity, state.now, rule)
+            self._profile = profile_of(machine, now, rule)
+        self._close(now)
 
     def takes(self, waiting: Waiting) -> bool:
         """Return whether a job may be booked. Counted slots must all have one demand."""
@@ -92,6 +95,17 @@ class Book:
     def advance(self, now: int) -> None:
         """Remove the part before `now`."""
         self._profile.advance(now)
+        self._close(now)
+
+    def _close(self, now: int) -> None:
+        """Book closed nodes from now on."""
+        for begin, end, nodes, amounts in self._closed.more(now):
+            if self._same is None:
+                self._profile.take(begin, end, nodes, amounts)
+            else:
+                there = self._capacity[nodes]
+                lost = count_slots(there, self._same) - count_slots(there - np.array(amounts), self._same)
+                self._profile.take(begin, end, np.repeat(nodes, lost), _ONE)
 
     def hold(self, running: Running, now: int, end: int) -> Booking:
         """Book the amounts of a running job until `end`."""

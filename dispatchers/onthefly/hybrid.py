@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
+from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..options import Configured
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
@@ -99,6 +100,7 @@ class Hybrid(Configured[HybridOptions]):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    plans_closures: ClassVar[bool] = True
     Options = HybridOptions
 
     def forget(self) -> None:
@@ -130,6 +132,10 @@ class Hybrid(Configured[HybridOptions]):
     def _dispatch_on_the_fly(self, state: State) -> list[Action]:
         """Start jobs that fit, preempted ones first."""
         self._on_the_fly.ahead = self._stopped
+        if closures_ahead(state, 1):
+            fits = fitting_beside(state, self.options.placement, state.queue).tolist()
+            queue = [entry for entry, now in zip(state.queue, fits, strict=True) if now]
+            state = State(state.now, queue, state.running, state.free, state.machine)
         return list(self._on_the_fly.dispatch(state))
 
     def _is_alike(self, queue: Sequence[Waiting]) -> bool:
@@ -208,7 +214,10 @@ class Hybrid(Configured[HybridOptions]):
 
     def _make_way(self, state: State, first: Waiting, space: Space) -> list[Action]:
         """Stop overrunning jobs if the first waiting job can start on their nodes, now or once free."""
-        asked = [first.nodes * amount for amount in first.demand]
+        asked, rules = [first.nodes * amount for amount in first.demand], state.machine.rules
+        end = state.now + self.options.cost + self._seconds(first)
+        if any(rules.closures(state.machine.nodes, state.now, end)):  # It may not be able to start there.
+            return []
         over = [run for run in state.running if self._gives_way(run, asked, state.now)]
         chosen = _enough(over, first, space)
         if not chosen:

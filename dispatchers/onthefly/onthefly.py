@@ -75,6 +75,7 @@ class OnTheFly(Configured[OnTheFlyOptions]):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    memoryless: ClassVar[bool] = True
     Options = OnTheFlyOptions
     ahead: Container[str] = ()
 

@@ -97,6 +97,7 @@ class RBS(Configured[RBSOptions]):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    plans_closures: ClassVar[bool] = True
     Options = RBSOptions
 
     def forget(self) -> None:
@@ -109,8 +110,8 @@ class RBS(Configured[RBSOptions]):
         self._booked: dict[str, _Ask] = {}
         self._others: dict[str, _Ask] = {}
         self._running: dict[str, Booking] = {}
-        #: Last walltimes of started jobs.
-        self._last: dict[str, int] = {}
+        #: Last walltimes and last starts of started jobs.
+        self._last: dict[str, tuple[int, int]] = {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Reserve for the first jobs, start due jobs, and backfill small jobs."""
@@ -156,7 +157,9 @@ class RBS(Configured[RBSOptions]):
 
     def _walltime(self, waiting: Waiting) -> int | None:
         """Return the next walltime of a job. ``None`` after a kill at the machine's longest walltime."""
-        last = self._last.get(waiting.id)
+        last, started = self._last.get(waiting.id, (None, -1))
+        if waiting.since <= started:  # A rule of the machine prevented the start.
+            last = None
         walltime = waiting.job.walltime
         if last is not None and walltime <= last:
             walltime = max(last + 1, int(last * self.options.growth))
@@ -214,7 +217,7 @@ class RBS(Configured[RBSOptions]):
         now, space = state.now, space_of(state, self.options.placement)
         due = [ask for ask in self._booked.values() if ask.booking.start <= now]
         for ask in sorted(due, key=lambda ask: self._key(ask, now)):
-            yield from self._occupy(book, ask, space)
+            yield from self._occupy(book, ask, space, now)
         if not any(space.totals):
             return
         later = [ask for ask in self._booked.values() if ask.booking.start > now]
@@ -227,14 +230,14 @@ class RBS(Configured[RBSOptions]):
             else:
                 book.pull(ask.booking, now)
             if ask.waiting.id in self._booked and ask.booking.start == now:
-                yield from self._occupy(book, ask, space)
+                yield from self._occupy(book, ask, space, now)
 
-    def _occupy(self, book: Book, ask: _Ask, space: Space) -> Iterator[Start]:
+    def _occupy(self, book: Book, ask: _Ask, space: Space, now: int) -> Iterator[Start]:
         """Start a job as booked. If its nodes are not free yet, it is tried again in the same second."""
         waiting = ask.waiting
         placement = book.occupy(ask.booking, waiting, space)
         if placement is not None:
             self._running[waiting.id] = ask.booking
-            self._last[waiting.id] = ask.walltime
+            self._last[waiting.id] = ask.walltime, now
             del self._booked[waiting.id]
             yield Start(waiting, placement, ask.walltime)

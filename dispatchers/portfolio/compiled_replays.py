@@ -63,7 +63,7 @@ class CompiledReplays:
         instead of both if only the engine can do it: other dispatchers, machines and jobs, stopped jobs, other shapes,
         impossible starts, and failing predictors.
         """
-        run = None if past.machine.nodes > 1 else _run_of(dispatcher)
+        run = None if past.machine.nodes > 1 or past.machine.rules else _run_of(dispatcher)
         jobs = None if run is None else self._jobs(past, correct)
         if run is None or jobs is None:
             return None

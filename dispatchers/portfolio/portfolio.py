@@ -14,6 +14,7 @@ from ...models.lookahead import BOUND
 from ...models.portfolio import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
+from ..backfilling.closed_times import closures_ahead
 from ..lookahead.guard import LEAST, Guard
 from ..lookahead.history import History
 from ..options import Configured
@@ -79,6 +80,12 @@ class Portfolio(Configured[PortfolioOptions]):
         self._parts: dict[int, Dispatcher] = {}
         self._record: dict[str, Any] = {}
 
+    @property
+    def plans_closures(self) -> bool:
+        """See :class:`.RuleGate`."""
+        made = (create_dispatcher(name, self.options.default) for name in self._dispatchers)
+        return all(getattr(part, "plans_closures", False) for each in made for part in layers(each))
+
     def use_replays(self, replay: Replay) -> None:
         """Set the replay function. Simulations call it before they begin."""
         self._replay = replay
@@ -136,7 +143,9 @@ class Portfolio(Configured[PortfolioOptions]):
             self._parts[place] = self._made(place)
         self._tell(self._parts[place])
         predictor = self._predictor(place)
-        wanted = self._parts[place].dispatch(seen.get(predictor, state))
+        # With walltimes, if these may reach closed nodes.
+        shown = state if closures_ahead(state, 1) else seen.get(predictor, state)
+        wanted = self._parts[place].dispatch(shown)
         if not well_formed(wanted):
             return wanted
         actions = self._guard.kept(state, wanted, self._easy)

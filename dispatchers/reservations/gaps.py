@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backfilling.closed_times import closures_ahead
 from ..backfilling.easy import ending_order, shadow_of
 from ..protocol import Placement, Start, State, Waiting
 from ..space import space_of
@@ -39,7 +40,7 @@ class Gaps(Protocol):
 
 
 class ShadowGaps:
-    """The one gap that EASY leaves: until the first job of the queue can start.
+    """The one gap that EASY leaves: until the first job of the queue can start, or nodes close.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ class ShadowGaps:
         for start in starts:
             self._space.put(np.asarray(start.placement), start.job.demand)
         free = np.asarray(self._space.free).reshape(state.free.shape)
-        self._seconds = shadow_of(state.now, free, head, ending_order(state, starts))[0] - state.now
+        until = shadow_of(state.now, free, head, ending_order(state, starts))[0]
+        self._seconds = min([until, *(closure.begin for closure in closures_ahead(state))]) - state.now
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds a job's slots are free, and where. ``None`` if they are not."""

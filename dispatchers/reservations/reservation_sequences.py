@@ -130,6 +130,7 @@ class ReservationSequences(Configured[SequenceOptions]):
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
+    plans_closures: ClassVar[bool] = True
     Options = SequenceOptions
     _queue: WaitingQueue
 

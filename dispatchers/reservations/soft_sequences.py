@@ -14,6 +14,7 @@ import numpy as np
 from ...base.checks import check_number
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
+from ..backfilling.closed_times import closures_ahead
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, id_of
 from ..registered import create_inner, reported, reset_part
@@ -61,6 +62,7 @@ class SoftTOptimal(Configured[SoftOptions]):
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
+    plans_closures: ClassVar[bool] = True
     Options = SoftOptions
 
     def __init__(self, options: SoftOptions | None = None, /, **given: Any) -> None:
@@ -85,7 +87,8 @@ class SoftTOptimal(Configured[SoftOptions]):
         """Run the inner dispatcher with other predictions."""
         if self.options.quantile is None:
             self._learn(state)
-        shown = {entry.id: self._plan(entry) for entry in state.queue if entry.law is not None and not entry.attempt}
+        queue = [] if closures_ahead(state, 1) else state.queue  # With walltimes, if these may reach closed nodes.
+        shown = {entry.id: self._plan(entry) for entry in queue if entry.law is not None and not entry.attempt}
         self._shown = shown
         queue = [shown[entry.id][2] if entry.id in shown else entry for entry in state.queue]
         for entry, _, _ in shown.values():

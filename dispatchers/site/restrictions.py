@@ -16,7 +16,7 @@ from ...base.checks import LONGEST, check_number, check_whole, shown
 from ...models import WHENEVER, Answer, Problem, Schedule, Status, Variables, count_slots, quotas_beside, shift
 from ...workloads import Machine
 from ..columns import RunningJobs
-from ..problems import Held, held
+from ..problems import closed_amounts, closed_rows, held, summed
 from ..protocol import Action, JobView, Placement, Reject, Running, Start, State, Waiting, Wake
 from .plan_parts import (
     PlanConstraint,
@@ -373,19 +373,6 @@ def open_until(closures: Sequence[Closed], now: int, nodes: int) -> IntArray:
     return left
 
 
-def closed_amounts(closures: Sequence[Closed], time: int | None, machine: Machine) -> IntArray:
-    """Return the closed amounts at a time, or of all closures if it is ``None``. Shape (nodes, resources)."""
-    closed: IntArray = np.zeros_like(machine.capacity)
-    for closure in closures:
-        if time is None or closure.begin <= time < closure.end:
-            nodes, taken = np.asarray(closure.nodes), closure.amounts
-            if taken is None:
-                closed[nodes] = machine.capacity[nodes]
-            else:
-                closed[nodes] += [taken.get(name, 0) for name in machine.resources]
-    return np.minimum(closed, machine.capacity)
-
-
 @dataclass
 class PlannedConstraint:
     """A site's constraint on a plan, for the models. A failing one admits nothing.
@@ -676,7 +663,7 @@ class Restrictions:
         """Occupy closed amounts, as far as running jobs do not occupy them already."""
         state = self.given
         busy = held(state.running, state.now, state.machine.capacity, pooled=False, overdue=overdue)
-        rows = closed_rows(self.closures, state.now, state.machine, busy)
+        rows = closed_rows(self.closures, state, busy)
         if problem.nodes == 1:
             rows = summed(rows)
         amount = np.pad(rows.amount, ((0, 0), (0, problem.capacity.shape[1] - rows.amount.shape[1])))
@@ -759,30 +746,3 @@ class WidenedJobs(RunningJobs[Running]):
     def demand(self) -> IntArray:
         """Amounts per slot, shape (jobs, resources)."""
         return np.pad(super().demand, ((0, 0), (0, self._more)))
-
-
-def closed_rows(closures: Sequence[Closed], now: int, machine: Machine, busy: Held) -> Held:
-    """Return closed amounts beside occupied ones of the same nodes, a row per time and node."""
-    capacity = machine.capacity
-    spans = np.array([(max(closed.begin - now, 0), closed.end - now) for closed in closures], dtype=np.int64)
-    times = np.unique(np.append(spans, busy.end))
-    rows = []
-    for begin, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
-        closed = closed_amounts(closures, now + begin, machine)
-        nodes = np.flatnonzero(closed.any(axis=1))
-        if len(nodes):
-            used = np.zeros_like(capacity)
-            still = (busy.begin <= begin) & (busy.end > begin)
-            np.add.at(used, busy.node[still], busy.amount[still])
-            amount = np.clip(capacity - used, 0, closed)[nodes]
-            rows.append(Held(np.full(len(nodes), begin), np.full(len(nodes), end), nodes, amount))
-    nothing = np.zeros(0, dtype=np.int64)
-    return Held(*map(np.concatenate, zip(Held(nothing, nothing, nothing, capacity[:0]), *rows, strict=True)))
-
-
-def summed(rows: Held) -> Held:
-    """Return the occupied amounts at each time, summed over nodes."""
-    spans, which = np.unique(np.column_stack((rows.begin, rows.end)), axis=0, return_inverse=True)
-    amount = np.zeros((len(spans), rows.amount.shape[1]), dtype=np.int64)
-    np.add.at(amount, which.ravel(), rows.amount)
-    return Held(spans[:, 0], spans[:, 1], np.zeros(len(spans), dtype=np.int64), amount)

@@ -10,10 +10,11 @@ from ...base import IntArray
 from ...models import choose, count_slots, shift
 from ...workloads import Machine
 from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
-from ..protocol import Action, Dispatcher, Placement, Reject, Start, State, Waiting, Wake, id_of
+from ..problems import closed_amounts
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Waiting, Wake, id_of
 from ..registered import knows_site, layers
 from .machine_rules import machine_constraints
-from .restrictions import Quota, Restrictions, SiteRules, bound_of, closed_amounts
+from .restrictions import Quota, Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
 
 Decide = Callable[[State], Sequence[Action]]
@@ -97,16 +98,19 @@ class RuleGate:
             self._moved = True
             outside = State(state.now, queue, state.running, free, state.machine)
         if not self._planned:
-            return [*actions, *self._guarded(outside, rest)]
+            return [*actions, *self._guarded(outside, rest, state.free)]
         if any(isinstance(action, Start) for action in actions):  # Its plan would not include these.
             return [*actions, Wake(state.now + 1)]
         return [*actions, *self._decide(outside)] if queue else actions
 
-    def _guarded(self, state: State, rest: Restrictions) -> Sequence[Action]:
-        """Run a dispatcher that ignores rules, and keep the starts that the rules allow."""
+    def _guarded(self, state: State, rest: Restrictions, free: IntArray) -> Sequence[Action]:
+        """Run a dispatcher that ignores rules, and keep the starts that the rules allow.
+
+        `free` holds the free amounts before the starts in reservations.
+        """
         ordered = rest.queue if self._sorted is None else self._sorted(_with_queue(state, rest.queue))
         quotas = _Quotas(rest, state, ordered)
-        shown = self._shown(state, rest, quotas.shown)
+        shown = self._shown(state, rest, quotas.shown, free)
         if not len(shown.queue):
             return self._answer(rest, [], state)
         given = {entry.id: entry for entry in state.queue}
@@ -138,19 +142,31 @@ class RuleGate:
         found = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
         return next((closure.end for closure in found if closure.end > now), None)
 
-    def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting]) -> State:
-        """Return the state with the jobs that could start on open nodes."""
+    def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting], free: IntArray) -> State:
+        """Return the state with the jobs that could start on open nodes.
+
+        A dispatcher with closed nodes in its profile does not see the jobs that run in reservations. Their nodes are
+        closed in it already.
+        """
         if not self._closures and not self._widened and rest.closures:
             queue = [entry for entry in queue if self._open_for(entry, state.now, rest.closures)]
         if self._widened and not self._closures:
             rest.queue = queue
             return rest.state
-        if self._closures and rest.closures:  # Planned with their walltimes, because they could reach a closure.
+        if not (self._closures or self._reads_free):
+            return State(state.now, queue, state.running, state.free, state.machine)
+        if rest.closures and self._closures:  # Planned with their walltimes, because they could reach a closure.
             queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
-        free = state.free
-        if self._reads_free and rest.closures:
+        running: Sequence[Running] = state.running
+        inside = [run for run in running if self._machine.rules.is_on(run.job.reservation, state.now)]
+        if inside:
+            hidden, free = set(map(id, inside)), free.copy()
+            running = [run for run in running if id(run) not in hidden]
+            for run in inside:
+                shift(free, run.placement, run.demand, 1)
+        if rest.closures and not self._closures:
             free = np.maximum(free - closed_amounts(rest.closures, state.now, self._machine), 0)
-        return State(state.now, queue, state.running, free, state.machine)
+        return State(state.now, queue, running, free, state.machine)
 
     def _open_for(self, entry: Waiting, now: int, closures: Sequence[Closed]) -> bool:
         """Return whether a job fits on an empty machine's nodes that stay open for its walltime."""

@@ -41,15 +41,15 @@ class SiteConstraint:
         """Begin a simulation on a machine. Raise ``ValueError`` if the options do not fit it."""
 
     def uses(self, job: JobView) -> Mapping[str, int]:
-        """Return the amounts of a running job, whole numbers by names of this constraint's choice."""
+        """Return what a running job uses: whole amounts by name. The constraint chooses the names."""
         return {}
 
     def most(self, what: str) -> int:
-        """Return how much of `what` running jobs may use together."""
+        """Return the limit of an amount: how much of `what` all running jobs may use together."""
         raise NotImplementedError(f"jobs use {what}, and most() does not say how much there is")
 
     def closed(self, begin: int, end: int) -> Iterable[Closed]:
-        """Return the closures in [begin, end). A job must not be there during its walltime."""
+        """Return the closures of nodes in [begin, end). No job may use them if its walltime reaches one."""
         return ()
 
     def earliest(self, job: JobView, now: int) -> int:
@@ -61,7 +61,7 @@ class SiteConstraint:
         return None
 
     def factor(self, job: JobView, now: int) -> float:
-        """Return the factor on the cost of a job's delay, above 0."""
+        """Return a factor above 0. It multiplies the cost of the job's delay."""
         return 1.0
 
 

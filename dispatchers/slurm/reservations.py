@@ -8,7 +8,10 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models.slurm import ClosedNodes
+from ...workloads import Machine
+from ...workloads.machine_rules import Closure
 from ...workloads.slurm_reservations import SlurmReservation
+from ..backfilling.closed_times import closures_ahead
 from ..protocol import Action, Reject, State, Waiting
 
 _FAR = 2**61
@@ -53,9 +56,11 @@ class Reservations:
             and ((place := self._of[job.order]) < 0 or self._known[place].end - self._epoch <= now)
         ]  # fmt: skip
 
-    def due(self, before: int, now: int) -> bool:
-        """Return whether a reservation begins or ends in (`before`, `now`]."""
-        return any(before < bound <= now for bound in self._bounds)
+    def due(self, before: int, now: int, machine: Machine) -> bool:
+        """Return whether a reservation or a closure of the machine begins or ends in (`before`, `now`]."""
+        closures = machine.rules.closures(machine.nodes, before, now + 1)
+        bounds = (time for closure in closures for time in (closure.begin, closure.end))
+        return any(before < bound <= now for bound in (*self._bounds, *bounds))
 
     def following(self, now: int) -> list[int]:
         """Return when the next reservation begins or ends, if any."""
@@ -75,21 +80,32 @@ class Reservations:
         """
         now = state.now + self._epoch
         open_ = [place for place, each in enumerate(self._known) if each.end > now]
-        if not open_ and not self._of:
+        # Slurm uses whole minutes: a job also may start if its walltime in seconds ends before a closure.
+        late = int((-state.queue.walltime % 60).max(initial=0))
+        closures = [each._replace(begin=each.begin + late) for each in closures_ahead(state) if each.amounts is None]
+        if not (open_ or self._of or closures):
             yield rows, members, None
             return
         of = np.array([self._of.get(order, -1) for order in state.queue.order[rows].tolist()], np.int64)
-        yield rows[of < 0], members, self._closed(open_)
+        yield rows[of < 0], members, self._closed(open_, closures)
         for place in open_:
             inside = rows[of == place]
             if self._known[place].start <= now and len(inside):
                 others = [other for other in open_ if other != place]
-                yield inside, members & self._masks[place], self._closed(others, self._known[place])
+                yield inside, members & self._masks[place], self._closed(others, closures, self._known[place])
 
-    def _closed(self, places: list[int], within: SlurmReservation | None = None) -> ClosedNodes:
-        """Return when the nodes of reservations are closed. All nodes close at the end of the job's own one."""
+    def _closed(
+        self, places: list[int], closures: Iterable[Closure], within: SlurmReservation | None = None
+    ) -> ClosedNodes:
+        """Return when nodes are closed by reservations and by the machine.
+
+        All nodes close at the end of the reservation `within`, if it is given.
+        """
         known = [self._known[place] for place in places]
         start, end, nodes = [each.start for each in known], [each.end for each in known], self._masks[places]
+        for closure in closures:
+            start, end = [*start, closure.begin + self._epoch], [*end, closure.end + self._epoch]
+            nodes = np.vstack([nodes, np.isin(np.arange(nodes.shape[1]), closure.nodes)])
         if within is not None:
             start, end, nodes = [*start, within.end], [*end, _FAR], np.vstack([nodes, np.ones_like(self._masks[:1])])
         return ClosedNodes(np.array(start, np.int64), np.array(end, np.int64), nodes)

@@ -69,6 +69,12 @@ class Slurm(Configured[SlurmOptions]):
         self._given_limits = read_slurm_limits(self._rules.limits) if self._rules.limits else None
         self._reserved = reserved(self._rules, self._site)
 
+    @property
+    def plans_closures(self) -> bool:
+        """Whether all closures are of whole nodes, as in Slurm. See :class:`.RuleGate`."""
+        closing = () if self._machine is None else self._machine.rules.closing
+        return all(getattr(rule, "amounts", None) is None for rule in closing)
+
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Start a simulation on a machine."""
         self.forget()
@@ -187,7 +193,7 @@ class Slurm(Configured[SlurmOptions]):
             self._asked = self._changed = True
             self._running = running
             self._jobs.forget(running)
-        if self._reservations.due(self._seen, state.now):
+        if self._reservations.due(self._seen, state.now, state.machine):
             self._asked = self._changed = True
         self._seen = state.now
         refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)

@@ -147,30 +147,57 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
     column
         What bounds the run times: :data:`PREDICTED` or :data:`WALLTIME`. Closed times require queue order.
     """
-    free, spare, numbers, durations, count = room.free, room.spare, queue.numbers, queue.columns[column], 0
-    walltimes, open_for = queue.columns[WALLTIME], NEVER
-    if room.window < len(room.closed):
-        open_for = max(0, room.closed[room.window, 0] - now)
-    while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], free):
+    numbers, durations, count = queue.numbers, queue.columns[column], 0
+    walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
+    while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], room.free):
         row = numbers[HEAD]
         if walltimes[row] > open_for:
             break
         _choose(queue, room, count, running, row, now + durations[row])
         count += 1
     blocked = numbers[HEAD]
-    row = next_allowed(queue, blocked + 1, free, free, NEVER, column)
+    return backfill_behind(queue, room, running, count, blocked, blocked + 1, now, shortest_first, column)
+
+
+@borrowing
+def _open_for(room: Room, now: int) -> int:
+    """Return the seconds until the next closure. :data:`.NEVER` if there is none."""
+    if room.window < len(room.closed):
+        return int(max(0, room.closed[room.window, 0] - now))
+    return NEVER
+
+
+@borrowing
+def backfill_behind(
+    queue: JobQueue, room: Room, running: int, count: int, blocked: int, first: int, now: int, shortest_first: bool,
+    column: int,
+) -> int:  # fmt: skip
+    """Choose jobs that do not delay a blocked job. Return the number of chosen jobs, with earlier ones.
+
+    Parameters
+    ----------
+    queue, room, running, now, shortest_first, column
+        As for :func:`backfill`.
+    count
+        Number of jobs chosen earlier.
+    blocked, first
+        Rows of the job that gets the reservation, and of the first job to try.
+    """
+    free, spare, numbers, durations = room.free, room.spare, queue.numbers, queue.columns[column]
+    walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
+    row = next_allowed(queue, first, free, free, NEVER, column)
     if row >= numbers[COUNT]:
         return count
-    shadow = _reserve(queue, room, blocked, running + count, now, now)
+    shadow = reserve(queue, room, blocked, running + count, now, now)
     for window in range(room.window, len(room.closed)):
         if shadow == NEVER or shadow + durations[blocked] <= room.closed[window, 0]:
             break
         if shadow < room.closed[window, 1]:
-            shadow = _reserve(queue, room, blocked, running + count, now, room.closed[window, 1])
+            shadow = reserve(queue, room, blocked, running + count, now, room.closed[window, 1])
     limit = shadow - now if shadow < NEVER else NEVER
     while True:
         if shortest_first:
-            row = best_allowed(queue, blocked + 1, free, spare, limit, column, SHORTEST, now)
+            row = best_allowed(queue, first, free, spare, limit, column, SHORTEST, now)
         else:
             row = next_allowed(queue, row, free, spare, limit, column)
         if row == numbers[COUNT]:
@@ -186,7 +213,7 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
 
 
 @borrowing
-def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int, after: int) -> int:
+def reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int, after: int) -> int:
     """Return the shadow time of the blocked job, not before `after`, seconds. Set `spare` to the extra amounts then.
 
     A job past its expected end is expected to end in the next second. If the job does not fit after all ends, because

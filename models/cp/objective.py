@@ -18,7 +18,7 @@ class PlanObjective(Protocol):
     """A cost to minimise, as a CP-SAT expression and as a function of a schedule."""
 
     def expression(self, variables: Variables) -> LinearExprT:
-        """Return the integer expression that the model minimises; may add variables."""
+        """Return the integer expression that the model minimises. May add variables."""
         ...
 
     def cost(self, schedule: Schedule) -> float:

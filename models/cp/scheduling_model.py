@@ -48,9 +48,9 @@ class SchedulingModel:
     others
         Requires that another set of jobs starts now than in the hint.
     objective
-        What to minimise; by default the cost of the problem.
+        What to minimise. By default the cost of the problem.
     allocation
-        How slots lie on nodes; by default chosen by the problem.
+        How slots lie on nodes. By default the problem chooses.
     labels
         Name of each job in the names of variables.
     """

@@ -60,7 +60,7 @@ class Search:
     objective
         What to minimise, if not the cost of the problem. Then no bounds are used.
     allocation
-        How slots lie on nodes; by default chosen by the problem.
+        How slots lie on nodes. By default the problem chooses.
     calls
         Parameters of CP-SAT.
     labels

@@ -37,7 +37,7 @@ class Outcome:
 
     @property
     def bound(self) -> int:
-        """Lower bound on the objective; meaningless for an infeasible model."""
+        """Lower bound on the objective. Meaningless for an infeasible model."""
         return math.ceil(self.solver.best_objective_bound - 1e-6)
 
 

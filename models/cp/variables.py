@@ -29,7 +29,7 @@ class JobVariables:
     start
         Seconds from now. Shared by all modes of a job.
     interval
-        From its start for its duration; optional for a mode.
+        From its start for its duration. Optional for a mode.
     late
         Seconds past the due date. For a job that is due already, the start itself. Shared by all modes of a job.
     present

@@ -17,6 +17,10 @@ AGE_SHARE = 0.5
 NO_GUARANTEE = np.iinfo(np.int64).max
 
 
+#: No closures.
+NO_TIMES, NO_AMOUNTS = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
+
+
 class Queue(NamedTuple):
     """Waiting jobs, oldest first.
 
@@ -37,7 +41,7 @@ class Queue(NamedTuple):
 
 
 class Running(NamedTuple):
-    """Running jobs and amounts of the machine.
+    """Running jobs, amounts of the machine, and closures.
 
     Attributes
     ----------
@@ -49,12 +53,19 @@ class Running(NamedTuple):
         Free amounts now, shape (resources,).
     capacity
         Capacity, at least 1, shape (resources,).
+    closes, opens
+        Begin and end of further closures, seconds from now. Shape (closures,).
+    closed
+        Their amounts, shape (closures, resources).
     """
 
     end: IntArray
     amount: IntArray
     free: IntArray
     capacity: IntArray
+    closes: IntArray = NO_TIMES
+    opens: IntArray = NO_TIMES
+    closed: IntArray = NO_AMOUNTS
 
 
 class Walltimes(NamedTuple):
@@ -180,8 +191,7 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
     durations, ends, kept = queue.duration, running.end, walltimes.guaranteed
     if len(walltimes.duration) > 0:
         durations, ends = walltimes.duration, walltimes.end
-    steps = make_steps(len(ends) + 1 + 2 * guards, len(running.free))
-    count = release(running.free, ends, running.amount, steps)
+    steps, count = steps_beside(running, ends, guards)
     guaranteed = np.full(guards, -1, dtype=np.int64)
     late, overdue = False, -1
     for turn in range(2):
@@ -201,6 +211,20 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
                 guaranteed[job] = start
                 count = hold(steps, count, start, start + duration, amount, 1)
     return Guarantees(Steps(steps.at[:count], steps.free[:count]), guaranteed, overdue)
+
+
+@compiled
+def steps_beside(running: Running, ends: IntArray, more: int) -> tuple[Steps, int]:
+    """Return the free amounts beside running jobs and closures, with room for `more` intervals.
+
+    `ends` are the ends of the running jobs.
+    """
+    closures = len(running.closes)
+    steps = make_steps(len(ends) + 1 + 2 * (closures + more), len(running.free))
+    count = release(running.free, ends, running.amount, steps)
+    for index in range(closures):
+        count = hold(steps, count, running.closes[index], running.opens[index], running.closed[index], 1)
+    return steps, count
 
 
 @compiled

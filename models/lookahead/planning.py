@@ -8,11 +8,11 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps, release
+from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, first_by, stable_order
-from .guarantees import Guarantees, Queue, Running, Settings, Walltimes, keep_guarantees
+from .guarantees import Guarantees, Queue, Running, Settings, Walltimes, keep_guarantees, steps_beside
 
 #: Least run time in a bounded slowdown, seconds.
 BOUND = 10.0
@@ -121,11 +121,10 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
 @compiled
 def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
     """Return the free amounts beside running jobs and guarantees, by predictions up to walltimes."""
-    steps = make_steps(len(running.end) + 1 + 2 * len(start), len(running.free))
     ends = np.empty(len(until), dtype=np.int64)
     for index in range(len(ends)):
         ends[index] = min(running.end[index], until[index])
-    count = release(running.free, ends, running.amount, steps)
+    steps, count = steps_beside(running, ends, len(start))
     for job in range(len(start)):
         if start[job] >= 0:
             count = hold(steps, count, start[job], start[job] + durations[job], amount[job], 1)

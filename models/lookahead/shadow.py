@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.easy import Room, backfill
+from ..backfilling.easy import NEVER_CLOSED, Room, backfill
 from ..backfilling.job_queue import (
     COUNT,
     HEAD,
@@ -56,6 +56,8 @@ class ShadowJobs(NamedTuple):
         Buffer for decisions, shape (3, jobs + 1).
     state
         Number of running jobs, clock, begin and end of the peaks, then the free amounts.
+    closed
+        Begin and end of the times when the whole machine is closed, seconds, by begin. Shape (windows, 2).
     """
 
     queue: JobQueue
@@ -63,6 +65,7 @@ class ShadowJobs(NamedTuple):
     peaks: IntArray
     scratch: IntArray
     state: IntArray
+    closed: IntArray
 
     @property
     def submit(self) -> IntArray:
@@ -97,7 +100,7 @@ def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
     state[HEADER:] = capacity
     queue, none = open_queue(rows, len(capacity), 1), np.zeros(rows, dtype=np.int64)
     queue.start[:] = WAITS
-    return ShadowJobs(queue, none, none.copy(), np.zeros((3, rows + 1), dtype=np.int64), state)
+    return ShadowJobs(queue, none, none.copy(), np.zeros((3, rows + 1), dtype=np.int64), state, NEVER_CLOSED)
 
 
 def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
@@ -115,7 +118,7 @@ def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
         new[: len(old)] = old
     made.queue.columns[:, :before], made.queue.numbers[:] = jobs.queue.columns, jobs.queue.numbers
     made.running[:before], made.peaks[:before] = jobs.running, jobs.peaks
-    return made._replace(state=jobs.state)
+    return made._replace(state=jobs.state, closed=jobs.closed)
 
 
 @compiled
@@ -140,8 +143,8 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
     """Advance the shadow as :func:`replay` does, with guessed run times instead of stops.
 
     `guessed` holds run times of jobs that have not ended in reality, seconds. Shape (jobs,). 0 stands for the
-    prediction. A job that overruns its guess is taken to run twice as long so far, up to its prediction while that
-    lasts. Without guesses, shape (0,), the shadow stops.
+    prediction. A job that overruns its guess is assumed to run twice its time so far. Before its prediction has
+    passed, that is at most the prediction. Without guesses, shape (0,), the shadow stops.
 
     Returns
     -------
@@ -183,6 +186,9 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
     clock, time, unknown = state[CLOCK], NEVER, NEVER
     if queue.numbers[COUNT] < arrived:
         time = queue.columns[SINCE, queue.numbers[COUNT]]
+    window = _window(jobs, clock)
+    if queue.numbers[HEAD] < queue.numbers[COUNT] and window < len(jobs.closed):
+        time = min(time, jobs.closed[window, 1])
     for index in range(state[RUNNING]):
         row = running[index]
         end = max(queue.start[row] + _stay(queue.columns, row, guessed), clock)
@@ -191,6 +197,15 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
         else:
             unknown = min(unknown, end)
     return time, unknown
+
+
+@compiled
+def _window(jobs: ShadowJobs, now: int) -> int:
+    """Return the first closure that is not over, as a row of `closed`."""
+    window = 0
+    while window < len(jobs.closed) and jobs.closed[window, 1] <= now:
+        window += 1
+    return window
 
 
 @compiled
@@ -235,7 +250,7 @@ def easy(jobs: ShadowJobs, now: int) -> None:
         scratch[0, count - 1 - index] = queue.start[row] + queue.columns[PREDICTED, row]
         scratch[1, count - 1 - index] = row
     nothing = queue.amount[:0]
-    room = Room(free, scratch[0], scratch[1], nothing, np.empty_like(free), scratch[2], nothing, 0)
+    room = Room(free, scratch[0], scratch[1], nothing, np.empty_like(free), scratch[2], jobs.closed, _window(jobs, now))
     chosen = backfill(queue, room, count, now, False, PREDICTED)
     for index in range(chosen):
         _put_on_machine(jobs, scratch[2, index], now)

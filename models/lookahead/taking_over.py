@@ -21,6 +21,7 @@ from ..backfilling.job_queue import (
     SINCE,
     SUBMIT,
     WAITS,
+    WALLTIME,
     JobQueue,
     append,
     waiting_rows,
@@ -82,14 +83,14 @@ def standing(
     state[RUNNING], state[CLOCK] = len(runs), now
     state[HEADER:] = free
     columns, amount = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64), jobs.queue.amount[rows]
-    for column in (SUBMIT, PREDICTED, RUNTIME, KNOWN):
+    for column in (SUBMIT, PREDICTED, WALLTIME, RUNTIME, KNOWN):
         columns[column] = jobs.queue.columns[column][rows]
     columns[SINCE] = columns[SUBMIT]
     least = np.zeros((waiting // BLOCK + 1, jobs.queue.least.shape[1]), dtype=np.int64)
     queue = JobQueue(columns, amount, start, least, np.zeros(3, dtype=np.int64))
     for _ in range(waiting):
         append(queue)
-    made = ShadowJobs(queue, running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state)
+    made = ShadowJobs(queue, running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state, jobs.closed)
     return Standing(made, expected.guessed[rows], expected.predicted[rows])
 
 
@@ -174,7 +175,7 @@ def _copied(stands: Standing) -> Standing:
     """Return the same with a copy of everything that changes."""
     jobs, queue = stands.jobs, stands.jobs.queue
     copied = JobQueue(queue.columns, queue.amount, queue.start.copy(), queue.least.copy(), queue.numbers.copy())
-    made = ShadowJobs(copied, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy())
+    made = ShadowJobs(copied, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy(), jobs.closed)
     return Standing(made, stands.guessed.copy(), stands.predicted)
 
 

@@ -67,7 +67,7 @@ def without_backfilling(
 
     If `after` is given, it replaces E(j) below: the cost from each index on after the next reservation. All are finite.
 
-    Let Q_i = P(X > v_i) and R_i = E[X. X > v_i]. E(i) = gamma Q_i + beta R_i + min over j > i of alpha Q_i v_j + g_j.
+    Let Q_i = P(X > v_i) and R_i = E[X; X > v_i]. E(i) = gamma Q_i + beta R_i + min over j > i of alpha Q_i v_j + g_j.
     Here g_j = beta (v_j Q_j - R_j) + E(j). The minimum is over lines of slopes v_j, at alpha Q_i. As i falls, the
     slopes fall and alpha Q_i does not. So a passed line is never the best again, and all takes O(n). Ties go to the
     longer reservation.
@@ -213,10 +213,10 @@ class _Backfilled:
     rate: float
 
     def reserve(self, before: IntArray, index: int | IntArray, failed: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return E[T. V_before < X <= v_index] if v_index is reserved next, and a bound for it and longer ones.
+        """Return E[T; v_before < X <= v_index] if v_index is reserved next, and a bound for it and longer ones.
 
         v_x is the largest value <= v_index - rate (failed + v_index). Up to v_x, T = failed + v_index. Above it, T =
-        (failed + X)/(1 - rate). The bound is E[T. X > v_before] with that formula for all X above v_x.
+        (failed + X)/(1 - rate). The bound is E[T; X > v_before] with that formula for all X above v_x.
         """
         values, beyond, moment = self.tails.values, self.tails.beyond, self.tails.moment
         end = failed + values[index]

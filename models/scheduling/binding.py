@@ -20,7 +20,7 @@ class Shortage(NamedTuple):
     need
         Amounts of each job, shape (jobs, resources).
     times, free
-        Times of relevant changes. Shape (steps,), and free amounts from then on. Shape (steps, resources). Amounts are
+        Times of relevant changes, shape (steps,). And free amounts from each on, shape (steps, resources). Amounts are
         capped at the total need of all jobs.
     """
 

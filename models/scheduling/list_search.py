@@ -19,7 +19,7 @@ class NodeSearch(NamedTuple):
     Attributes
     ----------
     weight, due, latest, after
-        Per job. Shape (jobs,): cost per second past its due time, due time, latest start, earliest start.
+        Cost per second past the due time, due time, latest start and earliest start of each job. Shape (jobs,).
     need
         Quota needs of each job, shape (jobs, quotas).
     left, room

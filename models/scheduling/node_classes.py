@@ -29,7 +29,7 @@ class NodeClasses:
     capacity
         Capacity of a node of each class, shape (classes, resources).
     times
-        Times of changes, shape (steps,); the first is 0.
+        Times of changes, shape (steps,). The first is 0.
     free
         Free amounts on a node of each class from each time on. Shape (steps, classes, resources), negative where over
         capacity.

@@ -60,7 +60,7 @@ class PoolSearch(NamedTuple):
     starts
         Start of the job at each position, -1 if it never fits, shape (2, jobs).
     cost
-        Cost of the best order, shape (1,); infinite before the first.
+        Cost of the best order, shape (1,). Infinite before the first.
     kept, kept_groups
         Profile and node groups before each `_EVERY`-th position. Shapes (2, places, 1 + resources, most) and (2,
         places, 2 + resources, most).

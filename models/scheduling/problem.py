@@ -38,7 +38,7 @@ class Problem:
     Attributes
     ----------
     duration
-        Seconds, shape (jobs,); at least 1.
+        Seconds, at least 1, shape (jobs,).
     slots
         Node slots, shape (jobs,), at least 1.
     demand
@@ -61,7 +61,7 @@ class Problem:
     latest
         Latest start of each job, seconds from now, shape (jobs,). Default :data:`WHENEVER`.
     whole
-        Amounts per job beside those of its slots, shape (jobs, resources). Default zero; always zero on several nodes.
+        Amounts per job beside those of its slots, shape (jobs, resources). Default zero. Always zero on several nodes.
     quotas
         Quotas of whole jobs on several nodes. On one node each quota is a resource: see :meth:`with_quotas`.
     mode_of
@@ -193,8 +193,8 @@ class Problem:
     def profile(self) -> tuple[IntArray, IntArray]:
         """Free amounts on one node beside the occupied ones.
 
-        Times of changes. Shape (steps,), the first 0, and free amounts from each on. Shape (steps, resources). Negative
-        where over capacity.
+        The first part holds the times of changes, shape (steps,), from 0 on. The second part holds the free amounts
+        from each on, shape (steps, resources). They are negative where over capacity.
         """
         noted = () if self.quotas is None else (self.quotas.times,)
         times = rising(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to, *noted)))

@@ -230,7 +230,7 @@ def _fits_alone(job: int, data: NodeData, room: NodeRoom, row: int) -> bool:
 
 @compiled
 def _blocked(job: int, data: NodeData, room: NodeRoom, first: int, last: int) -> int:
-    """Return a step in [first, last) that prevents the job's start at `first`; -1 if none."""
+    """Return a step in [first, last) that prevents the job's start at `first`. -1 if none."""
     least_between(room, first, last)
     if fill(job, data, room) >= data.slots[job]:
         return -1
@@ -295,7 +295,7 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
     Parameters
     ----------
     counts
-        Receives the slots on each node, shape (nodes,); or empty.
+        Receives the slots on each node, shape (nodes,), or empty.
     """
     for node in range(len(counts)):
         counts[node] = 0

@@ -16,7 +16,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 
-#: Column of `room` that counts jobs; the others count resources.
+#: Column of `room` that counts jobs. The others count resources.
 JOBS = 0
 #: Columns of `tasks`: tasks that may run, and tasks that may reserve nodes.
 RUN, RESERVE = range(2)

@@ -247,20 +247,20 @@ def _plain(
 ) -> CompiledTrace | None:  # fmt: skip
     """Return the steps under a list order or EASY, where the amounts decide which jobs fit."""
     stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
-    capacity = machine.capacity[0] if pool else _slots(machine, jobs)
+    capacity = machine.capacity[0] if pool else slots_of(machine, jobs)
     if stays is None or capacity is None:
         return None
-    need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
+    need = amounts_of(machine, jobs) if pool else jobs.nodes[:, None]
     return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
 
 
-def _amounts(machine: Machine, jobs: JobColumns) -> IntArray:
-    """Return the amounts of jobs on a pool, shape (jobs, resources)."""
+def amounts_of(machine: Machine, jobs: JobColumns) -> IntArray:
+    """Return the amounts that jobs take of a pool, shape (jobs, resources)."""
     return np.column_stack([jobs.amounts(resource) for resource in machine.resources])
 
 
-def _slots(machine: Machine, jobs: JobColumns) -> IntArray | None:
-    """Return the slots of each node, if all jobs have the same amounts per slot."""
+def slots_of(machine: Machine, jobs: JobColumns) -> IntArray | None:
+    """Return the slots of each node, if all jobs ask for the same amounts per slot."""
     codes = np.unique(jobs.per_node.codes)
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}
     return count_slots(machine.capacity, demands.pop()) if len(demands) == 1 else None

@@ -164,8 +164,11 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             if self.held:
                 for _, _, _, job in self.calendar.due(now, ELIGIBLE):
                     cycle.release(job, now)
+        arriving = []
         while loaded and loaded[0].queued_time == now:
-            cycle.submit(loaded.popleft(), now)
+            arriving.append(loaded.popleft())
+        if arriving:
+            cycle.submit_all(arriving, now)
         if heap and heap[0][0] == now:
             for _, _, _, job in self.calendar.due(now):
                 cycle.correct(job, now)

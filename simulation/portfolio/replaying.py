@@ -154,6 +154,11 @@ class _GoingOn:
         self._dispatcher = dispatcher
         self.name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
 
+    @property
+    def plans_closures(self) -> bool:
+        """See :class:`.RuleGate`."""
+        return all(getattr(part, "plans_closures", False) for part in layers(self._dispatcher))
+
     def job_ended(self, id_: str, ran: int, now: int) -> None:
         """Tell the dispatcher of an ended job."""
         tell_end(self._dispatcher, id_, ran, now)

@@ -174,6 +174,35 @@ def test_a_signal_ends_what_python_cannot_interrupt(number):
     assert (process.returncode, err) == (1, "hpcdispatch: interrupted\n")
 
 
+#: Drops the first interrupt, as a destructor or a compiler's callback does.
+DROPPED = """
+import os, time
+from hpcdispatch.cli import interrupts
+interrupts.stand_by()
+interrupts.raise_interrupts()
+class Held:
+    def __del__(self):
+        print("ready", flush=True)
+        time.sleep(60)
+try:
+    Held()
+    time.sleep(60)
+except KeyboardInterrupt:
+    os.write(2, b"hpcdispatch: interrupted\\n")
+    interrupts.leave(1)
+"""
+
+
+def test_an_interrupt_that_is_dropped_comes_again():
+    process = subprocess.Popen(
+        [sys.executable, "-c", DROPPED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (1, "hpcdispatch: interrupted\n")
+
+
 @pytest.mark.parametrize("delay", [0.15, 0.4, 1.0])
 def test_a_signal_at_the_start_is_one_line(start, delay):
     process = start("run", LONG, "--dispatcher", "hcp3")

@@ -31,6 +31,7 @@ BOTH = [
     for names, command in LEAVES.items()
     for parameter in command.params
     if parameter.opts[0].rstrip("s") in ("--dispatcher", "--predictor", "--seed")
+    and names != ("reproduce",)  # the first seed and the number of draws are two things
 ]
 
 
@@ -140,6 +141,7 @@ CALLS = {
     ("compare",): ("compare", SPEC, "--seeds", "2", "--workers", "1"),
     ("evict",): ("evict", str(ROOT / "examples" / "scenario.json"), "--nodes", "512", "--deadline", "5m"),
     ("sequence",): ("sequence", "runs.csv"),
+    ("predict",): ("predict", SPEC, "--predictors", "last2"),
     ("workload", "describe"): ("workload", "describe", SPEC),
     ("workload", "generate"): ("workload", "generate", SPEC, "out.swf"),
     ("workload", "convert"): ("workload", "convert", SPEC, "out.swf"),

@@ -19,11 +19,15 @@ from pathlib import Path
 
 import pytest
 
+from hpcdispatch.analysis.eviction_scenario import checked_scenario, write_scenario
 from hpcdispatch.base import InputError
 from hpcdispatch.base import files as reading
 from hpcdispatch.base import unfinished_files as writing
 from hpcdispatch.bench.campaigns.cells import Cell
 from hpcdispatch.bench.campaigns.store import Store
+from hpcdispatch.bench.reports import html_page, tables
+from hpcdispatch.bench.reports.html_page import Page, Part, Section, write_page
+from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
 
 CELL = Cell("small", 3, "d" * 64, None, 0, "fcfs", "walltime", "run", "batch")
@@ -60,15 +64,15 @@ def failing(monkeypatch, kind: str, number: int, error: int | type[BaseException
     """Let the call of one kind with this number fail, from 1 on. Yields the number of calls."""
     calls = [0]
 
-    def fail(name: str) -> None:
+    def fail(name: str, *about: object) -> None:
         if name == kind:
             calls[0] += 1
             if calls[0] == number:
-                raise OSError(error, os.strerror(error)) if isinstance(error, int) else error("injected")
+                raise OSError(error, os.strerror(error), *about) if isinstance(error, int) else error("injected")
 
     def hooked(name: str, real: Callable) -> Callable:
         def call(*args, **how):
-            fail(name)
+            fail(name, *(str(arg) for arg in args[:1] if name != "fsync"))  # as the system names what it is about
             return real(*args, **how)
 
         return call
@@ -100,7 +104,27 @@ def write_a_page(folder: Path) -> None:
     writing.write_whole(folder / "page.html", "<html>" * 100)
 
 
-@pytest.mark.parametrize("task", [put_a_cell, note_a_campaign, write_a_trace, write_a_page])
+TABLE = tables.Table("Waits", ["name", "wait (s)"], [["easy", tables.Cell("5", "", 5.0)]])
+PAGE = Page("Report", "It waits.", (), (), [Section("Waits", "", [Part("waits", TABLE)])], ())
+RESULT = simulate(WORKLOAD, "fcfs")
+SCENARIO = checked_scenario({"machine": {"nodes": 4}, "jobs": [{"id": "a", "nodes": 2, "loss": 1.5}]}, "a state")
+
+
+def write_a_report(folder: Path) -> None:
+    write_page(PAGE, folder / "report.html")
+
+
+def save_a_result(folder: Path) -> None:
+    RESULT.save(folder / "result")
+
+
+def write_a_state(folder: Path) -> None:
+    write_scenario(SCENARIO, folder / "state.json")
+
+
+@pytest.mark.parametrize("task", [
+    put_a_cell, note_a_campaign, write_a_trace, write_a_page, write_a_report, save_a_result, write_a_state,
+])  # fmt: skip
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
@@ -109,6 +133,7 @@ def write_a_page(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_written_is_whole_or_as_before_at_every_fault(task, kind, error, tmp_path, monkeypatch):
+    monkeypatch.setattr(html_page, "rendered", lambda page, folder: "<html>" * 100)  # it has 5 MB
     (tmp_path / "good").mkdir()
     task(tmp_path / "good")
     good = content(tmp_path / "good")

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 import warnings
 
 from hpcdispatch.base import InputError
@@ -51,7 +52,7 @@ TRES = (
     "billing=1",
 )
 SACCT = {
-    "JobID": ("1", "2", "3_1", "4.batch", "5+0", "", "9" * 400),
+    "JobID": ("1", "2", "3_1", "6_[9-4]", "6_[7]", "4.batch", "5+0", "", "9" * 400),
     "Submit": TIMES,
     "Start": TIMES,
     "End": TIMES,
@@ -263,6 +264,14 @@ def records(data, path):
     """Count the records of a trace, independently of what reads it."""
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
+    if path.suffix in (".json", ".philly", ".batsim"):
+        found = json.loads(data)
+        return len(found if isinstance(found, list) else found["jobs"])
+    if path.suffix == ".pbs":
+        return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n"))
+    if path.suffix == ".csv":
+        lines = re.split(r"\r\n|[\r\n]", data.decode("utf-8-sig", "replace"))
+        return sum(bool(line.replace('""', "").strip(", \t")) for line in lines) - 1
     if ".jsonl" in path.name:
         return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n")) - 1
     if ".swf" in path.name:

@@ -12,6 +12,7 @@ from .commands import COMMANDS
 from .inputs import mangled, outcome
 from .parts import PARTS
 from .sites import SITES, jsonl
+from .tables import TABLES
 
 #: What is drawn, the suffix of its file, and what reads it.
 TARGETS = {
@@ -24,6 +25,7 @@ TARGETS = {
     "table": (inputs.table, ".csv", inputs.read_table),
     "option": (lambda rng: inputs.option(rng).encode(), ".txt", inputs.read_option),
     "jsonl": (jsonl, ".jsonl", inputs.read_trace),
+    **TABLES,
     **SITES,
     **PARTS,
     **COMMANDS,

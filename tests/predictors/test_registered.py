@@ -1,6 +1,7 @@
 """Rules for every registered predictor. New ones are tested without further work."""
 
 import math
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -19,6 +20,10 @@ from hpcdispatch.predictors import (
     registry,
 )
 from hpcdispatch.workloads import Job
+
+learns = find_spec("sklearn") is not None
+needed = pytest.mark.skipif(not learns, reason="needs scikit-learn: pip install 'hpcdispatch[learn]'")
+NAMES = [pytest.param(name, marks=needed if name == "sklearn" else ()) for name in registry.names()]
 
 
 @pytest.fixture
@@ -70,7 +75,7 @@ def test_the_built_in_ones_are_registered():
     assert {name: type(create(name)) for name in kinds} == kinds
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", NAMES)
 class TestEvery:
     def test_is_a_predictor(self, name):
         assert isinstance(create(name), Predictor)

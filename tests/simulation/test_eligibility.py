@@ -88,6 +88,12 @@ def test_no_job_starts_before_its_begin_time(dispatcher):
     assert found["b"].start < 600
 
 
+@pytest.mark.parametrize("array", ["7%0", "7%", "%2", "7%x", "7%1%2", "7%-1"])
+def test_a_limit_of_an_array_that_is_none_is_refused(array):
+    with pytest.raises(ValueError, match="job a: array: expected a name, or name%N with N >= 1 tasks"):
+        Job("a", 0, 1, 1, 1, {"core": 1}, array=array)
+
+
 @pytest.mark.parametrize("dispatcher", EACH)
 @pytest.mark.parametrize("most", [1, 2])
 def test_tasks_of_an_array_run_so_many_at_a_time(dispatcher, most):

@@ -76,6 +76,48 @@ def test_easy_plans_the_first_blocked_job_beside_the_closed_nodes():
     assert starts(jobs, machine, "conservative") == [80, 1, 180]
 
 
+#: They plan ahead, with the first job first.
+AHEAD = ["easy", "easy-sjbf", "conservative", "lookahead", "lookahead:reserve_by=walltimes", "lookahead:molds=true",
+         "guarded", "portfolio", "rbs", "hybrid:reserve=submission", "toptimal", "soft-toptimal", "slurm",
+         "warm-start:first=easy"]  # fmt: skip
+STEP = 600
+
+
+CLOSINGS = {
+    "part": Reservation(2 * STEP, 4 * STEP, "5-9"),
+    "whole": Reservation(2 * STEP, 4 * STEP),
+    "repeated": Reservation(2 * STEP, 4 * STEP, "5-9", every=40 * STEP),
+    "amounts": Reservation(2 * STEP, 4 * STEP, amounts={"core": 5}),
+    "outage": Outage(2 * STEP, 4 * STEP, "5-9"),
+}
+
+
+@pytest.mark.parametrize("closing", CLOSINGS)
+@pytest.mark.parametrize("dispatcher", AHEAD)
+def test_a_job_planned_behind_closed_nodes_is_not_delayed(dispatcher, closing):
+    if (dispatcher, closing) == ("slurm", "amounts"):
+        pytest.skip("slurm plans nodes that are closed as a whole")
+    # When 1 ends 2 would fit, but for what closes: it starts when that opens. So 4 has to wait, but 3 and 5 do not.
+    jobs = [Job("1", 0, STEP, STEP, 5), Job("2", 60, 3 * STEP, 3 * STEP, 8), Job("3", 120, STEP, STEP, 2),
+            Job("4", 180, 8 * STEP, 8 * STEP, 5), Job("5", 240, STEP // 2, STEP // 2, 2)]  # fmt: skip
+    machine, rule = Machine.pool(10) if closing == "amounts" else Machine.homogeneous(10, core=1), CLOSINGS[closing]
+    rules = {"outages": [rule]} if closing == "outage" else {"reservations": [rule]}
+    first, second, third, fourth, fifth = starts(jobs, replace(machine, **rules), dispatcher)
+    assert (first, second, fourth) == (0, 4 * STEP, 7 * STEP)
+    assert max(third - 120, fifth - 240) <= (60 if dispatcher == "slurm" else 0)
+
+
+@pytest.mark.parametrize("dispatcher", [*AHEAD, "fcfs", "sejf", "hcp3", "rounds"])
+@pytest.mark.parametrize("pool", [True, False])
+def test_jobs_in_a_reservation_take_nothing_beside_it(dispatcher, pool):
+    jobs = [Job("in", 0, 500, 500, 4, reservation="r"), Job("1", 0, 100, 100, 6), Job("2", 10, 200, 200, 6)]
+    machine = Machine.pool(10) if pool else Machine.homogeneous(10, core=1)
+    where = {"amounts": {"core": 4}} if pool else {"nodes": "0-3"}
+    found = starts(jobs, replace(machine, reservations=[Reservation(0, 1000, name="r", **where)]), dispatcher)
+    assert found[0] == 0
+    assert max(found[1], found[2] - 100) <= (1 if dispatcher != "slurm" else 30)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [("", [60, 160]), (":strict=no", [200, 0]), (":depth=0", [60, 160]), (":depth=all", [60, 160])],
@@ -287,7 +329,21 @@ MISTAKES = [
     ({"reservations": [Reservation(5, 9, [4])]}, r"reservation: nodes must lie in 0\.\.3, got 4"),
     ({"reservations": [Reservation(5, 9, name="a", amounts={"core": 2})]}, "asks for 2 of core on node 0, which has 1"),
     ({"reservations": [Reservation(5, 9, amounts={"gpu": 1})]}, "reservation: unknown resource 'gpu'; .* has: core"),
-    ({"reservations": [Reservation(0, 9, every=9)]}, "reservation: leaves no node to other jobs at any time"),
+    ({"reservations": [Reservation(0, 9, every=9)]}, "reservation of 0..9: leaves no node to other jobs at any time"),
+    (
+        {"reservations": [Reservation(0, 9, "0-1", every=9), Reservation(4, 9, "2-3", every=5)]},
+        "0..9 and of 4..9: leaves no",
+    ),
+    ({"reservations": [Reservation(0, 9, amounts={"core": 1}, every=9)]}, "leaves no node to other jobs at any time"),
+    (
+        {
+            "reservations": [
+                Reservation(0, 9, name="a", amounts={"core": 1}),
+                Reservation(5, 12, "1", amounts={"core": 1}),
+            ]
+        },
+        "reservations a and of 5..12 overlap on node 1",
+    ),
     ({"reservations": [Reservation(5, 9, name="a"), Reservation(8, 12, "3", name="b")]}, "a and b overlap on node 3"),
     ({"reservations": [Reservation(0, 9, name="a", every=20), Reservation(48, 50, name="b", every=50)]}, "overlap on"),
     ({"reservations": [Reservation(5, 9, name="a"), Reservation(9, 12, name="a")]}, "must have names that differ"),

@@ -69,6 +69,10 @@ def test_times_are_read_as_slurm_writes_them(text, seconds):
 
 def test_names_are_expanded():
     assert expand_names("n[08-10,12],x,r[1-2]a", "here") == ["n08", "n09", "n10", "n12", "x", "r1a", "r2a"]
+    assert expand_names("n[1-2]x[1-2],", "here") == ["n1x1", "n1x2", "n2x1", "n2x2"]
+    for text in ("9" * 20_000 + "[1", "n[1]" * 500 + "]", "]"):  # each part is tried in one way alone
+        with pytest.raises(InputError, match="here: expected names such as"):
+            expand_names(text, "here")
 
 
 @pytest.mark.parametrize(

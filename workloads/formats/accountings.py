@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...base import InputError
 from ...base.checks import MOST_PROCESSORS, shown
-from .read_log import Malformed
+from .read_log import Log, Malformed, counted
 from .sacct_fields import times
 from .sacct_json import json_list, parsed_json
 from .table_files import Part
@@ -29,13 +29,13 @@ _PBS = (
 _KILOBYTES = {"b": 1 / 1024, "kb": 1, "mb": 1024, "gb": 1024**2, "tb": 1024**3}
 
 
-def pbs_parts(file: TraceFile, malformed: list[Malformed]) -> Iterator[Part]:
-    """Yield the ends of jobs (``;E;``) in the accounting records of PBS or Torque.
+def pbs_parts(file: TraceFile, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+    """Yield the ends of jobs (``;E;``) of PBS's or Torque's accounting.
 
-    Computed columns are ``id`` without the server, ``cores`` and ``hosts`` (from ``exec_host``), and ``memory``
-    (kilobytes). Other records are left out.
+    Besides its fields there are ``id`` without the server, ``cores`` and ``hosts`` (by ``exec_host``), and
+    ``memory`` (kilobytes). Other records are left out, and counted.
     """
-    line = 0
+    line = others = 0
     for block in file.blocks():
         rows: list[dict[str, str]] = []
         lines: list[int] = []
@@ -54,9 +54,13 @@ def pbs_parts(file: TraceFile, malformed: list[Malformed]) -> Iterator[Part]:
                 made["memory"] = _kilobytes(fields.get("Resource_List.mem", ""))
                 rows.append({name: fields.get(name, "") for name in _PBS} | made)
                 lines.append(line)
+            else:
+                others += 1
         line -= block.endswith(b"\n")
         if rows:
             yield Part(pd.DataFrame(rows, dtype=str), np.array(lines, dtype=np.int64))
+    if others:
+        log.note(f"{counted(others, 'record')} left out that say no end of a job", other_records=others)
 
 
 def _hosts(text: str, vnodes: str) -> tuple[str, str]:
@@ -122,7 +126,7 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]
     if not isinstance(found, dict) or not isinstance(found.get("profiles", {}), dict):
         raise InputError(f"{file.path}: expected {what}, got {shown(found)}")
     profiles, size = found.get("profiles", {}), found.get("nb_res", 0)
-    if not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
         raise InputError(f"{file.path}: field 'nb_res': expected a whole number, got {shown(size)}")
     rows: list[dict[str, str]] = []
     lines: list[int] = []

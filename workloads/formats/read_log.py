@@ -126,6 +126,17 @@ class Log:
             if example:
                 self.examples.setdefault(reason, example)
 
+    def joined(self, count: int, example: str = "") -> None:
+        """Say how many lines were read as part of a record that began before them."""
+        if count:
+            text = f"{counted(count, 'line')} read as part of the record before, whose texts have ends of lines"
+            self.note(text, example, lines_joined=count)
+
+    def commented(self, count: int) -> None:
+        """Say how many lines begin with ``#``."""
+        if count:
+            self.note(f"{counted(count, 'line')} that begin with # skipped", comments_skipped=count)
+
     def settle(self, malformed: list[Malformed], *, lenient: bool) -> None:
         """Refuse the first malformed record. Count and list all of them if `lenient`.
 

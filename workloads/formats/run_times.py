@@ -203,6 +203,9 @@ def _table(path: Path) -> pd.DataFrame:
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"{path}: expected the same fields on each line, got: {str(error).strip()}") from None
+    swallowed = [at for _, texts in table.items() for at in np.flatnonzero(texts.str.contains("\n", regex=False))]
+    if swallowed:
+        raise InputError(f"{path}:{min(swallowed) + 1}: expected each run on one line, got a quote over several")
     table = pd.DataFrame({name: texts.fillna("").str.strip() for name, texts in table.items()})
     if separator == ",":
         return table

@@ -276,4 +276,6 @@ def array_tasks(text: str) -> list[str] | None:
         numbers += range(first, int(part[2] or first) + 1, max(int(part[3] or 1), 1))
         if len(numbers) > MOST_TASKS:
             return None
+    if not numbers:
+        return None
     return [f"{array[1]}_{number}" for number in numbers]

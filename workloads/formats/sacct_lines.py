@@ -11,6 +11,7 @@ from ...base import InputError
 from ...base.checks import shown
 from .column_maps import column_map
 from .read_log import Log, Malformed, ReadOptions
+from .table_files import has_rows
 
 #: Replaces the delimiter between fields, since names may contain that.
 SEPARATOR = "\x1f"
@@ -99,7 +100,10 @@ class Layout:
             return None
         if not delimiter.strip(" "):
             return cls((), delimiter)
-        cells = next(csv.reader([line], delimiter=delimiter)) if quoted else line.split(delimiter)
+        try:
+            cells = next(csv.reader([line], delimiter=delimiter)) if quoted else line.split(delimiter)
+        except csv.Error:  # the end of a line outside of quotes
+            return None
         names = tuple(_CANONICAL.get(cell.strip().lower(), cell.strip()) for cell in cells)
         named = all(re.fullmatch(r"[A-Za-z_][\w%() /-]*|", name) for name in names)
         trailing = not names[-1]
@@ -140,6 +144,7 @@ class RowReader:
         self._pending: tuple[int, str] | None = None
         self._before: list[str] = []
         self._headers, self._line = 0, 0
+        self._joined, self._comments, self._join = 0, 0, 0
         if options.columns is not None:
             names = tuple(_CANONICAL.get(name.strip().lower(), name.strip()) for name in options.columns.split(","))
             self._use(Layout(names, options.delimiter or "|"), "--columns")
@@ -166,6 +171,8 @@ class RowReader:
                              "names the columns of a file without one")  # fmt: skip
         self._drop_pending()
         yield self._rows
+        self._log.joined(self._joined, f"line {self._join}")
+        self._log.commented(self._comments)
         if self._headers:
             count = self._headers
             self._log.note(f"{count:,} repeated header line{'s'[: count > 1]} skipped, as in exports put together",
@@ -233,18 +240,22 @@ class RowReader:
         number, text = self._line, line
         if self._pending is not None:
             (number, before), self._pending = self._pending, None
-            text = f"{before} {line}"
+            text = f"{before}\n{line}"
         if text.count('"') % 2 and len(text) < 1 << 20:
             self._pending = (number, text)
-        elif text.strip() and Layout.of(text, self._options) != self._layout:
+        elif text.strip() and Layout.of(text, self._options) == self._layout:
+            self._headers += 1
+        elif text.strip():
             try:
                 cells = next(csv.reader([text], delimiter=self._layout.delimiter))
             except csv.Error:  # a field of more than 128 kB
                 cells = []
-            if len(cells) == self._count + 1:
-                self._add(number, SEPARATOR.join(cell.replace(SEPARATOR, " ") for cell in cells))
+            if len(cells) == self._count + 1 and not has_rows(cells, self._layout.delimiter, len(cells)):
+                self._add(number, SEPARATOR.join(cell.replace(SEPARATOR, " ") for cell in cells).replace("\n", " "))
+                self._count_joined(number, text)
             else:
-                self._refuse(number, text)
+                self._pending = (number, text)
+                self._drop_pending()
 
     def _irregular(self, line: str) -> None:
         """Add a line that is a part of a record, or has delimiters in its texts."""
@@ -257,6 +268,7 @@ class RowReader:
             if not whole and (row := self._aligned(joined)) is not None:  # unless it contains a complete record
                 self._pending = None
                 self._add(number, row)
+                self._count_joined(number, joined)
                 return
             if self._aligned(line) is None and self._line - number < _OF_A_RECORD and len(joined) < 1 << 20:
                 self._pending = (number, joined)
@@ -268,13 +280,20 @@ class RowReader:
             self._add(self._line, row)
         elif not self._ends_free or self._begins(line.split(delimiter)):
             if line.lstrip().startswith("#"):
+                self._comments += 1
                 return
             self._pending = (self._line, line)
         elif self._rows.texts:
             if self._rows.texts[-1] is not None:
                 self._rows.texts[-1] += f" {line.strip()}"
+            self._count_joined(self._line - 1, f"\n{line}")
         else:
             self._refuse(self._line, line)
+
+    def _count_joined(self, number: int, text: str) -> None:
+        """Count the lines of a record after its first, the line with this number, unless they are blank."""
+        self._joined += (count := sum(bool(line.strip()) for line in text.split("\n")[1:]))
+        self._join = self._join or (number + 1 if count else 0)
 
     def _begins(self, parts: Sequence[str]) -> bool:
         """Return whether a record begins with these fields: it has an id, and the fields up to the first free text fit.

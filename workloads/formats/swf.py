@@ -101,6 +101,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     def numbers() -> Sequence[int]:
         return read.numbers if len(read.numbers) else _parse_carefully(data)[1].numbers
 
+    log.commented(read.comments)
     values, rows = _one_record_per_job(values, log)
     kept, wrong = _check(values, rows, numbers)
     log.settle(read.malformed + wrong, lenient=options.lenient)
@@ -140,12 +141,15 @@ class _Lines:
         The names of the fields, if a line has them.
     beyond
         The fields beyond the 18 of each record; empty if no record has any.
+    comments
+        How many lines begin with ``#``.
     """
 
     numbers: Sequence[int] = ()
     malformed: list[Malformed] = dataclass_field(default_factory=list)
     names: tuple[str, ...] = ()
     beyond: list[list[bytes]] = dataclass_field(default_factory=list)
+    comments: int = 0
 
 
 def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntArray | None]:
@@ -336,7 +340,10 @@ def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:
     beyond: list[list[bytes]] = []
     for number, line in enumerate(data.splitlines(), 1):
         tokens = line.partition(b";")[0].split()
-        if not tokens or tokens[0].startswith(b"#"):
+        if not tokens:
+            continue
+        if tokens[0].startswith(b"#"):
+            found.comments += 1
             continue
         if not lines and not found.names and len(tokens) > 4 and not any(map(_NUMBER.fullmatch, tokens)):
             found.names = tuple(decode(token) for token in tokens)

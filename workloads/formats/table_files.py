@@ -1,11 +1,11 @@
-"""Read tables from files in blocks of rows: CSV, its relatives and Parquet, parsed by pandas and pyarrow."""
+"""Tables in files, some rows at a time: CSV, its relatives and Parquet."""
 
 from __future__ import annotations
 
+import csv
 import io
-import re
-import warnings
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,17 +14,19 @@ import numpy as np
 import pandas as pd
 
 from ...base import InputError, IntArray
+from ...base.checks import shown
 from ...base.files import LARGEST_FILE
 from .read_log import Malformed
 from .trace_files import TraceFile, opened
 
 PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
-#: Rows per block.
-_ROWS = 100_000
-#: Least bytes of memory per row, read as records.
+#: Rows that are parsed at a time.
+_ROWS, _CSV_ROWS = 100_000, 20_000
+#: Bytes of memory that a row takes at least, read as records.
 _A_ROW = 200
-_SKIPPED = re.compile(r"Skipping line (\d+): expected (\d+) fields, saw (\d+)")
+#: A line after the last, which no text has in it: a quote without an end swallows it.
+_END = ["\0"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
     file
         The file.
     malformed
-        Gets the rows with a wrong number of fields.
+        Gets the lines of rows with a wrong number of fields, and those that a quote without an end has swallowed.
     wanted
         The columns to read from Parquet, as far as they exist.
     separator
@@ -75,13 +77,10 @@ def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] 
     if is_parquet(file.path):
         yield from _parquet_parts(file, wanted)
         return
-    stream = _Stream(file)
     try:
-        yield from _csv_parts(stream, file, malformed, separator, header, comment)
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{file.path}: expected a header with the names of the columns, got nothing") from None
-    except pd.errors.ParserError as error:
-        raise InputError(f"{file.path}: expected a table: {str(error).strip().splitlines()[0][:120]}") from None
+        yield from _csv_parts(file, malformed, separator, header, comment)
+    except csv.Error as error:
+        raise InputError(f"{file.path}: expected a table: {error}") from None
 
 
 def separator_of(line: str) -> str:
@@ -89,61 +88,76 @@ def separator_of(line: str) -> str:
     return max(SEPARATORS, key=line.count)
 
 
-class _Stream(io.RawIOBase):
-    """The text of a file as a stream."""
+def has_rows(cells: Sequence[str], separator: str, columns: int) -> bool:
+    """Tell whether a text with ends of lines has whole rows in it, as after a quote that is never closed."""
+    return any("\n" in cell and cell.count(separator) == cell.count("\n") * (columns - 1) for cell in cells)
 
-    def __init__(self, file: TraceFile) -> None:
-        self._blocks, self._rest = file.blocks(1 << 20), b""
-        self.quotes = False
 
-    def readable(self) -> bool:
-        return True
+def _lines(file: TraceFile, comment: str | None) -> Iterator[str]:
+    """Yield the lines of a file, with their ends; empty ones for comments."""
+    for block in file.blocks(1 << 20):
+        found = io.StringIO(block.decode("utf-8", "replace"), newline=None)
+        yield from ("\n" if line.startswith(comment) else line for line in found) if comment else found
 
-    def readinto(self, buffer: Any) -> int:
-        if not self._rest:
-            self._rest = next(self._blocks, b"")
-            self.quotes |= b'"' in self._rest
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
+
+def _names(file: TraceFile, cells: Sequence[str]) -> list[str]:
+    """Return the names of the columns in a header, each once."""
+    names = [cell.strip() or f"unnamed {place}" for place, cell in enumerate(cells, 1)]
+    for name in names:
+        if (count := names.count(name)) > 1:
+            raise InputError(f"{file.path}: column {shown(name)}: expected one, got {count}")
+    return names if cells[-1].strip() else names[:-1]
 
 
 def _csv_parts(
-    stream: _Stream, file: TraceFile, malformed: list[Malformed], separator: str, header: Sequence[str],
-    comment: str | None,
-) -> Iterator[Part]:  # fmt: skip
-    buffer = io.BufferedReader(stream, 1 << 20)
-    first = buffer.peek(1 << 16).decode("utf-8", "replace").lstrip("\ufeff\r\n").partition("\n")[0]
-    how: dict[str, Any] = {"names": list(header), "usecols": range(len(header)), "header": None} if header else {}
-    begin = 1 if header else 2
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", pd.errors.ParserWarning)
-        reader = pd.read_csv(
-            buffer, sep=r"\s+" if separator == " " else separator or separator_of(first), dtype=str, chunksize=_ROWS,
-            keep_default_na=False, skip_blank_lines=False, on_bad_lines="warn", encoding_errors="replace",
-            comment=comment, index_col=False, skipinitialspace=True, **how,
-        )  # fmt: skip
-        length = 0
-        for frame in reader:
-            frame.columns = pd.Index([str(name).strip() for name in frame.columns])
-            for name in frame.columns:
-                if (again := re.fullmatch(r"(.*)\.\d+", name)) and again[1] in frame and name not in first:
-                    raise InputError(f"{file.path}: column {again[1]!r}: expected one, got 2")
-            lines = frame.index.to_numpy(dtype=np.int64) + begin
-            if stream.quotes:  # quoted cells may contain line ends
-                ends = frame.apply(lambda column: column.str.count("\n")).sum(axis=1).to_numpy(dtype=np.int64)
-                begin += int(ends.sum())
-                lines += np.cumsum(ends)
-            length += len(frame)
-            if length > file.bounds.rows or length * _A_ROW > file.bounds.memory:
-                raise file.bounds.refuse(file.path, f"at most {file.bounds.memory // _A_ROW:,} rows", "more")
-            while caught:
-                for line, expected, got in _SKIPPED.findall(str(caught.pop().message)):
-                    message = f"expected {expected} fields, got {got}"
-                    malformed.append(Malformed(int(line), "wrong number of fields", message))
-            empty = (frame.isna() | (frame == "")).all(axis=1).to_numpy()
-            if not empty.all():
-                yield Part(frame[~empty].reset_index(drop=True), lines[~empty])
+    file: TraceFile, malformed: list[Malformed], separator: str, header: Sequence[str], comment: str | None
+) -> Iterator[Part]:
+    lines, begun = _lines(file, comment), [""]
+    while not begun[-1].strip() and (line := next(lines, None)) is not None:
+        begun.append(line)
+    separator = separator or separator_of(begun[-1])
+    source: Iterable[str] = itertools.chain(begun[1:], lines, _END)
+    if separator == " ":
+        source = (line.replace("\t", " ") for line in source)
+    reader = csv.reader(source, delimiter=separator, skipinitialspace=True)
+    names, rows, length, last = list(header), dict[int, list[str]](), 0, 0
+    most = min(file.bounds.rows, file.bounds.memory // _A_ROW)
+    for found in reader:
+        cells, begin, last = found, last + 1, reader.line_num
+        if not ((cells and cells[0]) or any(cells)) or cells == _END:
+            continue
+        if open_quote := cells[-1].endswith(_END[0]):
+            last -= 1
+        if not names:
+            names = _names(file, cells)
+            continue
+        if header:
+            cells = [*cells[: len(names)], *[""] * (len(names) - len(cells))]
+        elif len(cells) == len(names) + 1 and not cells[-1]:
+            cells.pop()
+        swallowed = open_quote or (last > begin and has_rows(cells, separator, len(names)))
+        if swallowed or len(cells) != len(names):
+            message = f"expected {len(names)} fields, got {len(cells)}"
+            message = "expected a quote that ends with its field, got none" if swallowed else message
+            malformed += [Malformed(line, "wrong number of fields", message) for line in range(begin, last + 1)]
+            continue
+        file.joined += last - begin
+        rows[begin] = cells
+        length += 1
+        if length > most:
+            raise file.bounds.refuse(file.path, f"at most {most:,} rows", "more")
+        if len(rows) == _CSV_ROWS:
+            yield _part(names, rows)
+            rows = {}
+    if not names:
+        raise InputError(f"{file.path}: expected a header with the names of the columns, got nothing")
+    if rows:
+        yield _part(names, rows)
+
+
+def _part(names: Sequence[str], rows: Mapping[int, list[str]]) -> Part:
+    columns = dict(zip(names, zip(*rows.values(), strict=True), strict=True))
+    return Part(pd.DataFrame(columns, dtype=str), np.fromiter(rows, dtype=np.int64))
 
 
 def _parquet(path: Path, file: BinaryIO) -> Any:

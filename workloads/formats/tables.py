@@ -100,7 +100,7 @@ class TableParser:
         elif described.container == "philly":
             source = iter([philly_part(file, malformed)])
         elif described.container == "pbs":
-            source = pbs_parts(file, malformed)
+            source = pbs_parts(file, malformed, log)
         else:
             source = parts(file, malformed, wanted=described.sources, separator=described.separator,
                            header=described.header, comment=described.comment or None)  # fmt: skip
@@ -118,6 +118,7 @@ class TableParser:
                 found.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed))
         if filtered:
             log.note(f"{counted(filtered, 'row')} left out by the filter of the column map", filtered_out=filtered)
+        log.joined(file.joined)
         jobs = gathered(found, malformed, options, log)
         more = {"account": text(jobs, "account")} if "account" in jobs else {}
         return workload_of(jobs, more, options, log, machine, relative=described.clock == "relative")

@@ -72,6 +72,8 @@ class TraceFile:
         Bounds of reading.
     whole
         Whether all of it was read.
+    joined
+        Lines that were read as part of a record that began before them.
     """
 
     path: Path
@@ -79,6 +81,7 @@ class TraceFile:
     lines: int | None = None
     bounds: Bounds = Bounds()
     whole: bool = True
+    joined: int = 0
 
     def read(self) -> bytes:
         """Return the text as bytes, unpacked if it is gzip, for any suffix.

@@ -1,14 +1,17 @@
 """Tables and figures of the five papers, made again: measured beside published, and which claims hold."""
 
 from .catalogue import entries, find
-from .documentation import write_page
+from .controls import DRAWS, ENOUGH, Trials, try_controls
+from .documentation import trials_on_page, write_page
 from .drawings import draw
 from .outcome import SCALES, Claim, Drawing, Entry, Means, NotBuiltError, Outcome, Row, Scale
-from .outcome_files import Kept
+from .outcome_files import Kept, find_trials, put_trials
 from .simulations import SimulationFailedError
-from .terminal import listing, show
+from .terminal import listing, mutation_table, show, unnoticed
 
 __all__ = [
+    "DRAWS",
+    "ENOUGH",
     "SCALES",
     "Claim",
     "Drawing",
@@ -20,10 +23,17 @@ __all__ = [
     "Row",
     "Scale",
     "SimulationFailedError",
+    "Trials",
     "draw",
     "entries",
     "find",
+    "find_trials",
     "listing",
+    "mutation_table",
+    "put_trials",
     "show",
+    "trials_on_page",
+    "try_controls",
+    "unnoticed",
     "write_page",
 ]

@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from ....base import InputError
+from .controls import CONTROLS
 from .outcome import Entry, NotBuiltError, Run
 
 #: What each paper is, by the first part of the names.
@@ -25,6 +26,18 @@ PAPERS = {
     "jsspp2000": "Cirne, Berman: Adaptive Selection of Partition Size for Supercomputer Requests, JSSPP 2000",
     "dsrt2020": "Maurya, Nicolae, Guliani, Rafique: CoSim: A Simulator for Co-Scheduling of Batch and On-Demand Jobs "
     "in HPC Datacenters, DS-RT 2020",
+}
+#: Marks a title of which the paper has nothing.
+_OURS = "(ours, not in the paper)"
+#: How many runs the papers have, of all of one or of a figure.
+_PAPER_RUNS = {
+    "cp2019": "1 trace",
+    "icpp2019": "50",
+    "icpp2019/table1": "",
+    **dict.fromkeys((f"ijhpca2019/fig{number}" for number in (8, 9, 12)), "10"),
+    **dict.fromkeys((f"jsspp2000/{name}" for name in ("table2", *(f"fig{n}" for n in range(3, 10)))), "56,000 in all"),
+    **dict.fromkeys((f"jsspp2000/{name}" for name in ("table3", "fig10", "fig11", "fig12")), "10,000 in all"),
+    **dict.fromkeys((f"dsrt2020/fig{number}" for number in (5, 6, 7, 8)), "1 moment"),
 }
 _TITLES = {
     "cp2019": {
@@ -77,6 +90,7 @@ _TITLES = {
         "fig10": "NAS results by benchmark",
         "fig11": "NAS results by load",
         "fig12": "NAS results by accuracy of the requests",
+        "several": "SA on several machines (ours, not in the paper)",
         "bushel": "Many jobs that choose their sizes (ours, not in the paper)",
     },
     "dsrt2020": {
@@ -106,10 +120,13 @@ def _runs(paper: str) -> Mapping[str, Run]:
 def entries() -> tuple[Entry, ...]:
     """Return every table and figure, paper by paper."""
     return tuple(
-        Entry(f"{paper}/{key}", title, PAPERS[paper], _runs(paper).get(f"{paper}/{key}"))
+        Entry(
+            name, title, PAPERS[paper], _runs(paper).get(name), CONTROLS.get(name, ()),
+            _PAPER_RUNS.get(name, _PAPER_RUNS.get(paper, "")) if _OURS not in title else "", _OURS in title,
+        )
         for paper, titles in _TITLES.items()
-        for key, title in titles.items()
-    )
+        for name, title in ((f"{paper}/{key}", title) for key, title in titles.items())
+    )  # fmt: skip
 
 
 def find(name: str) -> Entry:

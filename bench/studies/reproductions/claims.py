@@ -97,11 +97,23 @@ def within(text: str, name: str, values: Sequence[float], low: float, high: floa
 
 
 def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tuple[Claim, ...]:
-    """Return the claims as they stand under preconditions: where one is not met they cannot be tested here."""
-    unmet = "; ".join(f"{each.text} ({each.evidence})" for each in preconditions if not each.met)
-    if not unmet:
-        return tuple(claims)
-    return tuple(replace(claim, holds=None, unmet="; ".join(filter(None, (claim.unmet, unmet)))) for claim in claims)
+    """Return the claims as they stand under preconditions.
+
+    Where one of the jobs is not met, a claim cannot be tested here. Where one of the system under test is not met, the
+    system is not what the paper describes, and a claim about it does not hold.
+    """
+    missing = [each for each in preconditions if not each.met]
+    failing = [f"{each.text} ({each.evidence})" for each in missing if each.of_system]
+    unmet = [f"{each.text} ({each.evidence})" for each in missing if not each.of_system]
+    found = []
+    for claim in claims:
+        if unmet:
+            found.append(replace(claim, holds=None, unmet="; ".join(filter(None, (claim.unmet, *unmet)))))
+        elif failing and not claim.unmet:
+            found.append(replace(claim, holds=False, evidence="; not so: ".join([claim.evidence, *failing])))
+        else:
+            found.append(claim)
+    return tuple(found)
 
 
 def by_construction(claim: Claim) -> Claim:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from ...reports.tables import Table
 from .catalogue import PAPERS, entries
-from .outcome_files import Kept, dump, find, load
-from .outcome_tables import conditions, numbers, tally, unprinted, verdicts
+from .controls import Trials
+from .outcome import Claim
+from .outcome_files import Kept, dump, find, find_trials, load
+from .outcome_tables import conditions, is_ours, numbers, tally, tally_all, unprinted, verdicts
 
+#: The page of the repository.
+PAGE = Path(__file__).parents[1] / "pages" / "reproduction.md"
 _HEAD = """# Reproductions
 
 <!-- Written by `hpcdispatch reproduce --docs`; changes are lost. -->
@@ -21,6 +26,8 @@ Tables and figures of five papers, made again: what is measured beside what the 
 hpcdispatch reproduce --list
 hpcdispatch reproduce cp2019/fig3 --scale small --out results
 hpcdispatch reproduce --all --scale small --out results
+hpcdispatch reproduce icpp2019/fig2 --seeds 10 --seed 100 --out results
+hpcdispatch reproduce --all --mutate --out results
 hpcdispatch reproduce --docs bench/studies/pages/reproduction.md --out results
 ```
 
@@ -32,7 +39,10 @@ A claim is an inequality between means over independent samples, judged by their
 bootstrap interval of the ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not
 decided** in between, or with fewer than three samples. Only what can fail is counted. A claim that follows from the
 definitions stands there as *by construction*, one that the set-up was fitted to as *calibrated*, and one whose
-preconditions the simulated jobs do not meet as *not testable here*. What holds on these samples may not hold on others,
+preconditions the simulated jobs do not meet as *not testable here*. A precondition of the system under test that is not
+met makes a claim fail. Each study is run again with its system under test replaced by a plain one, such as FCFS: a
+claim that holds of every such control as well is *not informative* and does not count. `--mutate` prints the claims
+that notice each control. What holds on these samples may not hold on others,
 and what does not may hold on the paper's. What is marked as ours is not in the paper.
 
 ```python
@@ -49,14 +59,26 @@ def page(found: Sequence[Kept]) -> str:
     titles = {entry.name: entry.title for entry in entries()}
     place = list(titles)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
-    rows = [[kept.name, titles[kept.name], kept.scale, tally(kept.claims)] for kept in ordered]
-    every = [claim for kept in ordered for claim in kept.claims]
-    parts = [_HEAD, f"Tested claims of all papers: {tally(every)}.\n"]
-    parts.append(Table("## Results", ["name", "what", "scale", "claims"], rows, labels=4).markdown())
-    failing = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
-               for kept in ordered for claim in kept.claims if claim.holds is False and claim.counts]  # fmt: skip
-    if failing:
-        parts += ["Claims that do not hold here:\n", "".join(failing)]
+    papers = {entry.name: entry for entry in entries()}
+    rows = [[kept.name, titles[kept.name], kept.scale, kept.runs or "-", papers[kept.name].paper_runs or "-",
+             tally(kept.claims, kept.trials)] for kept in ordered]  # fmt: skip
+    whose: dict[bool, list[tuple[str, Claim, Trials | None]]] = {False: [], True: []}
+    for kept in ordered:
+        for claim in kept.claims:
+            whose[papers[kept.name].ours or is_ours(claim)].append((kept.name, claim, kept.trials))
+    told = {ours: tally_all([(claim, trials) for _, claim, trials in each]) for ours, each in whose.items()}
+    parts = [_HEAD, f"Tested claims of the papers: {told[False]}.\n", f"Our own tested claims: {told[True]}.\n"]
+    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims"]
+    parts.append(Table("## Results", columns, rows, labels=6).markdown())
+    for ours, heading in (
+        (False, "Claims of the papers that do not hold here:"),
+        (True, "Ours that do not hold here:"),
+    ):
+        failing = [f"- {name}: {claim.text} ({claim.evidence})\n"
+                   for name, claim, _ in whose[ours] if claim.holds is False and claim.counts]  # fmt: skip
+        if failing:
+            parts += [f"{heading}\n", "".join(failing)]
+    parts += _tried(ordered)
     missing = [name for name in titles if name not in {kept.name for kept in ordered}]
     if missing:
         parts.append(f"Not on this page yet: {', '.join(missing)}.\n")
@@ -68,10 +90,28 @@ def page(found: Sequence[Kept]) -> str:
             parts.append(f"### {kept.name}: {titles[kept.name]}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
             parts += [numbers(kept.rows).markdown()] if kept.rows else []
-            parts += [verdicts(kept.claims).markdown()]
+            parts += [verdicts(kept.claims, kept.trials).markdown()]
             parts += [conditions(kept.preconditions).markdown()] if kept.preconditions else []
             parts += [unprinted(kept.parameters).markdown()] if kept.parameters else []
     return "\n".join(parts)
+
+
+def trials_on_page() -> dict[str, Trials]:
+    """Return what the page of the repository has of controls, by study."""
+    data = PAGE.with_suffix(".json")
+    return {kept.name: kept.trials for kept in (load(data) if data.is_file() else ()) if kept.trials is not None}
+
+
+def _tried(ordered: Sequence[Kept]) -> list[str]:
+    """Return the table of the controls."""
+    rows = []
+    for trials in [kept.trials for kept in ordered if kept.trials is not None]:
+        held = trials.held()
+        for control in [name for name in trials.verdicts if name]:
+            noticed = sum(control in trials.notices(text) for text in held)
+            rows.append([trials.name, control, trials.scale, trials.runs or "-", str(len(held)), str(noticed)])
+    columns = ["name", "what replaces the system", "scale", "runs", "claims that hold of the system", "notice it"]
+    return [Table("## Controls", columns, rows, labels=4).markdown()] if rows else []
 
 
 def write_page(path: Path, results: Path | None) -> int:
@@ -87,9 +127,12 @@ def write_page(path: Path, results: Path | None) -> int:
     data = path.with_suffix(".json")
     found = {kept.name: kept for kept in (load(data) if data.is_file() else ())}
     for entry in entries():
-        kept = None if results is None else find(results, entry.name)
+        if results is None:
+            continue
+        kept, trials = find(results, entry.name) or found.get(entry.name), find_trials(results, entry.name)
         if kept is not None:
-            found[entry.name] = kept
+            known = found[entry.name].trials if entry.name in found else None
+            found[entry.name] = replace(kept, trials=trials or known)
     data.write_text(dump(list(found.values())), encoding="utf-8")
     path.write_text(page(list(found.values())), encoding="utf-8")
     return len(found)

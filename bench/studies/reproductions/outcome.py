@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,11 +96,15 @@ class Precondition:
         Whether it is.
     evidence
         The numbers.
+    of_system
+        Whether it is about the system under test: then a claim does not hold where it is not met. Where one of the
+        jobs is not met, a claim cannot be tested.
     """
 
     text: str
     met: bool
     evidence: str
+    of_system: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,8 @@ class Outcome:
         What must be so for claims to be tested, and whether it is.
     parameters
         What the paper does not print.
+    runs
+        How many independent draws the numbers are of, in words; empty where nothing is drawn.
     """
 
     notes: tuple[str, ...]
@@ -184,6 +191,35 @@ class Outcome:
     drawing: Drawing | None = None
     preconditions: tuple[Precondition, ...] = ()
     parameters: tuple[Parameter, ...] = ()
+    runs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The system under test replaced by a plain one, under which a claim that tests the system does not hold.
+
+    Attributes
+    ----------
+    name
+        What replaces what, such as "SEJF and LEJF are FCFS".
+    instead
+        From the pattern of a dispatcher's or predictor's spec, matched from its beginning, to what replaces the match.
+    part
+        The part that is broken where the system is no dispatcher; a study asks for it by :meth:`Means.broken`.
+    """
+
+    name: str
+    instead: tuple[tuple[str, str], ...] = ()
+    part: str = ""
+
+    def __call__(self, spec: str) -> str:
+        """Return the spec that stands for a dispatcher or predictor; that of a warm start is changed inside."""
+        if spec.startswith("warm-start:"):
+            begin, over, inside = spec.partition(",over=")
+            return begin + over + self(inside.replace("/", ",")).replace(",", "/")
+        for pattern, replacement in self.instead:
+            spec = re.sub(f"^(?:{pattern})", replacement, spec)
+        return spec
 
 
 @dataclass(frozen=True)
@@ -200,12 +236,29 @@ class Means:
         Processes to simulate in; 1 is this one.
     progress
         Called now and then.
+    seed
+        The first seed of what is drawn.
+    seeds
+        How many independent draws there are; those of the scale if ``None``.
+    control
+        What replaces the system under test; ``None`` runs the system itself.
     """
 
     scale: Scale
     store: Path
     workers: int = 1
     progress: Callable[[CampaignProgress], None] | None = field(default=None, compare=False)
+    seed: int = 0
+    seeds: int | None = None
+    control: Control | None = None
+
+    def draws(self, counts: Mapping[Scale, int]) -> range:
+        """Return the seeds of the draws; `counts` has how many there are at each scale."""
+        return range(self.seed, self.seed + (self.seeds or counts[self.scale]))
+
+    def broken(self, part: str) -> bool:
+        """Return whether a part of the system under test is broken on purpose."""
+        return self.control is not None and self.control.part == part
 
 
 Run = Callable[[Means], Outcome]
@@ -225,12 +278,21 @@ class Entry:
         Where it is printed.
     run
         Makes it; ``None`` where it is not built.
+    controls
+        What replaces its systems under test, each in turn.
+    paper_runs
+        How many runs the paper has; empty where it says nothing.
+    ours
+        Whether the paper has nothing like it.
     """
 
     name: str
     title: str
     paper: str
     run: Run | None = None
+    controls: tuple[Control, ...] = ()
+    paper_runs: str = ""
+    ours: bool = False
 
 
 class NotBuiltError(InputError):

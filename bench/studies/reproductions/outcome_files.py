@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ....base import InputError
 from ....base.unfinished_files import write_whole
+from .controls import Trials
 from .outcome import SCALES, Claim, Entry, Outcome, Parameter, Precondition, Row
 from .outcome_tables import clean
 
 _FORMAT = 1
-#: Suffixes of the two files.
-_SAME, _TIMES = ".json", ".times.json"
+#: Suffixes of the files.
+_SAME, _TIMES, _TRIALS = ".json", ".times.json", ".controls.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,10 @@ class Kept:
     ----------
     name, scale
         What was made, and at which scale.
-    notes, rows, claims, preconditions, parameters
-        As in :class:`~.frame.Outcome`.
+    notes, rows, claims, preconditions, parameters, runs
+        As in :class:`~.outcome.Outcome`.
+    trials
+        What became of the claims under the controls, maybe at another scale; ``None`` where that was not tried.
     """
 
     name: str
@@ -37,20 +40,23 @@ class Kept:
     claims: tuple[Claim, ...]
     preconditions: tuple[Precondition, ...] = ()
     parameters: tuple[Parameter, ...] = ()
+    runs: str = ""
+    trials: Trials | None = None
 
     @classmethod
-    def of(cls, entry: Entry, scale: str, outcome: Outcome) -> Kept:
+    def of(cls, entry: Entry, scale: str, outcome: Outcome, trials: Trials | None = None) -> Kept:
         """Return what is kept of an outcome: what is not timed comes first."""
         rows = sorted(outcome.rows, key=lambda row: row.timed)
         claims = sorted(outcome.claims, key=lambda claim: claim.timed)
         return cls(
-            entry.name, scale, outcome.notes, tuple(rows), tuple(claims), outcome.preconditions, outcome.parameters
-        )
+            entry.name, scale, outcome.notes, tuple(rows), tuple(claims), outcome.preconditions, outcome.parameters,
+            outcome.runs, trials,
+        )  # fmt: skip
 
 
 def put(folder: Path, kept: Kept) -> list[Path]:
-    """Write the two files of an outcome, the second only if there are measured times; return them."""
-    written = []
+    """Write the files of an outcome: of measured times and of controls only if there are any; return them."""
+    written = [] if kept.trials is None else [put_trials(folder, kept.trials)]
     for suffix, timed in ((_SAME, False), (_TIMES, True)):
         path = _path(folder, kept.name, suffix)
         part = _part(kept, timed)
@@ -63,6 +69,38 @@ def put(folder: Path, kept: Kept) -> list[Path]:
     return written
 
 
+def put_trials(folder: Path, trials: Trials) -> Path:
+    """Write what became of the claims of a study under its controls; return the file."""
+    path = _path(folder, trials.name, _TRIALS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(asdict(trials), indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def find_trials(folder: Path, name: str) -> Trials | None:
+    """Return what :func:`put_trials` wrote for a study, ``None`` where there is none.
+
+    Raises
+    ------
+    InputError
+        If a file is not what was written.
+    """
+    path = _path(folder, name, _TRIALS)
+    if not path.is_file():
+        return None
+    try:
+        return _trials(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: expected what became of claims under controls, got {type(error).__name__}: {error}"
+                         ) from None  # fmt: skip
+
+
+def _trials(part: dict[str, Any]) -> Trials:
+    if part["scale"] not in SCALES or not all(isinstance(each, dict) for each in part["verdicts"].values()):
+        raise ValueError(f"scale {part['scale']}")
+    return Trials(**part)
+
+
 def find(folder: Path, name: str) -> Kept | None:
     """Return the last outcome of a reproduction, ``None`` where there is none.
 
@@ -72,12 +110,16 @@ def find(folder: Path, name: str) -> Kept | None:
         If a file is not what was written.
     """
     parts = [part for suffix in (_SAME, _TIMES) if (part := _read(_path(folder, name, suffix))) is not None]
-    return _joined(parts) if parts and not parts[0]["timed"] else None
+    if not parts or parts[0]["timed"]:
+        return None
+    return replace(_joined(parts), trials=find_trials(folder, name))
 
 
 def dump(found: Sequence[Kept]) -> str:
     """Return several outcomes, with their times, as one JSON text."""
-    parts = [_part(kept, timed) for kept in found for timed in (False, True)]
+    parts = []
+    for kept in found:
+        parts += [_part(kept, False) | {"trials": kept.trials and asdict(kept.trials)}, _part(kept, True)]
     lines = ",\n".join(json.dumps(part, ensure_ascii=False) for part in parts if part["rows"] or part["claims"])
     return f"[\n{lines}\n]\n"
 
@@ -114,6 +156,7 @@ def _part(kept: Kept, timed: bool) -> dict[str, Any]:
         "claims": [_fields(claim) for claim in kept.claims if claim.timed is timed],
         "preconditions": [] if timed else [_fields(condition) for condition in kept.preconditions],
         "parameters": [] if timed else [_fields(parameter) for parameter in kept.parameters],
+        "runs": "" if timed else kept.runs,
     }
 
 
@@ -149,4 +192,6 @@ def _joined(parts: Sequence[dict[str, Any]]) -> Kept:
         tuple(Claim(**claim, timed=part["timed"]) for part in fitting for claim in part["claims"]),
         tuple(Precondition(**condition) for condition in first.get("preconditions", ())),
         tuple(Parameter(**parameter) for parameter in first.get("parameters", ())),
+        first.get("runs", ""),
+        None if first.get("trials") is None else _trials(first["trials"]),
     )

@@ -9,10 +9,14 @@ from typing import Any
 
 from ...reports.number_formats import NOTHING, fixed, interval
 from ...reports.tables import Table
+from .controls import Trials
 from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
 
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 UNTESTABLE = "not testable here"
+UNINFORMATIVE = "not informative"
+#: What a claim of a paper has in its evidence; any other is ours.
+PAPER = "; the paper:"
 #: How a claim of each kind is marked.
 KINDS: dict[ClaimKind, str] = {"tested": "", "construction": "by construction", "calibrated": "calibrated"}
 
@@ -49,17 +53,38 @@ def numbers(rows: Sequence[Row]) -> Table:
     return Table("Measured, and what the paper has" if printed else "Measured", columns, lines)
 
 
-def verdicts(claims: Sequence[Claim]) -> Table:
-    """Return a line for each claim."""
+def verdicts(claims: Sequence[Claim], trials: Trials | None = None) -> Table:
+    """Return a line for each claim, with the controls that it notices or that meet it as well."""
     timed = {True: " (measured times)", False: ""}
-    lines = [[claim.text, verdict(claim), _grounds(claim) + timed[claim.timed]] for claim in claims]
-    return Table("Claims", ["claim", "", "measured"], lines, labels=3)
+    lines = [[claim.text, verdict(claim, trials), _grounds(claim) + timed[claim.timed]] for claim in claims]
+    if trials is None or len(trials.verdicts) < 2:
+        return Table("Claims", ["claim", "", "measured"], lines, labels=3)
+    lines = [[*line, _controls(claim, trials)] for line, claim in zip(lines, claims, strict=True)]
+    return Table("Claims", ["claim", "", "measured", "controls"], lines, labels=4)
 
 
-def verdict(claim: Claim) -> str:
+def _controls(claim: Claim, trials: Trials) -> str:
+    noticed, met = trials.notices(claim.text), trials.meets(claim.text)
+    found = {"not so where": noticed, "also where": met}
+    return "; ".join(f"{how} {', '.join(names)}" for how, names in found.items() if names) if claim.counts else ""
+
+
+def uninformative(claim: Claim, trials: Trials | None) -> bool:
+    """Return whether a claim holds as well of every control, so that it says nothing of the system under test."""
+    return claim.holds is True and claim.counts and trials is not None and trials.informative(claim.text) is False
+
+
+def is_ours(claim: Claim) -> bool:
+    """Return whether the paper has no such claim."""
+    return PAPER not in claim.evidence or claim.text.startswith("Ours")
+
+
+def verdict(claim: Claim, trials: Trials | None = None) -> str:
     """Return what became of a claim, in words."""
     if claim.unmet:
         return UNTESTABLE
+    if uninformative(claim, trials):
+        return UNINFORMATIVE
     return ", ".join(filter(None, (VERDICTS[claim.holds], KINDS[claim.kind])))
 
 
@@ -76,14 +101,21 @@ def unprinted(parameters: Sequence[Parameter]) -> Table:
     return Table("Not printed in the paper", ["parameter", "value", "chosen by", "with other values"], lines, labels=4)
 
 
-def tally(claims: Sequence[Claim]) -> str:
+def tally(claims: Sequence[Claim], trials: Trials | None = None) -> str:
     """Return how many tested claims hold, do not, and are not decided, and how many others there are."""
-    counted = [claim for claim in claims if claim.counts]
+    return tally_all([(claim, trials) for claim in claims])
+
+
+def tally_all(judged: Sequence[tuple[Claim, Trials | None]]) -> str:
+    """Return the tally of claims of several studies, each with what became of its study under controls."""
+    claims = [claim for claim, _ in judged]
+    counted = [claim for claim, trials in judged if claim.counts and not uninformative(claim, trials)]
     count = {verdict: sum(claim.holds is verdict for claim in counted) for verdict in VERDICTS}
     named = {True: "hold", False: "do not", None: "not decided"}
     tested = ", ".join(f"{count[verdict]} {name}" for verdict, name in named.items() if count[verdict] or verdict)
     others = {name: sum(claim.kind == kind and not claim.unmet for claim in claims) for kind, name in KINDS.items()}
     others[UNTESTABLE] = sum(bool(claim.unmet) for claim in claims)
+    others[UNINFORMATIVE] = sum(uninformative(claim, trials) for claim, trials in judged)
     shown = ", ".join(f"{number} {name}" for name, number in others.items() if name and number)
     return f"{tested} (not counted: {shown})" if shown else tested
 

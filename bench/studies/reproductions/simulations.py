@@ -1,16 +1,22 @@
-"""The simulations of a reproduction: each is kept, and done once."""
+"""The simulations of a study: each is kept, and done once, whatever study asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from ....simulation import Result
+from ....simulation.result import TABLES
 from ...campaigns.cells import Cell
 from ...campaigns.execution import Plan, Store, run_campaign
 from ...campaigns.samples import Loaders, Samples
 from .. import standing_rounds  # noqa: F401 - it simulates them
 from .outcome import Means
+
+T = TypeVar("T")
+#: Jobs, dispatcher and predictor.
+Setting = tuple[Samples[Any], str, str]
 
 
 class SimulationFailedError(Exception):
@@ -21,8 +27,24 @@ class SimulationFailedError(Exception):
         self.trace = trace
 
 
-def simulate_all(samples: Samples[Any], pairs: Sequence[tuple[str, str]], means: Means) -> list[list[Result]]:
-    """Return the results of each pair of dispatcher and predictor, one for each seed.
+def simulate_all(
+    settings: Sequence[Setting], means: Means, measure: Callable[[Result], T], tables: Collection[str] = TABLES
+) -> list[list[T]]:
+    """Return what is measured of each setting, one value for each seed.
+
+    Settings with the same samples have the same jobs. Seeds of what is drawn begin at that of `means`, and its control
+    replaces dispatchers and predictors.
+
+    Parameters
+    ----------
+    settings
+        What is simulated.
+    means
+        Where simulations are kept, and what replaces the system under test.
+    measure
+        Called with one result at a time.
+    tables
+        The tables of a result that are read.
 
     Raises
     ------
@@ -32,9 +54,17 @@ def simulate_all(samples: Samples[Any], pairs: Sequence[tuple[str, str]], means:
         On Ctrl-C; what was finished is kept.
     """
     loaders: Loaders = {}
-    cells = samples.cells(pairs, loaders)
-    store = finished((cell for each in zip(*cells, strict=True) for cell in each), loaders, means)
-    return [[store.result(cell) for cell in each] for each in cells]
+    cells: dict[int, tuple[Cell, ...]] = {}
+    for samples in {id(samples): samples for samples, _, _ in settings}.values():
+        own = [place for place, (each, _, _) in enumerate(settings) if each is samples]
+        drawn = replace(samples, first=samples.first + means.seed) if callable(samples.workload) else samples
+        change = means.control or str
+        pairs = [(change(settings[place][1]), change(settings[place][2])) for place in own]
+        cells |= dict(zip(own, drawn.cells(pairs, loaders), strict=True))
+    # All simulations of the same jobs stand beside each other, so that these are drawn once.
+    together = sorted((cell for each in cells.values() for cell in each), key=lambda cell: (cell.workload, cell.seed))
+    store = finished(together, loaders, means)
+    return [[measure(store.result(cell, tables)) for cell in cells[place]] for place in range(len(settings))]
 
 
 def finished(cells: Iterable[Cell], loaders: Loaders, means: Means) -> Store:

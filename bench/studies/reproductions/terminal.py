@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich import table as rich_table
@@ -12,28 +13,34 @@ from ....base import InputError
 from ...reports.tables import terminal_table
 from . import outcome_files
 from .catalogue import entries
+from .controls import Trials
 from .drawings import draw
-from .outcome import Entry, Outcome
+from .outcome import Claim, Entry, Means, Outcome
 from .outcome_files import Kept
-from .outcome_tables import conditions, numbers, tally, unprinted, verdicts
+from .outcome_tables import conditions, numbers, tally, uninformative, unprinted, verdicts
 
 _STYLES = {True: "green", False: "red", None: "yellow"}
 
 
-def show(console: Console, entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
-    """Print an outcome, and keep it in a folder if there is one."""
-    kept = Kept.of(entry, scale, outcome)
-    console.print(Text(f"{entry.name}: {entry.title}", style="bold"), Text(entry.paper), f"scale {scale}", sep="\n")
+def show(console: Console, entry: Entry, means: Means, outcome: Outcome, trials: Trials, out: Path | None) -> None:
+    """Print an outcome and what became of its claims under controls, and keep both in a folder if there is one."""
+    kept = Kept.of(entry, means.scale, outcome, trials)
+    about = f"scale {means.scale}"
+    if outcome.runs:
+        about += f", runs: {outcome.runs}, seeds from {means.seed}"
+    console.print(Text(f"{entry.name}: {entry.title}", style="bold"), Text(entry.paper), about, sep="\n")
     for note in outcome.notes:
         console.print(note)
     shown = [numbers(kept.rows)] if kept.rows else []
     shown += [conditions(kept.preconditions)] if kept.preconditions else []
     shown += [unprinted(kept.parameters)] if kept.parameters else []
-    claims = terminal_table(["claim", "", "measured"], 3)
+    judged = verdicts(kept.claims, trials)
+    claims = terminal_table(judged.columns, len(judged.columns))
     claims.columns[1].no_wrap = True
-    for claim, (text, verdict, evidence) in zip(kept.claims, verdicts(kept.claims).cells, strict=True):
-        claims.add_row(text.line, Text(verdict.line, style=_STYLES[claim.holds]), evidence.line)
-    console.print(*(table.terminal() for table in shown), claims, f"claims: {tally(kept.claims)}", sep="\n")
+    for claim, (text, verdict, *others) in zip(kept.claims, judged.cells, strict=True):
+        style = _STYLES[None if uninformative(claim, trials) else claim.holds]
+        claims.add_row(text.line, Text(verdict.line, style=style), *(other.line for other in others))
+    console.print(*(table.terminal() for table in shown), claims, f"claims: {tally(kept.claims, trials)}", sep="\n")
     if out is not None:
         files = outcome_files.put(out, kept)
         files += [] if outcome.drawing is None else draw(entry, outcome.drawing, out)
@@ -50,6 +57,33 @@ def listing(out: Path | None) -> rich_table.Table:
     table.columns[0].no_wrap = True
     for entry in entries():
         kept = None if out is None else outcome_files.find(out, entry.name)
-        last = "-" if kept is None else f"{kept.scale}: {tally(kept.claims)}"
+        last = "-" if kept is None else f"{kept.scale}: {tally(kept.claims, kept.trials)}"
         table.add_row(entry.name, entry.title, "built" if entry.run is not None else "not built", last)
     return table
+
+
+def mutation_table(trials: Sequence[Trials]) -> rich_table.Table:
+    """Return, for each study and control, how many of the claims that hold of the system notice it."""
+    table = terminal_table(["study", "what replaces the system", "claims that hold", "notice it"], 2)
+    for each in trials:
+        held = each.held()
+        for control in [name for name in each.verdicts if name]:
+            noticed = sum(control in each.notices(text) for text in held)
+            table.add_row(each.name, control, str(len(held)), str(noticed))
+    return table
+
+
+def unnoticed(trials: Trials, judged: Sequence[Claim], on_page: Trials | None) -> tuple[int, list[str]]:
+    """Return how many claims of a study are tested and hold of the system, and those that notice no control.
+
+    Parameters
+    ----------
+    trials
+        The study under its controls.
+    judged
+        Its claims.
+    on_page
+        What the page has of the same; a claim that it calls not informative is no test.
+    """
+    tested = [claim.text for claim in judged if claim.counts and claim.holds and not uninformative(claim, on_page)]
+    return len(tested), [text for text in tested if not trials.notices(text)]

@@ -1,10 +1,12 @@
 """RBS: reservations by priority. Small jobs fill gaps. Jobs are killed at their request and then request more."""
 
+from dataclasses import replace
+
 import pytest
 
 from hpcdispatch.dispatchers import RBS
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
+from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Workload, generate
 
 ONE, TWO = (Machine.homogeneous(nodes, core=1) for nodes in (1, 2))
 
@@ -169,3 +171,11 @@ def test_promises_are_kept_whatever_the_estimates(move, wide, same_instant):
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=option):
         RBS(**{option: value})
+
+
+def test_a_job_that_a_rule_keeps_from_starting_keeps_its_walltime():
+    machine = replace(Machine.pool(4), limits=[Limit(1, by="all")])
+    jobs = [Job("1", 0, 50, 100, 1), Job("2", 0, 90, 100, 1), Job("3", 0, 140, 100, 1)]
+    result = simulate(Workload(jobs, machine), "rbs")
+    # 2 and 3 are started at once with 1, which the limit does not allow; that is no kill at their walltimes.
+    assert [stays(result, id_)[0][1:] for id_ in "123"] == [(50, "completed"), (140, "completed"), (240, "limit")]

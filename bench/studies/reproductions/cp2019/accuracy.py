@@ -23,7 +23,7 @@ _DIGITS = (2, 2, 1, 1, 1, 1)
 
 def fig1(means: Means) -> Outcome:
     """Return the distribution of run time / predicted run time by predictor."""
-    contest = runs.eurora(means.scale)
+    contest = runs.eurora(means)
     found = contest.results(("HCP3-W", "HCP3-R", "HCP3-D"), means)
     rows: list[Row] = []
     shares: Values = {}
@@ -47,13 +47,14 @@ def fig1(means: Means) -> Outcome:
     conditions = conditions_of(found["HCP3-D"], found["HCP3-W"], contest.nodes)
     claims = tuple(map(calibrated, accuracy_claims(shares)))
     return Outcome(
-        (*runs.notes(means.scale), note), tuple(rows), claims, drawing, conditions.all, parameters(means.scale)
+        (*runs.notes(means), note), tuple(rows), claims, drawing, conditions.all, parameters(means.scale),
+        runs.runs_of(means),
     )  # fmt: skip
 
 
 def table2(means: Means) -> Outcome:
     """Return times and problem sizes, and what runs under a budget."""
-    contest = runs.eurora(means.scale)
+    contest = runs.eurora(means)
     found = contest.results([label for label in TABLE2 if label != "HCP"], means)
     values = {name: _sizes(parts) for name, parts in found.items()}
     stopped = {label: _sizes(parts) for label, parts in runs.stopped(contest, means).items()}
@@ -80,15 +81,15 @@ def table2(means: Means) -> Outcome:
     first = {label: _sizes(parts) for label, parts in early.items()}
     of_early = conditions_of(early["HCP3-D"], early["HCP1-W"], contest.nodes)
     claims = (*size_claims(values, conditions), *size_claims(first, of_early, with_zero=True), crash)
-    notes = (*runs.notes(means.scale), crowds.note(means.scale, len(early["HCP"])), note)
-    return Outcome(notes, tuple(rows), claims, None, conditions.all, parameters(means.scale))
+    notes = (*runs.notes(means), crowds.note(means.scale, len(early["HCP"])), note)
+    return Outcome(notes, tuple(rows), claims, None, conditions.all, parameters(means.scale), runs.runs_of(means))
 
 
 def _sizes(parts: list[Part]) -> dict[str, list[float]]:
     """Return the columns of the table for each part."""
     found: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for part in parts:
-        sizes = part.decisions[["intervals", "requested", "available"]].mean()
+        sizes = part.decisions.reindex(columns=["intervals", "requested", "available"]).mean()
         measured = (1000 * float(part.seconds.mean()), part.prediction_s, part.simulation_s, *sizes.tolist())
         for name, value in zip(COLUMNS, measured, strict=True):
             found[name].append(float(value))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .....analysis.statistics import real_and_predicted, real_over_predicted
-from ..claims import Floats
+from ..claims import LEAST, Floats
 from ..outcome import Precondition
 from .months import Part
 
@@ -39,8 +39,10 @@ class Conditions:
         More than one node: of every claim.
     queues
         At least two queues in every sample: where versions 0 to 2 weigh jobs by theirs.
+    names
+        The jobs have names, by which the heuristic goes: of what is said of -D.
     heuristic
-        The heuristic errs much less than the requests: of what is said of -D.
+        The heuristic errs much less than the requests: of the same, and about the system.
     requests
         Few requests are near the truth: of what is said of -W as a prediction.
     crowd
@@ -49,6 +51,7 @@ class Conditions:
 
     nodes: Precondition
     queues: Precondition
+    names: Precondition
     heuristic: Precondition
     requests: Precondition
     crowd: Precondition
@@ -56,7 +59,7 @@ class Conditions:
     @property
     def all(self) -> tuple[Precondition, ...]:
         """All of them."""
-        return self.nodes, self.queues, self.heuristic, self.requests, self.crowd
+        return self.nodes, self.queues, self.names, self.heuristic, self.requests, self.crowd
 
     def of(self, *labels: str) -> tuple[Precondition, ...]:
         """Return those of a claim about dispatchers with these labels."""
@@ -64,34 +67,37 @@ class Conditions:
         letters = {label.partition("-")[2] for label in labels}
         needed = [self.nodes]
         needed += [self.queues] * bool(versions - {"3"})
-        needed += [self.heuristic] * ("D" in letters)
+        needed += [self.names, self.heuristic] * ("D" in letters)
         needed += [self.requests] * ("W" in letters and any(label.endswith("3-W") for label in labels))
         needed += [self.crowd] * bool({"HCP", "PCP"} & {label.partition(",")[0] for label in labels})
         return tuple(needed)
 
 
-def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int) -> Conditions:
+def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int, named: bool = True) -> Conditions:
     """Return what is so.
 
     Parameters
     ----------
     guessed, requested
         Parts that were simulated with the heuristic, and with the requests.
-    nodes
-        Of the machine.
+    nodes, named
+        Of the machine; whether its jobs have names.
     """
     guess, request = (_together(parts) for parts in (guessed, requested))
     share, close = (
         guess["mean absolute error, min"] / request["mean absolute error, min"],
         request["within 0.75-1.25, %"],
     )
+    few = len(guessed) < LEAST  # so few parts decide nothing
     queues = [part.jobs["queue"].nunique() for part in requested]
     waiting = float(np.mean([part.decisions["queued"].mean() for part in requested]))
     return Conditions(
         Precondition("more than one node", nodes > 1, f"{nodes} nodes"),
         Precondition("at least two queues in every sample", min(queues) > 1, f"{min(queues)} to {max(queues)}"),
+        Precondition("the jobs have names, by which the heuristic goes", named, "yes" if named else "none"),
         Precondition(
-            f"the heuristic errs at most {ERROR:g} times as much as the requests", share <= ERROR, f"{share:.2f} times"
+            f"the heuristic errs at most {ERROR:g} times as much as the requests", share <= ERROR or few,
+            f"{share:.2f} times", of_system=True,
         ),
         Precondition(
             f"fewer than {NEAR:g}% of the requests are within 0.75-1.25 of the run time", close < NEAR, f"{close:.1f}%"

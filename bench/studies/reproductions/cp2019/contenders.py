@@ -7,24 +7,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+import numpy as np
+
 from .....base import parse_spec
 from .....simulation import Result
 from .....workloads import Machine, Workload, read
 from .....workloads.fetching import fetch
-from ....campaigns.samples import Loaders, Samples
+from ....campaigns.samples import Samples
 from ..outcome import Means, Scale
-from ..simulations import finished
+from ..simulations import simulate_all
 from .eurora import EXPECTED_WAITS, Draws, eurora_machine
 from .months import Part, months_of
 
 #: The paper's -D counts a job that outran its prediction as one of one more second.
 PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
-PCPS = ("PBS", "PCP1-W", "PCP1-R", "PCP1-D", "PCP2-D", "PCP3-W", "PCP3-R", "PCP3-D", "FAST-W", "FAST-R", "FAST-D")
-HCPS = ("PBS", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
+PCPS = (
+    "FCFS-W",
+    "EASY-W",
+    "PBS",
+    "PCP1-W",
+    "PCP1-R",
+    "PCP1-D",
+    "PCP2-D",
+    "PCP3-W",
+    "PCP3-R",
+    "PCP3-D",
+    "FAST-W",
+    "FAST-R",
+    "FAST-D",
+)
+HCPS = ("FCFS-W", "EASY-W", "PBS", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
 #: FAST is ours: PCP3 in which only the jobs that start now have nodes.
-#: What else is to be beaten; ours, lookahead, takes a large part of a second a decision where many wait,
-#: and has a budget.
-OTHERS = ("EASY-W",)
 #: Queues by priority: the shorter the expected wait the higher.
 _WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
 QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
@@ -68,6 +81,8 @@ class Contest:
         The first jobs of each sample, which EASY dispatches and which are not measured.
     monthly
         Whether a result is cut into months.
+    named
+        Whether the jobs have names.
     """
 
     samples: tuple[Drawn, ...]
@@ -75,6 +90,7 @@ class Contest:
     queues: str
     past: int = 0
     monthly: bool = False
+    named: bool = True
 
     @property
     def nodes(self) -> int:
@@ -109,16 +125,15 @@ class Contest:
         return self._parts(pairs, means, head, 0)
 
     def _parts(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None, past: int) -> list[list[Part]]:
-        loaders: Loaders = {}
         drawn = [samples if head is None else _shortened(samples, head) for samples in self.samples]
-        cells = [samples.cells(pairs, loaders) for samples in drawn]
-        store = finished([cell for each in cells for row in zip(*each, strict=True) for cell in row], loaders, means)
 
         def parts(result: Result) -> list[Part]:
             return months_of(result) if self.monthly and head is None else [Part.of(result, past)]
 
+        found = simulate_all([(samples, *pair) for pair in pairs for samples in drawn], means, parts)
+        size = len(drawn)
         return [
-            [part for each in cells for cell in each[place] for part in parts(store.result(cell))]
+            [part for each in found[size * place : size * (place + 1)] for seed in each for part in seed]
             for place in range(len(pairs))
         ]
 
@@ -140,24 +155,41 @@ def _shortened(samples: Drawn, head: int) -> Drawn:
     return Samples(replace(jobs, head=shorter), samples.seeds, label=label)
 
 
-def eurora(scale: Scale) -> Contest:
+def eurora(means: Means) -> Contest:
     """Return the draws of :func:`.eurora`."""
-    draws = Samples(Draws(JOBS[scale], _HEAD[scale]), DRAWS[scale], label=f"eurora:jobs={JOBS[scale]}")
+    scale = means.scale
+    jobs = Draws(JOBS[scale], _HEAD[scale])
+    draws = Samples(jobs, len(means.draws(DRAWS)), label=f"eurora:jobs={JOBS[scale]}")
     return Contest((draws,), EXPECTED_WAITS, QUEUES, PAST[scale], scale == "full")
 
 
 @cache
-def hpc2n(scale: Scale) -> Contest:
-    """Return stretches of HPC2N, on its nodes; its jobs have one queue, and no names."""
+def _whole_hpc2n() -> Workload:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = read(fetch("hpc2n"), machine=Machine.homogeneous(HPC2N_NODES, core=HPC2N_CORES))
-    count = HPC2N_JOBS[scale]
+        return read(fetch("hpc2n"), machine=Machine.homogeneous(HPC2N_NODES, core=HPC2N_CORES))
+
+
+def hpc2n(means: Means) -> Contest:
+    """Return stretches of HPC2N, on its nodes; its jobs have one queue, and no names.
+
+    Another seed takes the stretches behind those of the seed before; another number spreads them over the log.
+    """
+    count = HPC2N_JOBS[means.scale]
     stretches = tuple(
-        Samples(whole.slice(first, first + count), label=f"jobs {first:,}-{first + count:,} of HPC2N")
-        for first in HPC2N_FIRST[scale]
+        Samples(_whole_hpc2n().slice(first, first + count), label=f"jobs {first:,}-{first + count:,} of HPC2N")
+        for first in hpc2n_firsts(means)
     )
-    return Contest(stretches, "3600", "", HPC2N_PAST[scale])
+    return Contest(stretches, "3600", "", HPC2N_PAST[means.scale], named=False)
+
+
+def hpc2n_firsts(means: Means) -> list[int]:
+    """Return the first job of each stretch."""
+    firsts = HPC2N_FIRST[means.scale]
+    if means.seeds is not None:
+        firsts = tuple(np.linspace(10_000, 185_000, means.seeds).astype(int).tolist())
+    last = len(_whole_hpc2n()) - HPC2N_JOBS[means.scale]
+    return [(first + means.seed * HPC2N_JOBS[means.scale]) % last for first in firsts]
 
 
 def stopped(contest: Contest, means: Means) -> Runs:
@@ -180,14 +212,15 @@ def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Mea
     return dict(zip(variants, contest.simulated(pairs, means), strict=True))
 
 
-def notes(scale: Scale) -> tuple[str, ...]:
+def notes(means: Means) -> tuple[str, ...]:
     """Return what was simulated on Eurora, and how it differs from the paper."""
+    scale = means.scale
     jobs = _HEAD[scale] or JOBS[scale]
     what = (
         "one draw of 400,000 jobs of the workload eurora, cut into its months"
         if scale == "full"
-        else f"draws of the workload eurora, {DRAWS[scale]} of {jobs:,} jobs each, of which EASY dispatches the first "
-        f"{PAST[scale]:,}; the last {jobs - PAST[scale]:,} are measured"
+        else f"draws of the workload eurora, {runs_of(means)} of {jobs:,} jobs each, of which EASY dispatches the "
+        f"first {PAST[scale]:,}; the last {jobs - PAST[scale]:,} are measured"
     )
     return (
         f"Simulated: {what}. The machine has 64 nodes of 16 cores and 16 GB, half with 2 GPUs each, half with 2 MICs. "
@@ -202,12 +235,19 @@ def notes(scale: Scale) -> tuple[str, ...]:
     )
 
 
-def hpc2n_notes(scale: Scale) -> tuple[str, ...]:
+def runs_of(means: Means) -> str:
+    """Return how many draws of the workload there are."""
+    return str(len(means.draws(DRAWS)))
+
+
+def hpc2n_notes(means: Means) -> tuple[str, ...]:
     """Return what was simulated on HPC2N."""
+    scale = means.scale
     return (
-        f"Simulated: {len(HPC2N_FIRST[scale])} stretches of {HPC2N_JOBS[scale]:,} jobs of HPC2N, which do not overlap, "
-        f"on its {HPC2N_NODES} nodes of {HPC2N_CORES} cores; EASY dispatches the first {HPC2N_PAST[scale]:,} of each, "
-        "and the others are measured. Jobs run for their real duration, also past the walltime.",
+        f"Simulated: {len(hpc2n_firsts(means))} stretches of {HPC2N_JOBS[scale]:,} jobs of HPC2N, which do not "
+        f"overlap, on its {HPC2N_NODES} nodes of {HPC2N_CORES} cores; EASY dispatches the first "
+        f"{HPC2N_PAST[scale]:,} of each, and the others are measured. Jobs run for their real duration, "
+        "also past the walltime.",
         "The log has one queue and no names of jobs. So nothing is told of queues and their expected waits (versions 0 "
         "to 2 weigh all jobs alike), nor of a heuristic that goes by names. Each slot is a core, so that no job can "
         "lack a place on the nodes: PCP and HCP differ in their search alone.",

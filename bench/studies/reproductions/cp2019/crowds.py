@@ -6,6 +6,7 @@ It takes so long in a crowd that it gets a budget of jobs; and where nobody wait
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +38,10 @@ class Stretch:
     def simulated(self, pairs: list[tuple[str, str]], means: Means) -> list[Part]:
         """Return what was simulated of dispatchers and predictors."""
         begun = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
-        return [Part.of(result, self.past) for [result] in simulate_all(self.jobs, begun, means)]
+        return [
+            part
+            for [part] in simulate_all([(self.jobs, *pair) for pair in begun], means, partial(Part.of, past=self.past))
+        ]
 
 
 def crowd_begins(part: Part, waiting: int = WAITING) -> int:

@@ -14,6 +14,8 @@ from .conditions import Conditions
 #: Label to metric to a value of each sample.
 Values = dict[str, dict[str, list[float]]]
 _METRICS = ("slowdown", "wait")
+#: Plain schedulers, which are not in the paper.
+PLAIN = ("FCFS-W", "EASY-W")
 #: By how much of the other a value may be above it and still count as no worse, or as alike.
 _TOLERANCE = 1.05
 
@@ -83,7 +85,7 @@ def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
                 pair = _pair(values, f"wait_{kind}", mine, base)
                 claim = less(text, *pair, "not penalised", factor=_TOLERANCE)
                 found += given([claim], conditions.of(mine, base))
-    each = {label: metrics["utilization"] for label, metrics in values.items()}
+    each = {label: metrics["utilization"] for label, metrics in values.items() if label not in PLAIN}
     ordered = sorted(each, key=lambda label: float(np.mean(each[label])))
     least, most = ordered[0], ordered[-1]
     percent = {label: [100 * value for value in each[label]] for label in (least, most)}

@@ -28,21 +28,21 @@ _HEADERS = {"slowdown": "slowdown", "wait": "wait, s"}
 
 def fig2(means: Means) -> Outcome:
     """Return slowdown and wait of the versions of PCP."""
-    return _quality(runs.eurora(means.scale), runs.PCPS, (_ALL,), pcp_claims, means)
+    return _quality(runs.eurora(means), runs.PCPS, (_ALL,), pcp_claims, means)
 
 
 def fig3(means: Means) -> Outcome:
     """Return slowdown and wait of the versions of HCP, of HCP as printed under a budget, and of others."""
-    contest = runs.eurora(means.scale)
+    contest = runs.eurora(means)
     found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
-    others = contest.results(runs.OTHERS, means) | runs.varied(contest, VARIANTS, means)
+    others = runs.varied(contest, VARIANTS, means)
     first = crowds.early(contest, means)
     values = _values(first, (_ALL,))
     conditions = conditions_of(first["HCP3-D"], first["HCP1-W"], contest.nodes)
     named = {f"{label}, budget": metrics for label, metrics in values.items()}
     rows = _rows(_values(others, (_ALL,)) | named, (_ALL,))
     del values[crowds.AS_PRINTED]
-    note = "Rows with a budget are of its jobs. EASY and lookahead are not in the paper."
+    note = "Rows with a budget are of its jobs. FCFS, EASY and lookahead are not in the paper."
     claims = (*found.claims, *early_claims(values, conditions))
     return replace(
         found,
@@ -55,7 +55,7 @@ def fig3(means: Means) -> Outcome:
 def fig4(means: Means) -> Outcome:
     """Return slowdown and wait of medium and long jobs, and the utilization."""
     labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
-    found = _quality(runs.eurora(means.scale), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
+    found = _quality(runs.eurora(means), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
     limits = (
         "Medium jobs run for 1-5 h, long ones for more. Not penalised: at most 5% above version 1 with requested "
         "times. Utilization alike: within 5%."
@@ -71,8 +71,8 @@ def on_hpc2n(means: Means) -> Outcome:
         shares = {"walltime": values["HCP3-W"], "heuristic": values["HCP3-D"]}
         return (*accuracy_claims(shares), *pcp_claims(values, conditions), *hcp_claims(values, conditions))
 
-    found = _quality(runs.hpc2n(means.scale), labels, (_ALL,), claims, means)
-    return replace(found, notes=runs.hpc2n_notes(means.scale), parameters=())
+    found = _quality(runs.hpc2n(means), labels, (_ALL,), claims, means)
+    return replace(found, notes=runs.hpc2n_notes(means), parameters=(), runs=str(len(runs.hpc2n_firsts(means))))
 
 
 def _quality(
@@ -87,14 +87,14 @@ def _quality(
     found = contest.results(labels, means)
     values = _values(found, classes)
     family = "PCP" if "PCP3-D" in found else "HCP"
-    conditions = conditions_of(found[f"{family}3-D"], found[f"{family}1-W"], contest.nodes)
+    conditions = conditions_of(found[f"{family}3-D"], found[f"{family}1-W"], contest.nodes, contest.named)
     rows = _rows(values, classes)
     if use:
         rows += [row(label, "utilization, %", [100 * share for share in each["utilization"]], digits=1)
                  for label, each in values.items()]  # fmt: skip
     return Outcome(
-        runs.notes(means.scale), tuple(rows), claims(values, conditions), _bars(values, classes), conditions.all,
-        parameters(means.scale),
+        runs.notes(means), tuple(rows), claims(values, conditions), _bars(values, classes), conditions.all,
+        parameters(means.scale), runs.runs_of(means),
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from .....simulation import Result
@@ -19,6 +21,8 @@ _SCALES: dict[Scale, tuple[int, int, int, int]] = {
 }
 PLAN, GREEDY, KILL, WAIT = "least loss", "greedy", "kill only", "wait"
 POLICIES = {PLAN: "dp", GREEDY: "greedy", KILL: "kill", WAIT: "wait"}
+#: A plain scheduler underneath, where no job gives way.
+PLAIN = {"FCFS": "evict:policy=wait,over=fcfs"}
 #: Nodes that are set apart: the two largest sizes of on-demand jobs.
 _APART: dict[Scale, tuple[int, int]] = {"smoke": (256, 512), "small": (1024, 2048), "full": (1024, 2048)}
 #: Metric to key of the summary, factor and digits.
@@ -44,7 +48,7 @@ _DELAY, _LOSS, _SLOWDOWN = "delay_mean", "lost_node_hours", "batch_bounded_slowd
 def policies(means: Means) -> Outcome:
     """Return the delay of on-demand jobs and the loss of batch jobs under each policy."""
     found = {name: [result.summary() for result in results] for name, results in _results(means).items()}
-    return judged(found, _notes(means.scale), list(found)[-1])
+    return replace(judged(found, _notes(means), list(found)[-2]), runs=str(len(_seeds(means))))
 
 
 def judged(found: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()) -> Outcome:
@@ -66,22 +70,32 @@ def judged(found: Summaries, notes: tuple[str, ...], apart: str, parameters: tup
 def _specs(scale: Scale) -> dict[str, str]:
     """Return the dispatcher of each policy."""
     specs = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()}
-    return specs | {f"{kept:,} nodes apart": f"evict:policy=static,reserve={kept}" for kept in _APART[scale]}
+    specs |= {f"{kept:,} nodes apart": f"evict:policy=static,reserve={kept}" for kept in _APART[scale]}
+    return specs | PLAIN
 
 
 @cache
-def _samples(scale: Scale) -> tuple[Samples[Workload], ...]:
-    days, nodes, rate, count = _SCALES[scale]
-    specs = [f"theta:days={days},nodes={nodes},rate={rate},seed={seed}" for seed in range(1, count + 1)]
+def _samples(scale: Scale, seeds: range) -> tuple[Samples[Workload], ...]:
+    days, nodes, rate, _ = _SCALES[scale]
+    specs = [f"theta:days={days},nodes={nodes},rate={rate},seed={seed + 1}" for seed in seeds]
     return tuple(Samples(generate(spec), jitter=0, overrun="kill", label=spec) for spec in specs)
+
+
+def _seeds(means: Means) -> range:
+    return means.draws({scale: count for scale, (*_, count) in _SCALES.items()})
 
 
 def _results(means: Means) -> dict[str, list[Result]]:
     """Return the results of each policy, one for each sample."""
     specs = _specs(means.scale)
-    each = [simulate_all(samples, [(spec, "walltime") for spec in specs.values()], means)
-            for samples in _samples(means.scale)]  # fmt: skip
-    return {name: [found[place][0] for found in each] for place, name in enumerate(specs)}
+    return by_name(specs, _samples(means.scale, _seeds(means)), means)
+
+
+def by_name(specs: Mapping[str, str], samples: Sequence[Samples[Workload]], means: Means) -> dict[str, list[Result]]:
+    """Return the results of named dispatchers, one for each of the samples."""
+    settings = [(each, spec, "walltime") for spec in specs.values() for each in samples]
+    found = [result for [result] in simulate_all(settings, means, lambda result: result)]
+    return {name: found[place * len(samples) : (place + 1) * len(samples)] for place, name in enumerate(specs)}
 
 
 def _claims(found: Summaries, apart: str) -> list[Claim]:
@@ -102,11 +116,13 @@ def _claims(found: Summaries, apart: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _notes(scale: Scale) -> tuple[str, ...]:
-    days, nodes, rate, count = _SCALES[scale]
+def _notes(means: Means) -> tuple[str, ...]:
+    days, nodes, rate, _ = _SCALES[means.scale]
+    seeds = _seeds(means)
     return (
         f"Not in the paper, which decides at one moment: here the decisions are carried out for {days} days on "
-        f"{nodes:,} nodes. Simulated: theta, seeds 1 to {count}, at a load of 0.95 with {rate} on-demand jobs a day, "
+        f"{nodes:,} nodes. Simulated: theta, seeds {seeds[0] + 1} to {seeds[-1] + 1}, at a load of 0.95 with "
+        f"{rate} on-demand jobs a day, "
         "due in 15 minutes; batch jobs under EASY with walltimes. The load is drawn like Theta's, not its trace.",
         "Lost are node-hours that batch jobs held and that did not count, the writing of checkpoints included. With "
         "nodes set apart, jobs that are larger than their part of the machine are rejected: those on demand count as "

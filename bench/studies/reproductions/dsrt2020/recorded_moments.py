@@ -17,7 +17,7 @@ from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 
 DAY, HOUR = 86400, 3600
 #: Nodes that the paper's machine is mostly occupied on, days it was so in 2019, and the most jobs it had then.
-_MOST_COMMON, _DAYS, _PEAK = 4352, 34, 25
+NODES, _DAYS, _PEAK = 4352, 34, 25
 #: The share of jobs under half an hour in 2019.
 _SHORT = 61
 #: Shares at which the generator is held against the trace.
@@ -64,8 +64,8 @@ class Occupancy(NamedTuple):
         return float(self.lasts[self.nodes == nodes].sum()) / 86400
 
 
-def occupancy(workload: Workload) -> Occupancy:
-    """Return what ran when.
+def occupancy(workload: Workload, shuffled: bool = False) -> Occupancy:
+    """Return what ran when; the sizes may be shuffled among the jobs.
 
     Raises
     ------
@@ -73,6 +73,8 @@ def occupancy(workload: Workload) -> Occupancy:
         If the trace holds no recorded waits, or a job has no size.
     """
     start, sizes = recorded_starts(workload), recorded_sizes(workload)
+    if shuffled:
+        sizes = np.random.default_rng(0).permutation(sizes)
     runtime = workload.columns.runtime
     times, places = np.unique(np.concatenate([start, start + runtime]), return_inverse=True)
     signs = np.repeat([1, -1], len(start))
@@ -137,7 +139,7 @@ def recorded_scenarios(jobs: int, count: int) -> list[list[RunningJob]]:
 
 def fig1(means: Means) -> Outcome:
     """Return nodes and jobs of the first month of the trace, and the trace beside what the generator draws."""
-    log = occupancy(trace())
+    log = occupancy(trace(), means.broken("sizes"))
     common = log.most_common()
     shown = log.times < log.times[0] + (3 if means.scale == "smoke" else 31) * DAY
     days = (log.times[shown] - log.times[0]) / DAY
@@ -151,7 +153,7 @@ def fig1(means: Means) -> Outcome:
                 data[name].append(item)
     peak = int(log.jobs[log.nodes >= common].max())
     claims = (
-        Claim("the number of nodes that is occupied for longest is 4,352", common == _MOST_COMMON,
+        Claim("the number of nodes that is occupied for longest is 4,352", common == NODES,
               f"{common:,} nodes for {log.days(common):.1f} days; the paper: 4,352 for {_DAYS} days"),
         Claim("close to capacity the number of jobs is high, up to about 25", 20 <= peak <= 30,
               f"at most {peak} on {common:,} nodes or more; the paper: around {_PEAK}"),
@@ -213,9 +215,9 @@ def _described(workload: Workload) -> dict[str, float]:
 
 def recorded(jobs: int, means: Means) -> Outcome:
     """Return the jobs that run at the moments of so many jobs: figures 2 to 4."""
-    del means
-    found = moments(occupancy(trace()), jobs)
-    lasting = len(moments(occupancy(trace()), jobs, least=_LASTS))
+    log = occupancy(trace(), means.broken("sizes"))
+    found = moments(log, jobs, NODES)
+    lasting = len(moments(log, jobs, NODES, least=_LASTS))
     note = (
         f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}, "
         f"one for each set of jobs, however short it ran together; {lasting} for {_LASTS // 60} min or more."

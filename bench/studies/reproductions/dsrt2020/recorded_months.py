@@ -15,8 +15,7 @@ from ....campaigns.samples import Samples
 from ....reports.number_formats import short
 from ..claims import LEAST, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
-from ..simulations import simulate_all
-from .batch_machine import PLAN, POLICIES, Summaries, judged
+from .batch_machine import PLAIN, PLAN, POLICIES, Summaries, by_name, judged
 from .on_demand import OnDemand, with_on_demand
 from .recorded_moments import DAY, NOTE, trace
 
@@ -26,6 +25,7 @@ _ENDS, _APART = "least loss, own ends", "1,024 nodes apart"
 _SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} | {
     _ENDS: "evict:ends=true",
     _APART: "evict:policy=static,reserve=1024",
+    **PLAIN,
 }
 #: How often a job may be made to give way.
 _MOST = ("0", "1", "2", "3", "5", "none")
@@ -46,8 +46,8 @@ def recorded_months(means: Means) -> Outcome:
         "the trace; waits are the simulation's.",
         "Own ends: a job that is predicted, by its request, to end within the deadline is left to do so.",
     )
-    outcome = judged(found, notes, _APART, _parameters(found, means))
-    return replace(outcome, claims=(*outcome.claims, *_own_ends(found)))
+    outcome = judged(found, notes, _APART, () if means.control else _parameters(found, means))
+    return replace(outcome, claims=(*outcome.claims, *_own_ends(found)), runs=f"{months} months")
 
 
 def _own_ends(found: Summaries) -> tuple[Claim, ...]:
@@ -108,7 +108,8 @@ def starvation(means: Means) -> Outcome:
         f"The months of `recorded-months`, with {_OFTEN:g} on-demand jobs a day. `most` is how often a batch job may "
         f"be made to give way; then it is left alone. {NOTE}",
     )
-    return Outcome(notes, tuple(rows), tuple(_bounds(measured)), drawing)
+    runs = f"{_MONTHS[means.scale][0]} months"
+    return Outcome(notes, tuple(rows), tuple(_bounds(measured)), drawing, runs=runs)
 
 
 _EVICTED, _MISSED, _LONGEST = "most evictions of one job", "on-demand jobs late, %", "largest stretch of an evicted job"
@@ -147,7 +148,7 @@ def _bounds(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Claim
 
 
 @cache
-def _months(scale: Scale, added: OnDemand) -> tuple[Samples[Workload], ...]:
+def _months(scale: Scale, added: OnDemand, seed: int) -> tuple[Samples[Workload], ...]:
     """Return the months of the trace with on-demand jobs, another draw of them in each."""
     months, days = _MONTHS[scale]
     submit = trace().columns.submit
@@ -156,7 +157,8 @@ def _months(scale: Scale, added: OnDemand) -> tuple[Samples[Workload], ...]:
     found = []
     for month, (begin, end) in enumerate(zip(edges[:-1].tolist(), np.minimum(ends, edges[1:]).tolist(), strict=True)):
         part = with_on_demand(
-            trace().slice(begin, end), OnDemand(added.rate, added.deadline, added.restart, added.writes, month)
+            trace().slice(begin, end),
+            OnDemand(added.rate, added.deadline, added.restart, added.writes, month + 100 * seed),
         )
         found.append(Samples(part, jitter=0, overrun="run", label=f"theta-2022, month {month + 1}"))
     return tuple(found)
@@ -164,9 +166,7 @@ def _months(scale: Scale, added: OnDemand) -> tuple[Samples[Workload], ...]:
 
 def _simulated(specs: Mapping[str, str], added: OnDemand, means: Means) -> dict[str, list[Result]]:
     """Return the results of each dispatcher, one for each month."""
-    pairs = [(spec, "walltime") for spec in specs.values()]
-    each = [simulate_all(samples, pairs, means) for samples in _months(means.scale, added)]
-    return {name: [found[place][0] for found in each] for place, name in enumerate(specs)}
+    return by_name(specs, _months(means.scale, added, means.seed), means)
 
 
 def _summaries(results: Mapping[str, Sequence[Result]]) -> Summaries:

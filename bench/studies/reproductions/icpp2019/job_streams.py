@@ -65,7 +65,7 @@ def fig6(means: Means) -> Outcome:
     shown = (USE, ALL_RESPONSE)
     claims = (*fig6_claims(values), *fig6_claims(scripted, SCRIPT))
     curves, rows = _curves(values, means.scale, shown), runs.rows(values | scripted, shown)
-    return Outcome(_notes(means.scale), rows, claims, curves, parameters=_parameters(means.scale))
+    return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
 def fig6_claims(values: Values, place: str = "") -> Iterator[Claim]:
@@ -104,7 +104,7 @@ def fig7(means: Means) -> Outcome:
     values, scripted = _by_rate(means), _as_scripted(means)
     claims = (*fig7_claims(values), *fig7_claims(scripted, SCRIPT))
     curves, rows = _curves(values, means.scale, (RESPONSE,)), runs.rows(values | scripted, (RESPONSE,))
-    return Outcome(_notes(means.scale), rows, claims, curves, parameters=_parameters(means.scale))
+    return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
 def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
@@ -129,7 +129,7 @@ def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
 
 def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
     """Return the results by rate, as the paper has it; figures 6 and 7 share the simulations."""
-    seeds, large = runs.SIZES["fig6"][means.scale]
+    seeds, large = runs.sizes("fig6", means)
     window, width = _HOURS * large, _WIDTHS[means.scale]
     drawn = {
         rate: runs.jobs(
@@ -142,7 +142,7 @@ def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
 
 def _as_scripted(means: Means) -> dict[str, dict[str, Measured]]:
     """Return the results by rate with few wide small jobs, as the authors' public scripts have them."""
-    seeds, large = runs.SIZES["scripts"][means.scale]
+    seeds, large = runs.sizes("scripts", means)
     # So many jobs come over 1.5 times the time that 100 large ones take at best.
     over = round(_SCRIPT_JOBS / (100 * OUTLASTS), 3)
     drawn = {
@@ -158,7 +158,10 @@ def _simulated(
     drawn: Mapping[float, Generated], place: str, seeds: int, means: Means
 ) -> dict[str, dict[str, Measured]]:
     settings = {
-        f"{place}rate {rate}": (jobs, [Contender(HPC), Contender(TOPT), Contender(ATOPT, options=f"rate={rate}")])
+        f"{place}rate {rate}": (
+            jobs,
+            [Contender(HPC), Contender(TOPT), Contender(ATOPT, options=f"rate={rate}"), *runs.PLAIN],
+        )
         for rate, jobs in drawn.items()
     }
     return runs.simulate(settings, seeds, means)
@@ -168,13 +171,17 @@ def _curves(values: Values, scale: Scale, metrics: Sequence[str]) -> Drawing:
     return runs.curves(dict(zip(_RATES[scale], values.values(), strict=True)), metrics, "work rate of the small jobs")
 
 
-def _notes(scale: Scale) -> tuple[str, ...]:
-    seeds, large = runs.SIZES["fig6"][scale]
-    scripted, jobs = runs.SIZES["scripts"][scale]
+def _runs(means: Means) -> str:
+    return f"{runs.sizes('fig6', means)[0]}, scripts {runs.sizes('scripts', means)[0]}"
+
+
+def _notes(means: Means) -> tuple[str, ...]:
+    seeds, large = runs.sizes("fig6", means)
+    scripted, jobs = runs.sizes("scripts", means)
     return (
         *runs.NOTES,
         f"Runs: {seeds} of {large} large jobs (the paper: 50 of 100), whose processors have the law Beta, which the "
-        f"paper leaves open. Small jobs take {_WIDTHS[scale]} of the 100 processors each, and arrive for "
+        f"paper leaves open. Small jobs take {_WIDTHS[means.scale]} of the 100 processors each, and arrive for "
         f"{_HOURS * large} h. ATOptimal is told the work rate.",
         f"The authors' public scripts (vanderbiltscl/SpeculativeScheduling) have other small jobs than the text says, "
         f"{_SCRIPT_JOBS} times the work rate of them on all processors each, about a third as long as the large ones, "

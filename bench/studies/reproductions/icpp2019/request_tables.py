@@ -27,7 +27,8 @@ def table1(means: Means) -> Outcome:
     single = evaluate([20.0 * HOUR], discretize(law, 0.0, 20.0 * HOUR, 200))
     rows, claims = _requests("Classical HPC", [20.0], ("20.0",), single.expected_makespan), list[Claim]()
     for label, (n, rate, published) in _TABLE1.items():
-        found = optimal_sequence(discretize(law, 0.0, 20.0 * HOUR, n), rate)
+        discrete = discretize(law, 0.0, 20.0 * HOUR, n)
+        found = evaluate([20.0 * HOUR], discrete, rate) if means.broken("search") else optimal_sequence(discrete, rate)
         hours = [value / HOUR for value in found.values.tolist()]
         rows += _requests(label, hours, published, found.expected_makespan)
         same = [_truncated(value, digits) for value, digits in zip(hours, published, strict=False)] == list(published)

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from .....simulation import Result
-from ....campaigns.samples import Generated
+from ....campaigns.samples import Generated, Samples
 from ..claims import Floats, less, more, row
-from ..generated_jobs import Pairing, measure_all
 from ..outcome import Claim, Drawing, Means, Parameter, Row, Scale
+from ..simulations import simulate_all
 
 HOUR = 3600
 #: What is measured; eq. 2 is about large jobs.
@@ -38,7 +38,7 @@ NOTES = (
 )
 _NAMES = {HPC: "classic-hpc", NEURO: "neuroscience", TOPT: "toptimal", ATOPT: "atoptimal"}
 
-Scheduler = Literal["batches", "rounds", "easy"]
+Scheduler = Literal["batches", "rounds", "easy", "fcfs"]
 #: Jobs of a batch in the paper's scheduler.
 BATCH = 100
 #: Reservations that stand, as in the paper; such as move into gaps; and such as move up when jobs end early.
@@ -46,12 +46,18 @@ SCHEDULERS: Mapping[Scheduler, str] = {
     "batches": f"rounds:batch={BATCH}/move=never",
     "rounds": "rounds",
     "easy": "easy",
+    "fcfs": "fcfs",
 }
 
 
 #: The paper's, and EASY.
 MOVING: tuple[Scheduler, ...] = ("batches", "easy")
-_LABELS: Mapping[Scheduler, Sequence[str]] = {"batches": (), "rounds": ("moving",), "easy": ("EASY",)}
+_LABELS: Mapping[Scheduler, Sequence[str]] = {
+    "batches": (),
+    "rounds": ("moving",),
+    "easy": ("EASY",),
+    "fcfs": ("FCFS",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +95,25 @@ class Contender:
         return f"{_NAMES[self.strategy]}:over={SCHEDULERS[self.over]}{backfill}{options}"
 
 
+#: Plain schedulers that every figure shows, with classical requests.
+PLAIN = [Contender(HPC, "fcfs"), Contender(HPC, "easy")]
 #: What is simulated by figure and scale: seeds, and stochastic jobs in each; figure 8 has the jobs of the paper, of
 #: which the first few at the smallest scale. The scripts are those of the authors, beside figure 6.
-SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
+_SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
     "fig2": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
     "fig3": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
     "fig4": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
-    "fig5": {"smoke": (1, 10), "small": (10, 200), "full": (50, 200)},
-    "fig6": {"smoke": (1, 2), "small": (5, 100), "full": (10, 100)},
+    "fig5": {"smoke": (1, 110), "small": (10, 200), "full": (50, 200)},
+    "fig6": {"smoke": (1, 2), "small": (10, 100), "full": (10, 100)},
     "scripts": {"smoke": (1, 2), "small": (10, 100), "full": (10, 100)},
     "fig8": {"smoke": (1, 40), "small": (10, 400), "full": (50, 400)},
 }
+
+
+def sizes(figure: str, means: Means) -> tuple[int, int]:
+    """Return how many draws a figure has, and the stochastic jobs of each."""
+    table = _SIZES[figure]
+    return len(means.draws({scale: seeds for scale, (seeds, _) in table.items()})), table[means.scale][1]
 
 
 def measure(result: Result) -> dict[str, float]:
@@ -149,7 +163,9 @@ def simulate(
 ) -> dict[str, dict[str, Measured]]:
     """Return setting to contender to metric to a value of each seed."""
     places = [(name, jobs, contender) for name, (jobs, several) in settings.items() for contender in several]
-    found = measure_all([Pairing(jobs, contender.dispatcher) for _, jobs, contender in places], seeds, means, measure)
+    drawn = {jobs: Samples(jobs, seeds, overrun="kill", label=jobs.spec) for _, jobs, _ in places}
+    asked = [(drawn[jobs], contender.dispatcher, "walltime") for _, jobs, contender in places]
+    found = simulate_all(asked, means, measure, ("jobs", "attempts"))
     values: dict[str, dict[str, Measured]] = {name: {} for name in settings}
     for (name, _, contender), each in zip(places, found, strict=True):
         values[name][contender.label] = {metric: [metrics[metric] for metrics in each] for metric in each[0]}

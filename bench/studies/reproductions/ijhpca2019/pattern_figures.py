@@ -9,12 +9,11 @@ from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import patterns as runs
 from . import workflow_complexity as table1
 from .pattern_claims import (
-    Conditions,
+    RBS,
     hybrid_claims,
     hybrid_conditions,
     stretch_claims,
     utilization_claims,
-    waiting_conditions,
 )
 from .pattern_surface import hybrid_parameters, parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
@@ -30,7 +29,7 @@ _BEYOND = (
 
 def fig8(means: Means) -> Outcome:
     """Return the utilization by mean estimation ratio, pattern by pattern."""
-    printed = {"RBS": (20, 65), "LEJF": (45, 90)}
+    printed = {"RBS": (20, 65), "RBS anew": (20, 65), "LEJF": (45, 90)}
     return _by_pattern(means, (UTILIZATION, FAILURES, WINDOW), printed, utilization_claims)
 
 
@@ -44,16 +43,15 @@ def _by_pattern(
     means: Means,
     metrics: Sequence[str],
     printed: Mapping[str, tuple[float, float]],
-    claims: Callable[[Found, Conditions], tuple[Claim, ...]],
+    claims: Callable[[Found], tuple[Claim, ...]],
 ) -> Outcome:
     """Return the outcome of a figure of the first of some metrics; `printed` are ranges over all patterns."""
     found = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
     rows = (*_rows(found, metrics), *_ranges(found, metrics[0], printed))
     drawing = _drawing(found, metrics[0], runs.PATTERNS)
-    notes = (*runs.notes(means.scale), _BEYOND)
-    conditions = waiting_conditions(found)
-    judged, varied = claims(found, conditions), parameters(metrics[0], means)
-    return Outcome(notes, rows, judged, drawing, tuple(conditions.values()), varied)
+    notes = (*runs.notes(means), _BEYOND)
+    varied = () if means.control else parameters(metrics[0], means)
+    return Outcome(notes, rows, claims(found), drawing, (), varied, runs.runs_of(means))
 
 
 def fig12(means: Means) -> Outcome:
@@ -73,8 +71,8 @@ def fig12(means: Means) -> Outcome:
     )
     conditions = tuple(hybrid_conditions(found).values())
     drawing = Drawing("lines", data, _AXIS)
-    notes = (*runs.notes(means.scale), note)
-    return Outcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, hybrid_parameters(means))
+    notes, varied = (*runs.notes(means), note), () if means.control else hybrid_parameters(means)
+    return Outcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, varied, runs.runs_of(means))
 
 
 def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[Row]:
@@ -97,7 +95,7 @@ def _rows(found: Found, metrics: Sequence[str]) -> list[Row]:
             digits=int(metric != FAILURES))
         for metric in metrics
         for (pattern, label, ratio), metrics in found.items()
-        if ratio in _SHOWN and (metric != FAILURES or label == "RBS")
+        if ratio in _SHOWN and (metric != FAILURES or label in RBS)
     ]  # fmt: skip
 
 

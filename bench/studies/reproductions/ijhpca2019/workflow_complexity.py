@@ -38,11 +38,11 @@ _NOTES = (
 
 def run(means: Means) -> Outcome:
     """Return correlation and mean squared error of each workflow, and whether its class is found."""
-    logs = range(_LOGS[means.scale])
-    fits = {model: [_fitted(model.log(seed)) for seed in logs] for model in TABLE1}
+    logs, shuffled = means.draws(_LOGS), means.broken("sizes")
+    fits = {model: [_fitted(model.log(seed), shuffled) for seed in logs] for model in TABLE1}
     rows = [line for model, found in fits.items() for line in _rows(model, found)]
     printed = [calibrated(_printed(model, found)) for model, found in fits.items() if model.printed]
-    sorts = [_fitted(quicksort_runs(seed)) for seed in logs]
+    sorts = [_fitted(quicksort_runs(seed), shuffled) for seed in logs]
     claims = (*printed, _never_lost(fits), calibrated(_explained(fits)), _quicksort(sorts))
     return Outcome(
         (
@@ -51,20 +51,26 @@ def run(means: Means) -> Outcome:
         ),
         tuple(rows),
         claims,
+        runs=str(len(logs)),
     )
 
 
-def quicksort_runs(seed: int) -> pd.DataFrame:
+def quicksort_runs(seed: int, shuffled: bool = False) -> pd.DataFrame:
     """Return the lengths of arrays in random order as ``size``, and the comparisons of quicksort as ``time``.
+
+    Sizes may be shuffled among the runs.
 
     This is no curve with noise on it: a sorting is followed by the places of its pivots, each equally likely.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, _LONGEST, _SORTS)
-    return pd.DataFrame({"size": sizes, "time": [_comparisons(int(size), rng) for size in sizes]})
+    times = [_comparisons(int(size), rng) for size in sizes]
+    return pd.DataFrame({"size": rng.permutation(sizes) if shuffled else sizes, "time": times})
 
 
-def _fitted(runs: pd.DataFrame) -> ComplexityFit:
+def _fitted(runs: pd.DataFrame, shuffled: bool) -> ComplexityFit:
+    if shuffled:
+        runs = runs.assign(size=np.random.default_rng(0).permutation(runs["size"]))
     return fit_complexity(runs["size"], runs["time"])
 
 

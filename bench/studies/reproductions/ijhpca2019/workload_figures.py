@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from .....workloads import generate
 from .....workloads.job_columns import JobColumns
 from ..claims import LEAST, by_construction, row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run, Scale
+from . import public_runs
 from .patterns import PATTERNS
 from .workflow_complexity import quicksort_runs
 
@@ -28,8 +28,8 @@ _FITS = 0.01
 def fig3(means: Means) -> Outcome:
     """Return how well quicksort and matrix multiplication follow their complexities, counted in operations."""
     sorts, products = [], []
-    for seed in range(_SEEDS[means.scale]):
-        runs = quicksort_runs(seed)
+    for seed in means.draws(_SEEDS):
+        runs = quicksort_runs(seed, means.broken("sizes"))
         fit = fit_complexity(runs["size"], runs["time"]).of("n log n")
         sorts.append(fit.mse / float(np.mean(runs["time"])) ** 2)
         size = np.random.default_rng(seed).integers(10, 1000, 200).astype(float) ** 2
@@ -51,11 +51,11 @@ def fig3(means: Means) -> Outcome:
         ),
     )  # fmt: skip
     note = (
-        f"{_SEEDS[means.scale]} times 200 sortings of random arrays, and products of square matrices. The paper "
+        f"{len(means.draws(_SEEDS))} times 200 sortings of random arrays, and products of square matrices. The paper "
         "measured seconds on its machine; here comparisons and multiplications are counted, of which a product of "
         "matrices always has n^1.5. The paper does not print the unit of its errors: here they are relative."
     )
-    return Outcome((note,), rows, claims, Drawing("points", points, "elements", "comparisons"))
+    return Outcome((note,), rows, claims, Drawing("points", points, "elements", "comparisons"), runs=_runs(means))
 
 
 def products_of(size: FloatArray) -> FloatArray:
@@ -82,10 +82,10 @@ def fig6(means: Means) -> Outcome:
     ]  # fmt: skip
     curves = {name: np.concatenate([jobs.runtime for jobs in each]) for name, each in drawn.items()}
     note = (
-        f"{_SEEDS[means.scale]} draws of 800 jobs of each pattern, as the words of section 4.1 have them: the axes of "
-        "the drawings are not printed. So the figure shows what is simulated and tests nothing."
+        f"{len(means.draws(_SEEDS))} draws of 800 jobs of each pattern, as the words of section 4.1 have them: the "
+        "axes of the drawings are not printed. So the figure shows what is simulated and tests nothing."
     )
-    return Outcome((note,), tuple(rows), tuple(claims), _histogram(curves))
+    return Outcome((note,), tuple(rows), tuple(claims), _histogram(curves), runs=_runs(means))
 
 
 def fig7(means: Means) -> Outcome:
@@ -110,14 +110,18 @@ def fig7(means: Means) -> Outcome:
                               f"at least {low:.1f}% and at most {high:.1f}%; the paper: mostly")),
     )  # fmt: skip
     note = (
-        f"{_SEEDS[means.scale]} draws of 800 jobs of pattern (b), and estimates with a deviation of the ratio of 0.2, "
-        "never below 0.1. All of it follows from the printed law."
+        f"{len(means.draws(_SEEDS))} draws of 800 jobs of pattern (b), and estimates with a deviation of the ratio of "
+        "0.2, never below 0.1. All of it follows from the printed law."
     )
-    return Outcome((note,), tuple(rows), claims, _histogram(curves))
+    return Outcome((note,), tuple(rows), claims, _histogram(curves), runs=_runs(means))
+
+
+def _runs(means: Means) -> str:
+    return str(len(means.draws(_SEEDS)))
 
 
 def _columns(spec: str, means: Means) -> list[JobColumns]:
-    return [generate(spec, seed=seed).columns for seed in range(_SEEDS[means.scale])]
+    return [generate(spec, seed=seed).columns for seed in means.draws(_SEEDS)]
 
 
 def _decided(samples: Sequence[object], holds: bool) -> bool | None:
@@ -141,13 +145,24 @@ def _histogram(curves: dict[str, FloatArray]) -> Drawing:
     return Drawing("steps", data, "hours", f"jobs, % by {_BIN:g} h")
 
 
-def _not_printed(reason: str, claims: Sequence[str], means: Means) -> Outcome:
-    """Return the outcome of a figure of which nothing is to be had but what it is said to show."""
-    return Outcome((reason,), (), tuple(Claim(text, None, "no data", unmet="public data") for text in claims))
+#: Makes an outcome of public data, given why there is none of the paper's and the claims that cannot be tested.
+Public = Callable[[str, tuple[Claim, ...]], Outcome]
 
 
-def _without(reason: str, *claims: str) -> Callable[[Means], Outcome]:
-    return partial(_not_printed, reason, claims)
+def _bare(reason: str, claims: tuple[Claim, ...]) -> Outcome:
+    return Outcome((reason, public_runs.NOTE), (), claims)
+
+
+def _without(reason: str, *claims: str, public: Public = _bare) -> Run:
+    """Return what makes a figure whose data are not public of public data, where these tell as much."""
+
+    def run(means: Means) -> Outcome:
+        del means
+        return public(
+            reason, tuple(Claim(text, None, "no data; the paper: so", unmet="public data") for text in claims)
+        )
+
+    return run
 
 
 _LOGS = "The logs of ACCRE are not public, and the points of the figure are not printed."
@@ -155,19 +170,22 @@ RUNS: dict[str, Run] = {
     "ijhpca2019/fig1": _without(
         f"{_LOGS} `workload analyze` makes it of a log.",
         "Multi-Atlas and dtiQA_v2 run for 11 to 45 h, and write from a few MB to tens of GB",
+        public=public_runs.run_by_run,
     ),
     "ijhpca2019/fig2": _without(
         f"{_LOGS} `workload analyze` prints its percentiles of a log.",
         "Most of 31 workflows vary by more than an order of magnitude in run time and traffic",
         "Generic fMRI varies by about 20% in run time and 10% in traffic",
+        public=public_runs.ranges,
     ),
     "ijhpca2019/fig3": fig3,
     "ijhpca2019/fig4": _without(
-        f"{_LOGS} Classes, correlations and errors are those of Table 1, see `table1`.",
+        f"{_LOGS} Classes, correlations and errors are those of Table 1, see `table1`. The public runs have "
+        "no input sizes.",
         "fMRIQA_v2 follows n log n, dtiQA_v2 n^2 log n, and Multi-Atlas no function of the size",
     ),
     "ijhpca2019/fig5": _without(
-        f"{_LOGS} `workload describe` shows the arrivals of a log.",
+        f"{_LOGS} `workload describe` shows the arrivals of a log. The public runs have no dates.",
         "Days with more workflows do not always have more traffic",
     ),
     "ijhpca2019/fig6": fig6,
@@ -177,10 +195,12 @@ RUNS: dict[str, Run] = {
         "`analysis/workflows.py` makes it of a log with a column for each phase.",
         "The fusion phase correlates strongly with the time of Multi-Atlas, and registration hardly does",
         "Registration varies much less than fusion",
+        public=public_runs.over_time,
     ),
     "ijhpca2019/fig11": _without(
         "The runs and the similarities of images and atlases, by which ranges are predicted, are not public, and the "
         "accuracies are not printed. The predictor `ranges` takes a number of ranges and an accuracy.",
         "The fewer ranges, the more often the right one is predicted",
+        public=public_runs.accuracy,
     ),
 }

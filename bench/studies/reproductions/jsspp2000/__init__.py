@@ -7,6 +7,7 @@ from .bushel_results import BUSHEL
 from .downey_results import DOWNEY
 from .nas_results import BENCHMARKS
 from .recorded_logs import table1
+from .several_machines import SEVERAL_MACHINES
 from .speedup_figures import fig1, fig2
 
 RUNS: dict[str, Run] = {
@@ -16,6 +17,7 @@ RUNS: dict[str, Run] = {
     **DOWNEY,
     **BENCHMARKS,
     **BUSHEL,
+    **SEVERAL_MACHINES,
 }
 
 __all__ = ["RUNS"]

@@ -11,7 +11,7 @@ import pandas as pd
 from ..claims import LEAST, given
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Precondition, Row, Run
 from .geometric_means import Ratio, less, more, over_samples
-from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHARES, Setting, crowds
+from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHARES, Setting, crowds, samples_of
 from .strategy_outcomes import DIFFER, ratio_row
 
 NAMES = {-1.0: "nobody", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
@@ -33,9 +33,11 @@ def bushel(means: Means) -> Outcome:
     conditions = {over: _differing(table, over) for over in OVER}
     claims = [claim for over in OVER for claim in given(_claims(table, over, setting), [conditions[over]])]
     rows = (*_rows(table, setting), *_by_workload(table, setting))
+    samples = len(means.draws(samples_of()))
+    claims += given([promises(found)], [conditions["conservative"]])
     return Outcome(
-        _notes(setting), rows, (*claims, *given([promises(found)], [conditions["conservative"]])),
-        _drawing(table, setting), tuple(conditions.values()), _parameters(),
+        _notes(setting, samples), rows, tuple(claims), _drawing(table, setting), tuple(conditions.values()),
+        _parameters(), f"{samples} samples a workload",
     )  # fmt: skip
 
 
@@ -100,7 +102,7 @@ def _differing(table: pd.DataFrame, over: str) -> Precondition:
     """Return that choosers take another size than their own in at least a fifth of the cases."""
     share = float(table.query("again == 0 and over == @over")["other_size"].mean())
     text = f"choosers under {over} take another size in at least {100 * DIFFER:g}% of the cases"
-    return Precondition(text, share >= DIFFER, f"{100 * share:.1f}%")
+    return Precondition(text, share >= DIFFER, f"{100 * share:.1f}%", of_system=True)
 
 
 def _rows(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
@@ -150,7 +152,7 @@ def _drawing(table: pd.DataFrame, setting: Setting) -> Drawing:
     return Drawing("lines", data, "jobs that choose", x_ticks=tuple(NAMES[share] for share in SHARES), log_y=True)
 
 
-def _notes(setting: Setting) -> tuple[str, ...]:
+def _notes(setting: Setting, samples: int) -> tuple[str, ...]:
     logs = [name for name in setting.workloads if name != LUBLIN]
     stretches = f"disjoint stretches of {', '.join(logs)} and " if logs else ""
     loads = ", ".join(f"{load:g}" for load in setting.loads)
@@ -159,7 +161,7 @@ def _notes(setting: Setting) -> tuple[str, ...]:
         "jobs choose by `sa`, once, as they come; the others keep the requests of the log or model. The jobs of a "
         "larger share are those of a smaller one and others, and every chooser is compared with itself on the same "
         f"jobs with nobody choosing. One job: {setting.singles} a sample, each alone.",
-        f"{setting.samples} samples a workload of {setting.jobs} jobs, {stretches}draws of Lublin's model on "
+        f"{samples} samples a workload of {setting.jobs} jobs, {stretches}draws of Lublin's model on "
         f"{PROCESSORS} processors, molded with `{MOLD}`; gaps between submissions are stretched to an offered load of "
         f"{loads} on the users' own sizes, from an empty machine, with kills at walltimes. Means are "
         "geometric, over jobs and then over samples of all workloads alike; intervals are over the samples.",

@@ -10,7 +10,7 @@ from ..claims import by_construction, given
 from ..outcome import Claim, Means, Outcome, Parameter, Row, Run
 from .drawn_cases import BEST, CHOICES, USER, Kind
 from .geometric_means import Ratio, contrast, gains, less, logarithms, mean, more, parts, within
-from .measured_cases import measured
+from .measured_cases import cases_in_words, measured
 from .recorded_logs import LOGS_NOTE, PUBLIC
 from .strategy_outcomes import (
     STRATEGIES,
@@ -65,7 +65,7 @@ def table2(means: Means) -> Outcome:
     every = given(claims, [*conditions.values(), *agreement])
     return Outcome(
         _NOTES, tuple(rows), every, sizes_drawing(found["literal"], (USER, "SA-3", "SA-7", BEST)),
-        (*conditions.values(), *agreement), _parameters(found),
+        (*conditions.values(), *agreement), _parameters(found), cases_in_words(means),
     )  # fmt: skip
 
 
@@ -110,7 +110,14 @@ def _figure(column: str, label: str, judge: Judge, *, log_x: bool = False, only:
         conditions = differing(found["literal"], tuple(CHOICES))
         claims = given(judge(found["literal"]), conditions.values())
         drawing = drawing_by(found, column, label, (USER, *STRATEGIES), log_x)
-        return Outcome(_NOTES, rows_by(found, column, ("SA-3", "SA-7")), claims, drawing, tuple(conditions.values()))
+        return Outcome(
+            _NOTES,
+            rows_by(found, column, ("SA-3", "SA-7")),
+            claims,
+            drawing,
+            tuple(conditions.values()),
+            runs=cases_in_words(means),
+        )
 
     return run
 

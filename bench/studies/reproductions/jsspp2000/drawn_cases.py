@@ -67,7 +67,7 @@ class Case:
     facts: Mapping[str, Any]
 
 
-def drawn(workload: Workload, kind: Kind, count: int, seed: int) -> list[Case]:
+def drawn(workload: Workload, kind: Kind, count: int, seed: int, begin: int = 0) -> list[Case]:
     """Return so many cases of a log, in its order, each with draws of its own.
 
     Parameters
@@ -76,15 +76,15 @@ def drawn(workload: Workload, kind: Kind, count: int, seed: int) -> list[Case]:
         On a pool.
     kind
         How sizes are drawn; for ``"nas"`` the benchmarks come in turn.
-    count, seed
-        How many; of the draws.
+    count, seed, begin
+        How many; of the draws; the number of the first, whose draws are the same whatever comes before.
     """
-    each = [np.random.default_rng((seed, number)) for number in range(count)]
+    each = [np.random.default_rng((seed, number)) for number in range(begin, begin + count)]
     cases = [
         _nas(workload, tuple(OPERATIONS)[number % len(OPERATIONS)], rng)
         if kind == "nas"
         else _moldable(workload, kind, rng)
-        for number, rng in enumerate(each)
+        for number, rng in enumerate(each, begin)
     ]
     return sorted(cases, key=lambda case: case.place)
 

@@ -99,9 +99,13 @@ def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "")
 
 
 def more(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
-    """Return the claim that a ratio is at least `factor`, judged by its interval."""
+    """Return the claim that a ratio is at least `factor`, judged by its interval.
+
+    Where it is `factor` in every resample, nothing told the two apart, and it is not decided.
+    """
     claim = less(text, ratio, factor, what, published)
-    return Claim(text, None if claim.holds is None else not claim.holds, claim.evidence)
+    undecided = claim.holds is None or ratio.low == ratio.high == factor
+    return Claim(text, None if undecided else not claim.holds, claim.evidence)
 
 
 def within(text: str, ratio: Ratio, limits: tuple[float, float], what: str, published: str) -> Claim:

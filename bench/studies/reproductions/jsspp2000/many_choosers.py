@@ -101,7 +101,7 @@ def crowds(means: Means) -> pd.DataFrame:
     """
     loaders: Loaders = {}
     setting = SETTINGS[means.scale]
-    cells = [(over, again, cell) for again in (0, AGAIN) for over, cell in _cells(setting, again, loaders)]
+    cells = [(over, again, cell) for again in (0, AGAIN) for over, cell in _cells(setting, again, loaders, means)]
     store = finished((cell for _, _, cell in cells), loaders, means)
     return pd.concat([
         cell.kept(store).assign(workload=cell.workload, load=cell.load, seed=cell.seed, over=over, again=again)
@@ -109,18 +109,24 @@ def crowds(means: Means) -> pd.DataFrame:
     ], ignore_index=True)  # fmt: skip
 
 
-def _cells(setting: Setting, again: int, loaders: Loaders) -> list[tuple[str, Crowd]]:
+def samples_of() -> dict[Scale, int]:
+    """Return how many samples of a workload there are at each scale."""
+    return {scale: setting.samples for scale, setting in SETTINGS.items()}
+
+
+def _cells(setting: Setting, again: int, loaders: Loaders, means: Means) -> list[tuple[str, Crowd]]:
     """Return the cells with the dispatcher that each stands on; what loads the jobs is added to `loaders`."""
     found = []
     jobs, loads = (setting.waverers, setting.loads[-1:]) if again else (setting.jobs, setting.loads)
     for name in setting.workloads:
         for load in loads:
-            for seed in range(setting.samples):
-                source = partial(sample, name, jobs, load, seed, setting.samples)
+            draws = means.draws(samples_of())
+            for seed in draws:
+                source = partial(sample, name, jobs, load, seed, len(draws))
                 digest = source().digest()
                 loaders[digest] = source
                 for over in OVER:
-                    spec = f"sa:again={again},over={over}" if again else f"sa:over={over}"
+                    spec = (means.control or str)(f"sa:again={again},over={over}" if again else f"sa:over={over}")
                     found.append((over, Crowd(
                         name, jobs, digest, None, seed, spec, "walltime", "kill", "batch",
                         load=load, singles=setting.singles, shares=SHARES[1:],
@@ -143,7 +149,7 @@ def sample(name: str, jobs: int, load: float, seed: int, count: int) -> Workload
     if name not in PUBLIC:
         return molded(generate(f"lublin:jobs={jobs},processors={PROCESSORS},load={load}", seed=seed), MOLD, seed)
     whole = recorded(name)
-    begin = len(whole) * seed // count
+    begin = len(whole) * seed // count % (len(whole) - jobs)
     return molded(at_load(whole.slice(begin, begin + jobs), load), MOLD, seed)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .....models.moldable import choose
@@ -16,24 +18,27 @@ from ....campaigns.samples import Loaders
 from ....campaigns.store import Store
 from ...arrival_starts import ArrivalStarts, arrival_starts
 from ...branching import Branch, branches
+from ..claims import LEAST
 from ..outcome import Means, Scale
 from ..simulations import finished
-from .drawn_cases import BEST, USER, Candidate, Case, Kind, drawn
+from .drawn_cases import BEST, CHOICES, NAS, USER, Candidate, Case, Kind, drawn
 from .recorded_logs import PUBLIC, recorded
 
 #: Raised with every change of what is drawn or kept.
-_FORMAT = 1
+_FORMAT = 2
+#: So many cases of a log are simulated together, and kept before the next.
+TOGETHER = 100
 #: The file of a table.
 _TABLE = "cases.parquet"
 _SEED = 2000
 #: Cases of a log. In the paper 14,000, and of NAS benchmarks 10,000 of all four logs.
 _CASES: dict[Kind, dict[Scale, int]] = {
-    "literal": {"smoke": 12, "small": 500, "full": 14_000},
-    "least-7-for-serial": {"smoke": 8, "small": 500, "full": 3500},
-    "nas": {"smoke": 5, "small": 250, "full": 3335},
+    "literal": {"smoke": 40, "small": 500, "full": 14_000},
+    "least-7-for-serial": {"smoke": 30, "small": 500, "full": 3500},
+    "nas": {"smoke": 30, "small": 250, "full": 3335},
 }
 #: At the smallest scale so many jobs of one log.
-_SMOKE = ("KTH", 150)
+_SMOKE = ("KTH", 1500)
 #: So many cases of a log also go through the dispatcher ``sa``, which chooses for itself.
 CHECKED = 20
 _MONTH = 30 * 86400
@@ -61,43 +66,88 @@ class Batch(TableCell):
     ----------
     kind
         How sizes are drawn.
-    count
-        How many cases.
+    count, begin
+        How many cases, and the number of the first.
     """
 
     kind: Kind = "literal"
     count: int = 0
+    begin: int = 0
 
     def determined(self) -> dict[str, Any]:
         """Return all that determines the cases."""
-        return super().determined() | {"cases": [_FORMAT, self.kind, self.count]}
+        return super().determined() | {"cases": [_FORMAT, self.kind, self.begin, self.count]}
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
         """Return the cases, a row each."""
         del report
-        return measure(jobs, drawn(jobs, self.kind, self.count, self.seed))
+        return measure(
+            jobs, drawn(jobs, self.kind, self.count, self.seed, self.begin), CHECKED if not self.begin else 0
+        )
 
 
 def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
     """Return the cases of all logs, a row each; what is kept is not simulated again.
 
     Its columns are those of :func:`measure`, and ``log``, ``kind`` and ``month``, which is another one for each log.
+    Under a control they are those of the system that it stands for.
     """
     loaders: Loaders = {}
-    batches = [batch for kind in kinds for batch in _batches(kind, means.scale, loaders)]
+    batches = [batch for kind in kinds for batch in _batches(kind, means, loaders)]
     store = finished(batches, loaders, means)
-    return pd.concat([_kept(batch, store) for batch in batches], ignore_index=True)
+    found = [batch.kept(store).assign(log=batch.workload, kind=batch.kind, seed=batch.seed) for batch in batches]
+    return _replaced(with_months(pd.concat(found, ignore_index=True)), means)
 
 
-def _batches(kind: Kind, scale: Scale, loaders: Loaders) -> list[Batch]:
+def with_months(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return the cases with the month of each, by which they are drawn for intervals.
+
+    Where there are fewer than three months, as at the smallest scale, the sets of draws stand for them.
+    """
+    months = cases["log"] + " " + (cases["time"] // _MONTH).astype(str)
+    return cases.assign(month=months if months.nunique() >= LEAST else months + ", seed " + cases["seed"].astype(str))
+
+
+def _replaced(cases: pd.DataFrame, means: Means) -> pd.DataFrame:
+    """Return the cases with SA or the best choice replaced by the user's request, or with their facts shuffled.
+
+    A request has the same turnaround whatever chose it, so that nothing is simulated again.
+    """
+    names = [name for name in (*CHOICES, NAS) if name in cases]
+    if means.broken("best"):
+        names = [BEST]
+    if means.broken("choice") or means.broken("best"):
+        same = (cases[names] == cases[[USER] * len(names)].to_numpy()).all(axis=1)
+        users = {f"{name}{what}": cases[f"{USER}{what}"] for name in names for what in ("", " size")}
+        return cases.assign(**users, same=cases["same"].where(cases["same"] < 0, same.astype(int)))
+    if means.broken("facts"):
+        order = np.random.default_rng(0).permutation(len(cases))
+        facts = [name for name in ("N", "L", "A", "sigma", "a", "range", "benchmark") if name in cases]
+        return cases.assign(**{name: cases[name].to_numpy()[order] for name in facts})
+    return cases
+
+
+def cases_in_words(means: Means, kind: Kind = "literal") -> str:
+    """Return how many cases of each log there are."""
+    draws = len(means.draws(_DRAWS))
+    return f"{draws * _CASES[kind][means.scale]:,} cases a log"
+
+
+#: Sets of draws.
+_DRAWS: dict[Scale, int] = {"smoke": 1, "small": 1, "full": 1}
+
+
+def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:
     """Return what is simulated of a kind at a scale; what loads the jobs is added to `loaders`."""
-    found = []
-    for log, head in [_SMOKE] if scale == "smoke" else [(log, None) for log in PUBLIC]:
+    found, count = [], _CASES[kind][means.scale]
+    for log, head in [_SMOKE] if means.scale == "smoke" else [(log, None) for log in PUBLIC]:
         load = partial(_jobs, log, head)
         jobs = load()
         loaders[jobs.digest()] = load
-        sample = log, len(jobs), jobs.digest(), None, _SEED
-        found.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=_CASES[kind][scale]))
+        for seed, begin in product(means.draws(_DRAWS), range(0, count, TOGETHER)):
+            sample = log, len(jobs), jobs.digest(), None, _SEED + seed
+            some = min(TOGETHER, count - begin)
+            found.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=some, begin=begin))
     return found
 
 
@@ -106,13 +156,7 @@ def _jobs(log: str, head: int | None) -> Workload:
     return recorded(log) if head is None else recorded(log).head(head)
 
 
-def _kept(batch: Batch, store: Store) -> pd.DataFrame:
-    found = batch.kept(store)
-    found["month"] = [f"{batch.workload} {month}" for month in found["time"] // _MONTH]
-    return found.assign(log=batch.workload, kind=batch.kind)
-
-
-def measure(workload: Workload, cases: Sequence[Case]) -> pd.DataFrame:
+def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -> pd.DataFrame:
     """Return what becomes of cases, a row each.
 
     A request that would be served at once takes its run time. Any other is simulated in a copy of the whole simulation
@@ -129,24 +173,32 @@ def measure(workload: Workload, cases: Sequence[Case]) -> pd.DataFrame:
         later than promised;
         ``same``, whether the dispatcher ``sa`` did just as well, 1 or 0, and -1 where it was not asked.
     """
-    asked: dict[int, set[Key]] = {}
-    for case in cases:
-        asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
-    told = arrival_starts(workload, {place: sorted(requests) for place, requests in asked.items()})
-    submits, processors = workload.columns.submit, int(workload.machine.capacity[0, 0])
-    plans = [_Plan(case, told[case.place], int(submits[case.place])) for case in cases]
-    for turn in (_Plan.chosen_ones, _Plan.better_ones):
-        _simulate(workload, plans, turn)
+    plans, submits, processors = (
+        with_arrivals(workload, cases),
+        workload.columns.submit,
+        workload.machine.capacity[0, 0],
+    )
+    for turn in (CasePlan.chosen_ones, CasePlan.better_ones):
+        simulate_cases(workload, plans, turn)
     rows = []
-    for plan, agrees in zip(plans, _by_dispatcher(workload, plans), strict=True):
+    for plan, agrees in zip(plans, _by_dispatcher(workload, plans, checked), strict=True):
         facts = {"place": plan.case.place, "time": plan.now - int(submits[0]), **plan.case.facts}
         late = sum(plan.took[key] - plan.runtimes[key] > plan.waits[key] for key in plan.took)
-        facts |= {"N": plan.told.present / processors, "simulated": plan.simulated, "late": late, "same": agrees}
+        facts |= {"N": plan.told.present / int(processors), "simulated": plan.simulated, "late": late, "same": agrees}
         rows.append(facts | plan.found())
     return pd.DataFrame(rows)
 
 
-class _Plan:
+def with_arrivals(workload: Workload, cases: Sequence[Case]) -> list[CasePlan]:
+    """Return the plans of cases, each with what its job is told when it comes."""
+    asked: dict[int, set[Key]] = {}
+    for case in cases:
+        asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
+    told = arrival_starts(workload, {place: sorted(requests) for place, requests in asked.items()})
+    return [CasePlan(case, told[case.place], int(workload.columns.submit[case.place])) for case in cases]
+
+
+class CasePlan:
     """What is to be simulated of a case, and what is known of it.
 
     Attributes
@@ -201,7 +253,9 @@ class _Plan:
         return took | {f"{name} size": key[0] for name, key in each.items()}
 
 
-def _simulate(workload: Workload, plans: Sequence[_Plan], turn: Callable[[_Plan], dict[Key, int | None]]) -> None:
+def simulate_cases(
+    workload: Workload, plans: Sequence[CasePlan], turn: Callable[[CasePlan], dict[Key, int | None]]
+) -> None:
     """Simulate requests of all cases in one go; those that are given up stay unknown."""
     asked = [(plan, key, before) for plan in plans for key, before in turn(plan).items()]
     changed = [
@@ -214,10 +268,10 @@ def _simulate(workload: Workload, plans: Sequence[_Plan], turn: Callable[[_Plan]
             plan.simulated += 1
 
 
-def _by_dispatcher(workload: Workload, plans: Sequence[_Plan]) -> list[int]:
+def _by_dispatcher(workload: Workload, plans: Sequence[CasePlan], checked: int) -> list[int]:
     """Return of the first cases whether ``sa`` itself takes the job where the longest list does."""
     asked, wanted = [], []
-    for plan in plans[:CHECKED]:
+    for plan in plans[:checked]:
         name, offered = list(plan.case.lists.items())[-1]
         first, *others = offered
         job = _job(workload, plan.case.place, _key(first), first.runtime)

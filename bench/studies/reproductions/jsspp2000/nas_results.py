@@ -11,7 +11,7 @@ from ..outcome import Claim, Means, Outcome, Parameter, Row, Run
 from .downey_results import by_accuracy, cases_of
 from .drawn_cases import BEST, NAS, OPERATIONS, RATE, SERIAL, USER
 from .geometric_means import contrast, gains, less, logarithms, mean, more, parts
-from .measured_cases import measured
+from .measured_cases import cases_in_words, measured
 from .recorded_logs import LOGS_NOTE
 from .strategy_outcomes import (
     agreeing,
@@ -47,7 +47,15 @@ def table3(means: Means) -> Outcome:
     claims = [*_overall(cases, cases_of(means)["literal"])]
     every = (*given(claims, [*conditions.values(), agreement]), *promises(cases))
     shown = (*conditions.values(), agreement)
-    return Outcome(_NOTES, tuple(rows), every, sizes_drawing(cases, _SHOWN), shown, _parameters(cases))
+    return Outcome(
+        _NOTES,
+        tuple(rows),
+        every,
+        sizes_drawing(cases, _SHOWN),
+        shown,
+        _parameters(cases),
+        cases_in_words(means, "nas"),
+    )
 
 
 def _overall(cases: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Claim]:
@@ -86,7 +94,9 @@ def fig10(means: Means) -> Outcome:
         close(free, NAS, ": EP"),
     ]
     shown = tuple(conditions.values())
-    return Outcome(_NOTES, tuple(rows), given(claims, shown), sizes_drawing(free, _SHOWN), shown)
+    return Outcome(
+        _NOTES, tuple(rows), given(claims, shown), sizes_drawing(free, _SHOWN), shown, runs=cases_in_words(means, "nas")
+    )
 
 
 def _figure(column: str, label: str, judge: Judge) -> Run:
@@ -95,7 +105,9 @@ def _figure(column: str, label: str, judge: Judge) -> Run:
         conditions = tuple(differing(cases, [NAS]).values())
         drawing = drawing_by({"NAS": cases}, column, label, _SHOWN, log_x=False)
         rows = rows_by({"NAS": cases}, column, (NAS,))
-        return Outcome(_NOTES, rows, given(judge(cases), conditions), drawing, conditions)
+        return Outcome(
+            _NOTES, rows, given(judge(cases), conditions), drawing, conditions, runs=cases_in_words(means, "nas")
+        )
 
     return run
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ....reports.number_formats import short
-from ..claims import LEAST, given
+from ..claims import LEAST
 from ..outcome import Claim, Drawing, Precondition, Row
 from .drawn_cases import BEST, CHOICES, NAS, USER
 from .geometric_means import Ratio, contrast, gains, logarithms, mean, more, parts
@@ -23,14 +23,10 @@ NOWHERE: Mapping[str, tuple[float, float | None]] = {}
 
 
 def close(cases: pd.DataFrame, strategy: str, which: str) -> Claim:
-    """Return the claim that a strategy has at least 90% of the performance of the best choice; it has to differ."""
+    """Return the claim that a strategy has at least 90% of the performance of the best choice."""
     ratio = contrast(gains(cases, strategy), cases, gains(cases, BEST))
-    claim = more(f"{strategy} has at least 90% of the performance of the best choice{which}", ratio, 0.9, "ratio",
+    return more(f"{strategy} has at least 90% of the performance of the best choice{which}", ratio, 0.9, "ratio",
                  "above 90%")  # fmt: skip
-    share = float((cases[strategy] != cases[BEST]).mean())
-    text = f"{strategy} misses the best in at least {100 * DIFFER:g}% of the cases"
-    [found] = given([claim], [Precondition(text, share >= DIFFER, f"{100 * share:.1f}%")])
-    return found
 
 
 def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Precondition]:
@@ -39,7 +35,7 @@ def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Preco
     return {
         name: Precondition(
             f"{name} asks for another size than the user in at least {100 * DIFFER:g}% of the cases", share >= DIFFER,
-            f"{100 * share:.1f}%",
+            f"{100 * share:.1f}%", of_system=True,
         )
         for name, share in shares.items()
     }  # fmt: skip
@@ -51,8 +47,8 @@ def agreeing(cases: pd.DataFrame) -> Precondition:
     return Precondition(
         "the dispatcher `sa` does the same as SA here, in the first cases of each log",
         bool((asked == 1).all()),
-        f"{cases['kind'].iloc[0]}: {int((asked == 1).sum())} of {len(asked)}",
-    )
+        f"{cases['kind'].iloc[0]}: {int((asked == 1).sum())} of {len(asked)}", of_system=True,
+    )  # fmt: skip
 
 
 def promises(cases: pd.DataFrame) -> list[Claim]:

@@ -86,6 +86,14 @@ def test_preconditions_that_are_met_change_nothing():
     assert given([Claim("x", False, "1")], [MET]) == (Claim("x", False, "1"),)
 
 
+def test_a_claim_about_a_system_that_is_not_what_it_should_be_fails():
+    broken = Precondition("both modes", False, "0%", of_system=True)
+    [found] = given([Claim("x", True, "1")], [MET, broken])
+    assert (found.holds, found.counts, found.evidence) == (False, True, "1; not so: both modes (0%)")
+    [found] = given([Claim("x", True, "1")], [broken, UNMET])
+    assert (found.holds, found.counts) == (None, False)  # the jobs do not test it
+
+
 def test_preconditions_add_up():
     small = Precondition("100 candidates", False, "3")
     (claim,) = given(given([Claim("x", True, "1")], [UNMET]), [small, MET])

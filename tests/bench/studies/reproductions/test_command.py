@@ -98,7 +98,7 @@ def test_a_failed_simulation_is_told(invoke, monkeypatch):
     def fails(*args, **options):
         raise SimulationFailedError("hcp3, seed 0: KeyError: 'boom'", "Traceback of the worker")
 
-    monkeypatch.setattr("hpcdispatch.bench.studies.reproductions.cp2019.contenders.finished", fails)
+    monkeypatch.setattr("hpcdispatch.bench.studies.reproductions.cp2019.contenders.simulate_all", fails)
     found = invoke("reproduce", "cp2019/fig1", "--debug")
     assert (found.exit_code, found.stdout) == (1, "")
     assert "Traceback of the worker" in found.stderr
@@ -107,7 +107,7 @@ def test_a_failed_simulation_is_told(invoke, monkeypatch):
 
 def test_a_figure_without_data_has_no_numbers_and_a_page(invoke, tmp_path):
     out, page = tmp_path / "results", tmp_path / "page.md"
-    found = invoke("reproduce", "ijhpca2019/fig1", "--out", out, "--docs", page, columns=160)
+    found = invoke("reproduce", "ijhpca2019/fig5", "--out", out, "--docs", page, columns=160)
     assert (found.exit_code, found.stderr) == (0, f"hpcdispatch: note: {page}: 1 result\n")
     assert "not testable here" in found.stdout
     assert "claims: 0 hold (not counted: 1 not testable here)" in found.stdout

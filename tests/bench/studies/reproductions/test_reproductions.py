@@ -123,7 +123,9 @@ def test_figure_1_is_a_distribution_and_the_oracle_is_right(made):
     assert (curves[curves["subject"] == "real"].set_index("x")["y"].loc[[0.99, 1.0]] == [0, 1]).all()
 
 
-@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[1], 2, 11), (FIGURES[2], 2, 8), (FIGURES[3], 4, 18)])
+@pytest.mark.parametrize(
+    ("name", "panels", "subjects"), [(FIGURES[1], 2, 13), (FIGURES[2], 2, 10), (FIGURES[3], 4, 20)]
+)
 def test_figures_2_to_4_have_a_bar_for_each_dispatcher(made, name, panels, subjects):
     data = pd.DataFrame(made[name].drawing.data)
     assert len(data) == panels * subjects
@@ -143,7 +145,7 @@ def test_a_failing_simulation_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("hpcdispatch.bench.campaigns.cells.simulate", fails)
     samples = runs.Samples(generate("lublin:jobs=5,processors=8"), 1, 60, "kill", label="few")
     with pytest.raises(SimulationFailedError, match=r"few, fcfs, walltime, overrun kill, jitter 60 s, seed 0: .*boom"):
-        runs.simulate_all(samples, [("fcfs", "walltime")], Means("smoke", tmp_path))
+        runs.simulate_all([(samples, "fcfs", "walltime")], Means("smoke", tmp_path), len)
 
 
 # What is kept.
@@ -237,4 +239,7 @@ def test_the_page_keeps_what_it_has_and_takes_what_is_new(made, tmp_path):
     assert text.count("which is not public") == 1
     assert text.count("\n### cp2019/") == 2
     assert "Not on this page yet: cp2019/fig3, " in text
-    assert "| cp2019/fig1 | Accuracy of the three predictions | smoke | 0 hold (not counted: 5 calibrated) |" in text
+    assert (
+        "| cp2019/fig1 | Accuracy of the three predictions | smoke | 1 | 1 trace | 0 hold (not counted: 5 calibrated) |"
+        in text
+    )

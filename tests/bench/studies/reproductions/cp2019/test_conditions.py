@@ -27,7 +27,9 @@ GOOD = part([100] * 4, [110] * 4), part([100] * 4, [1000] * 4)
 
 
 def unmet(guessed, requested, nodes=64):
-    return [condition.text for condition in conditions_of([guessed], [requested], nodes).all if not condition.met]
+    return [
+        condition.text for condition in conditions_of([guessed] * 3, [requested] * 3, nodes).all if not condition.met
+    ]
 
 
 def test_all_are_met_where_all_is_as_in_the_paper():
@@ -53,7 +55,7 @@ def test_a_claim_needs_what_it_speaks_of():
     conditions = conditions_of(*([each] for each in GOOD), 64)
     assert conditions.of("HCP3-R", "PBS") == (conditions.nodes,)
     assert conditions.of("HCP1-R", "HCP3-R") == (conditions.nodes, conditions.queues)
-    assert conditions.of("PCP3-D", "PBS") == (conditions.nodes, conditions.heuristic)
+    assert conditions.of("PCP3-D", "PBS") == (conditions.nodes, conditions.names, conditions.heuristic)
     assert conditions.of("HCP3-W", "HCP1-W") == (conditions.nodes, conditions.queues, conditions.requests)
     assert conditions.crowd in conditions.of("HCP", "HCP1-W")
 
@@ -125,7 +127,8 @@ class TestCrowds:
         assert crowds.crowd_begins(self.waiting([0, 1, 2], [9, 9, 9], [700, 701, 702]), 1) == 701
 
     def test_of_each_draw_one_stretch_after_its_past(self, tmp_path):
-        contest, means = contenders.eurora("smoke"), Means("smoke", tmp_path)
+        means = Means("smoke", tmp_path)
+        contest = contenders.eurora(means)
         [stretch] = crowds.stretches(contest, means)
         [part] = stretch.simulated([("fcfs", "walltime")], means)
         assert 1 <= stretch.past <= crowds.PAST["smoke"]

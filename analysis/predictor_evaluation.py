@@ -1,0 +1,265 @@
+"""Predictors judged alone, job after job in the order of time, and by what each does to the waits of a dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..base import FloatArray, InputError, IntArray
+from ..base.checks import check_whole, is_real, shown
+from ..predictors import Predictor
+from ..predictors import create as create_predictor
+from ..simulation import SimulationError, simulate
+from ..simulation.metrics import CLASSES, bounded_slowdown
+from ..simulation.plots.axes import axes_or_new, labelled
+from ..workloads import Job, Workload
+from ..workloads.sources import WorkloadLike, workload_of
+from .paired import by_parts
+
+#: A prediction is close within this part of the run time.
+CLOSE = 0.25
+#: The quantiles over which the pinball loss of a distribution is a mean, and its central intervals.
+SHARES = np.arange(1, 10) / 10
+INTERVALS = {"coverage_50": (0.25, 0.75), "coverage_80": (0.1, 0.9)}
+#: Points of the run time at which a distribution is looked at.
+_POINTS = 64
+#: What happens first at one instant, as in a simulation.
+_END, _SUBMIT, _START = range(3)
+
+
+@dataclass(frozen=True)
+class PredictorEvaluation:
+    """How good predictors are.
+
+    Attributes
+    ----------
+    table
+        A row per predictor. ``jobs``; ``mae``, mean absolute error, s; ``close``, share within 25% of the run time;
+        ``under`` and ``over``, shares, with the mean errors ``under_by`` and ``over_by``, s; ``pinball_50`` and
+        ``pinball_90``, mean pinball loss of the prediction as that quantile, s. Of distributions ``pinball``, the mean
+        loss of the quantiles 0.1 to 0.9, s, and ``coverage_50`` and ``coverage_80``, the shares of run times in the
+        central intervals, 0.5 and 0.8 where they are calibrated. ``ms``, measured milliseconds per job. Under the
+        dispatcher ``wait`` and ``slowdown`` (bounded), their means, and ``wait_ratio`` with ``wait_low`` and
+        ``wait_high``: mean wait over that with walltimes, on the same jobs, with its 95% interval.
+    by_length, by_user, over_time
+        The same errors by run time (short < 1 h, medium, long > 5 h), of the users of most jobs, and of parts of the
+        trace in the order of submission, a row per predictor and class.
+    jobs
+        A row per job and predictor: ``predictor, id, submit, user, runtime, walltime, predicted``.
+    counts
+        What predictors count, by name.
+    """
+
+    table: pd.DataFrame
+    by_length: pd.DataFrame
+    by_user: pd.DataFrame
+    over_time: pd.DataFrame
+    jobs: pd.DataFrame = field(repr=False)
+    counts: Mapping[str, Mapping[str, int]] = field(repr=False)
+
+    def best(self) -> str:
+        """Return the predictor of the least mean absolute error but for an oracle."""
+        known = self.table[~self.table["predictor"].str.partition(":")[0].isin(("oracle", "ranges"))]
+        known = known if len(known) else self.table
+        return str(known["predictor"].iloc[int(known["mae"].to_numpy().argmin())])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean absolute error over time, a line per predictor, on matplotlib Axes, new ones by default."""
+        axes = axes_or_new(ax)
+        for name, group in self.over_time.groupby("predictor", sort=False):
+            axes.plot(group["submit"] / 86_400, group["mae"] / 3600, marker="o", markersize=3, label=str(name))
+        axes.legend(fontsize=8)
+        return labelled(axes, "Error of predictions", "submission (days)", "mean absolute error (h)")
+
+
+def evaluate_predictors(
+    workload: WorkloadLike,
+    predictors: Sequence[str | Predictor] | str | Predictor = ("walltime", "last2", "heuristic"), *,
+    dispatcher: str = "easy-sjbf", users: int = 5, parts: int = 10,
+) -> PredictorEvaluation:  # fmt: skip
+    """Judge predictors on a workload, in the order of time.
+
+    Each predicts every job at its submission, and learns a run time when the job has ended in one and the same
+    schedule, that of the dispatcher with walltimes. Then it predicts for the dispatcher itself.
+
+    Parameters
+    ----------
+    workload
+        A :data:`~hpcdispatch.workloads.sources.WorkloadLike`.
+    predictors
+        Names with options, or objects.
+    dispatcher
+        A name with options.
+    users, parts
+        How many users of most jobs, and parts of the trace, are told apart; at least 1.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, or no job that ran.
+    SimulationError
+        If a predictor gives no time.
+    """
+    trace = workload_of(workload)
+    try:
+        check_whole("users", users, 1)
+        check_whole("parts", parts, 1)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    given: Any = predictors if isinstance(predictors, list | tuple) else [predictors]
+    named: dict[str, str | Predictor] = {_name(each): each for each in given}
+    if not named:
+        raise InputError("predictors: expected one or more, got none")
+    baseline = simulate(trace, dispatcher, "walltime").jobs
+    ran = (baseline["start"] >= 0).to_numpy()
+    if not ran.any():
+        raise InputError("workload: expected jobs that run, got none")
+    users_of = pd.Series(trace.columns.user.categories()).astype(str)
+    most = users_of[ran & (users_of != "").to_numpy()].value_counts().index[:users]
+    frames, rows, counts = [], [], {}
+    for name, predictor in named.items():
+        made = create_predictor(predictor)
+        found, laws, ms = _replayed(made, name, trace, baseline, ran)
+        if hasattr(made, "counts"):
+            counts[name] = dict(made.counts())
+        frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
+        frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), predicted=found, **laws)
+        under = simulate(trace, dispatcher, predictor).jobs
+        waits = (each["wait"].to_numpy(dtype=float)[ran] for each in (under, baseline))
+        ratio, low, high, _ = by_parts(*waits)
+        turnaround = (under["end"] - under["eligible"]).to_numpy(dtype=float)[ran]
+        slowdown = bounded_slowdown(turnaround, under["run"].to_numpy(dtype=float)[ran])
+        rows.append({
+            "predictor": name, **_errors(frame), "ms": ms, "wait": float(under["wait"].to_numpy()[ran].mean()),
+            "slowdown": float(slowdown.mean()), "wait_ratio": ratio, "wait_low": low, "wait_high": high,
+        })  # fmt: skip
+        frames.append(frame)
+    jobs = pd.concat(frames, ignore_index=True)
+    length = pd.cut(jobs["runtime"], [low for _, low, _ in CLASSES] + [np.inf], right=False,
+                    labels=[name for name, _, _ in CLASSES])  # fmt: skip
+    place = jobs.groupby("predictor").cumcount()
+    part = place * min(parts, int(ran.sum())) // int(ran.sum())
+    over_time = _classed(jobs, part, "part")
+    over_time.insert(2, "submit", jobs.groupby(["predictor", part], sort=False)["submit"].min().to_numpy())
+    users_rows = jobs["user"].isin(most)
+    by_user = _classed(jobs[users_rows], jobs.loc[users_rows, "user"], "user")
+    columns = ["predictor", "id", "submit", "user", "runtime", "walltime", "predicted"]
+    return PredictorEvaluation(
+        pd.DataFrame(rows), _classed(jobs, length, "length"), by_user, over_time, jobs[columns], counts
+    )
+
+
+def _name(predictor: str | Predictor) -> str:
+    return predictor if isinstance(predictor, str) else type(predictor).__name__
+
+
+def _classed(jobs: pd.DataFrame, by: pd.Series[Any], name: str) -> pd.DataFrame:
+    groups = jobs.groupby(["predictor", by], sort=False, observed=True)
+    rows = [{"predictor": keys[0], name: keys[1], **_errors(group)} for keys, group in groups]
+    return pd.DataFrame(rows, columns=None if rows else ["predictor", name])
+
+
+def _errors(jobs: pd.DataFrame) -> dict[str, float]:
+    """Return the errors of the predictions of some jobs."""
+    runtime, predicted = jobs["runtime"].to_numpy(dtype=float), jobs["predicted"].to_numpy(dtype=float)
+    error = predicted - runtime
+    under, over = error < 0, error > 0
+    told: dict[str, float] = {
+        "jobs": len(jobs), "mae": float(np.abs(error).mean()),
+        "close": float((np.abs(error) <= CLOSE * runtime).mean()), "under": float(under.mean()),
+        "over": float(over.mean()), "under_by": float(-error[under].mean()) if under.any() else 0.0,
+        "over_by": float(error[over].mean()) if over.any() else 0.0,
+    }  # fmt: skip
+    for share in (0.5, 0.9):
+        told[f"pinball_{round(100 * share)}"] = float(_pinball(runtime, predicted, share).mean())
+    for name in ("pinball", *INTERVALS):
+        values = jobs[name].to_numpy(dtype=float) if name in jobs else np.zeros(0)
+        known = values[~np.isnan(values)]
+        told[name] = float(known.mean()) if len(known) else float("nan")
+    return told
+
+
+def _pinball(runtime: Any, predicted: Any, share: Any) -> FloatArray:
+    above: FloatArray = np.asarray(runtime - predicted, dtype=np.float64)
+    loss: FloatArray = np.maximum(share * above, (share - 1) * above)
+    return loss
+
+
+def _replayed(
+    predictor: Predictor, name: str, workload: Workload, schedule: pd.DataFrame, ran: Any
+) -> tuple[FloatArray, dict[str, FloatArray], float]:
+    """Return the predictions of the jobs that ran, what their distributions tell, and milliseconds per job."""
+    if hasattr(predictor, "reset"):
+        predictor.reset()
+    times = [schedule[column].to_numpy() for column in ("end", "eligible", "start")]
+    rows = np.flatnonzero(ran)
+    when: IntArray = np.concatenate([each[rows] for each in times])
+    kind, job_of = np.repeat([_END, _SUBMIT, _START], len(rows)), np.tile(rows, 3)
+    # A job of 0 s ends after it starts.
+    kind[: len(rows)] += 3 * (times[0][rows] == times[2][rows])
+    order = np.lexsort((job_of, kind, when))
+    events = list(zip(when[order].tolist(), kind[order].tolist(), job_of[order].tolist(), strict=True))
+    jobs: Sequence[Job] = list(workload.jobs)
+    predicted = np.full(len(jobs), np.nan)
+    laws = {each: np.full(len(jobs), np.nan) for each in ("pinball", *INTERVALS)}
+    spent, at = 0.0, 0
+    while at < len(events):
+        now, what, row = events[at]
+        last = at + 1
+        while what == _SUBMIT and last < len(events) and events[last][:2] == (now, _SUBMIT):
+            last += 1
+        begun = perf_counter()
+        try:
+            if what == _SUBMIT:
+                together = [each for _, _, each in events[at:last]]
+                predicted[together] = _asked(predictor, [jobs[each] for each in together], now)
+            elif what == _START:
+                _told(predictor, "started", jobs[row], now)
+            else:
+                _told(predictor, "stopped", jobs[row], now)
+                predictor.observe(jobs[row])
+        except (InputError, SimulationError):
+            raise
+        except Exception as error:
+            raise SimulationError(f"{name} at t={now}: job {jobs[row].id}: {type(error).__name__}: {error}") from error
+        spent += perf_counter() - begun
+        if what == _SUBMIT and hasattr(predictor, "distribution"):
+            for each in together:
+                _judge(predictor.distribution(jobs[each]), jobs[each].runtime, laws, each)
+        at = last
+    return predicted[rows], {each: values[rows] for each, values in laws.items()}, 1e3 * spent / len(rows)
+
+
+def _asked(predictor: Any, jobs: list[Job], now: int) -> list[float]:
+    if hasattr(predictor, "predict_many"):
+        found = list(predictor.predict_many(jobs, now))
+    else:
+        found = [predictor.predict(job, now) for job in jobs]
+    for value in found:
+        if not is_real(value) or not 0 <= value < np.inf:
+            raise SimulationError(f"{_name(predictor)} at t={now}: a prediction must be >= 0 s, got {shown(value)}")
+    return [max(1.0, float(value)) for value in found]
+
+
+def _told(predictor: Any, call: str, job: Job, now: int) -> None:
+    if hasattr(predictor, call):
+        getattr(predictor, call)(job, now)
+
+
+def _judge(law: Any, runtime: int, laws: Mapping[str, FloatArray], row: int) -> None:
+    """Note the losses of the quantiles of a distribution, and in which of its intervals the run time is."""
+    if law is None:
+        return
+    low, high = law.support()
+    points = np.linspace(np.log1p(max(0.0, low)), np.log1p(high), _POINTS)
+    times = np.expm1(points)
+    quantiles = np.interp(SHARES, np.maximum.accumulate(law.cdf(times)), times)
+    laws["pinball"][row] = _pinball(runtime, quantiles, SHARES).mean()
+    share = float(law.cdf(runtime))
+    for name, (least, most) in INTERVALS.items():
+        laws[name][row] = least <= share <= most

@@ -1,0 +1,1 @@
+"""Learned policies: how fast environments are, and what training gains."""

@@ -1,0 +1,74 @@
+"""Predictors on published traces: their errors, what they do to waits, and their time per job, refits included.
+
+Run it by ``python -m hpcdispatch.bench.studies.training.predictors``; traces are looked for in HPCDISPATCH_DATA.
+"""
+
+from __future__ import annotations
+
+from time import process_time
+
+import click
+import numpy as np
+
+from ....analysis import evaluate_predictors
+from ....predictors import SklearnPredictor
+from ....predictors.features import NUMBERS
+from ....simulation import simulate
+from ...reports.tables import Table
+from ..benchmarks.traces import named_trace
+from ..one_line_errors import in_one_line
+from ..printed_tables import show
+
+TRACES = "KTH-SP2-1996-2.swf.gz CTC-SP2-1996-3.1-cln.swf.gz SDSC-SP2-1998-4.2-cln.swf.gz HPC2N-2002-2.2-cln.swf.gz"
+PREDICTORS = (
+    "walltime last2 heuristic empirical regression sklearn:estimator=LinearRegression "
+    "sklearn:estimator=HistGradientBoostingRegressor sklearn:estimator=RandomForestRegressor"
+)
+
+
+def alone(spec: str, rows: int = 300) -> float:
+    """Return milliseconds of CPU that the regressor of a predictor takes for one row, as scikit-learn has it."""
+    rng = np.random.default_rng(0)
+    given = rng.random((2000, len(NUMBERS)))
+    model = SklearnPredictor(spec.partition("estimator=")[2]).estimator
+    model.fit(given, given.sum(axis=1))
+    begin = process_time()
+    for row in range(rows):
+        model.predict(given[row : row + 1])
+    return 1e3 * (process_time() - begin) / rows
+
+
+@click.command()
+@click.option("--traces", default=TRACES, help="Files or names, with blanks between; FILE:START:STOP for some jobs.")
+@click.option("--predictors", default=PREDICTORS, help="With blanks between.")
+@click.option("--others", default="lookahead", show_default=True, help="Dispatchers beside easy-sjbf.")
+@click.option("--jobs", type=click.IntRange(min=1), help="The first jobs of each trace.")
+@click.option("--markdown", is_flag=True)
+@in_one_line()
+def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: bool) -> None:
+    """Print a table per trace."""
+    tables = []
+    for name in traces.split():
+        workload = named_trace(name)
+        workload = workload if jobs is None else workload.head(jobs)
+        found = evaluate_predictors(workload, predictors.split())
+        heads = ["predictor", "error (s)", "within 25%", "under", "wait (s)", "slowdown", "wait ratio", "95% interval"]
+        rows = []
+        for row in found.table.to_dict("records"):
+            spec = str(row["predictor"])
+            cells = [spec.removeprefix("sklearn:estimator="), f"{row['mae']:,.0f}", f"{row['close']:.1%}",
+                     f"{row['under']:.1%}", f"{row['wait']:,.0f}", f"{row['slowdown']:.1f}",
+                     f"{row['wait_ratio']:.3f}", f"{row['wait_low']:.2f} to {row['wait_high']:.2f}"]  # fmt: skip
+            for other in others.split():
+                told = simulate(workload, other, spec).summary()
+                cells += [f"{told['wait_mean']:,.0f}", f"{told['bounded_slowdown_mean']:.1f}"]
+            own = f"{alone(spec):.2f}" if spec.startswith("sklearn:") else ""
+            rows.append([*cells, f"{row['ms']:.2f}", own])
+        heads += [f"{other} {what}" for other in others.split() for what in ("wait (s)", "slowdown")]
+        title = f"{name.partition('-2')[0]}: {len(workload):,} jobs under easy-sjbf"
+        tables.append(Table(title, [*heads, "ms per job", "predict alone"], rows))
+    show(tables, markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Decisions per second of ``PickJob-v0``, beside a plain Python loop of the same rules.
+
+Run it by ``python -m hpcdispatch.bench.studies.training.speed``. The shortest visible job is chosen. Both must have the
+same starts. Seconds are those of this process on its core.
+"""
+
+from __future__ import annotations
+
+import heapq
+from time import process_time
+
+import click
+import gymnasium
+import numpy as np
+
+from ....base import InputError
+from ....learn import DispatchEnv, DispatchVectorEnv
+from ....workloads import Workload, generate, read
+from ....workloads.sources import resolve
+from ...reports.tables import Table
+from ..one_line_errors import in_one_line
+from ..printed_tables import show
+
+WORKLOAD = "lublin:jobs=10000,processors=256,load=1.0,seed=1"
+VISIBLE, JOBS = 128, 256
+
+
+def plain(workload: Workload, visible: int) -> tuple[list[int], int]:
+    """Return the starts of the shortest of the first waiting jobs, and how often was chosen, with EASY behind.
+
+    A choice fills an observation of as many rows and columns as the environment, as published loops do.
+    """
+    jobs, capacity = list(workload.jobs), int(workload.machine.capacity[0, 0])
+    starts, waiting, running, free, at, steps = [-1] * len(jobs), list[int](), list[tuple[int, int]](), capacity, 0, 0
+    core = {place: job.nodes * job.per_node.get("core", 0) for place, job in enumerate(jobs)}
+
+    def start(place: int, now: int) -> int:
+        starts[place] = now
+        waiting.remove(place)
+        heapq.heappush(running, (now + jobs[place].runtime, place))
+        return core[place]
+
+    while at < len(jobs) or running:
+        now = min([*(job.submit for job in jobs[at : at + 1]), *(end for end, _ in running[:1])])
+        while running and running[0][0] <= now:
+            free += core[heapq.heappop(running)[1]]
+        while at < len(jobs) and jobs[at].submit <= now:
+            waiting.append(at)
+            at += 1
+        while waiting and min(core[place] for place in waiting) <= free:
+            shown = waiting[:visible]
+            observation = np.zeros((visible, 8), dtype=np.float32)
+            for row, place in enumerate(shown):
+                wait, predicted = now - jobs[place].submit, jobs[place].walltime
+                observation[row] = (
+                    1, wait / (wait + 3600), min(1, np.log1p(predicted) / 18.42), core[place] / capacity,
+                    core[place] <= free, wait / (wait + predicted), free / capacity,
+                    len(waiting) / (len(waiting) + 128),
+                )  # fmt: skip
+            chosen = min(shown, key=lambda place: jobs[place].walltime)
+            steps += 1
+            if core[chosen] <= free:
+                free -= start(chosen, now)
+                continue
+            ends = sorted((max(starts[place] + jobs[place].walltime, now + 1), core[place]) for _, place in running)
+            shadow, spare = now, free - core[chosen]
+            for end, units in ends:
+                if spare >= 0 and end > shadow:
+                    break
+                shadow, spare = end, spare + units
+            for place in list(waiting):
+                if core[place] > free or place == chosen:
+                    continue
+                if now + jobs[place].walltime > shadow:
+                    if core[place] > spare:
+                        continue
+                    spare -= core[place]
+                free -= start(place, now)
+            break
+    return starts, steps
+
+
+def measured(workload: Workload, steps: int, seed: int) -> list[list[str]]:
+    """Return a row per form: its name, decisions and decisions per second, and by how much it is faster.
+
+    Raises
+    ------
+    InputError
+        If the starts of an episode differ.
+    """
+    env = gymnasium.make("hpcdispatch/PickJob-v0", workload=workload, jobs=JOBS, visible=VISIBLE).unwrapped
+    several = gymnasium.make_vec(
+        "hpcdispatch/PickJob-v0", 16, vectorization_mode="vector_entry_point", workload=workload, jobs=JOBS,
+        visible=VISIBLE,
+    ).unwrapped  # fmt: skip
+    assert isinstance(env, DispatchEnv)
+    assert isinstance(several, DispatchVectorEnv)
+    rng, count, spent = np.random.default_rng(seed), 0, 0.0
+    while count == 0 or count < steps // 20:
+        first = int(rng.integers(len(env.workload) - JOBS + 1))
+        part = env.workload.slice(first, first + JOBS)
+        begin = process_time()
+        starts, taken = plain(part, VISIBLE)
+        spent, count, over = spent + process_time() - begin, count + taken, False
+        observation, _ = env.reset(options={"start": first})
+        while not over:
+            masks = env.action_masks()
+            observation, _, over, _, info = env.step(np.where(masks, observation[:, 2], 9).argmin())
+        if info["summary"].result.jobs["start"].tolist() != starts:
+            raise InputError(f"start {first}: expected the starts of the plain loop, got others")
+    rates = {"plain Python loop": (count, count / spent)}
+    observation, _ = env.reset(seed=seed)
+    begin = process_time()
+    for _ in range(steps):
+        observation, _, over, _, _ = env.step(np.where(env.action_masks(), observation[:, 2], 9).argmin())
+        if over:
+            observation, _ = env.reset()
+    rates["PickJob-v0"] = steps, steps / (process_time() - begin)
+    observations, _ = several.reset(seed=seed)
+    begin = process_time()
+    for _ in range(steps // 16):
+        actions = np.where(several.action_masks(), observations[:, :, 2], 9).argmin(axis=1)
+        observations, *_ = several.step(actions)
+    rates["PickJob-v0, 16 side by side"] = steps // 16 * 16, steps // 16 * 16 / (process_time() - begin)
+    least = rates["plain Python loop"][1]
+    return [[name, f"{taken:,}", f"{rate:,.0f}", f"{rate / least:.1f}"] for name, (taken, rate) in rates.items()]
+
+
+@click.command()
+@click.option("--workload", default=WORKLOAD, show_default=True, help="A generator, or a trace such as lublin-256.")
+@click.option("--steps", type=click.IntRange(min=16), default=200_000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--markdown", is_flag=True)
+@in_one_line()
+def main(workload: str, steps: int, seed: int, markdown: bool) -> None:
+    """Print decisions per second."""
+    heads = ["form", "decisions", "per second", "times the loop"]
+    title = f"{VISIBLE} visible jobs, 8 features, episodes of {JOBS} jobs, resets included"
+    source = resolve(workload)
+    trace = generate(workload) if source.spec else read(source.file(), default_walltime="runtime")
+    show([Table(title, heads, measured(trace, steps, seed))], markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Train a policy to choose the next job: MaskablePPO on one part of a trace, judged on later ones and other traces.
+
+Run it by ``python -m hpcdispatch.bench.studies.training.train``; it needs ``pip install 'hpcdispatch[train]'``. Each
+seed of training gives a policy, saved as plain arrays. ``judge`` compares stored policies with dispatchers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from ....analysis.paired import compared
+from ....base import InputError
+from ....dispatchers import Dispatcher
+from ....learn import Network, Rules, load_policy, save_policy
+from ....simulation import simulate
+from ....workloads import Workload
+from ....workloads.sources import workload_of
+from ...reports.tables import Table
+from ..one_line_errors import in_one_line
+from ..printed_tables import show
+
+#: What a policy is judged beside; `f1` and its like with EASY behind, as the policy has it.
+RIVALS = (
+    "fcfs", "sjf", "lxf", "easy:order=f1", "easy:order=f2", "easy:order=f3", "easy:order=f4", "easy", "easy-sjbf",
+    "hcp3", "lookahead",
+)  # fmt: skip
+ENVIRONMENT: Mapping[str, Any] = {"id": "PickJob-v0", "visible": 64, "backfill": "easy", "commit": False}
+TRAINED_ON = "lublin:jobs=20000,processors=256,load=1.0,seed=11"
+FOLDER = Path(__file__).parent
+#: The part of a trace that is trained on; stretches that judge are from the rest.
+PART = 0.6
+
+
+def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] = (0.0, PART)) -> Network:
+    """Return a network on the rows of an observation, trained for so many decisions."""
+    import gymnasium  # noqa: PLC0415 - as torch below, in an extra
+    import torch  # noqa: PLC0415
+    from sb3_contrib import MaskablePPO  # noqa: PLC0415
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy  # noqa: PLC0415
+    from stable_baselines3.common.vec_env import DummyVecEnv  # noqa: PLC0415
+
+    class Rows(torch.nn.Module):
+        """One small network scores each row; another one values their mean."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.latent_dim_pi, self.latent_dim_vf = ENVIRONMENT["visible"], 32
+            self.score = torch.nn.Sequential(
+                torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 16), torch.nn.Tanh(),
+                torch.nn.Linear(16, 1),
+            )  # fmt: skip
+            self.worth = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Tanh(), torch.nn.Linear(32, 32))
+
+        def forward(self, features: Any) -> tuple[Any, Any]:
+            return self.forward_actor(features), self.forward_critic(features)
+
+        def forward_actor(self, features: Any) -> Any:
+            return self.score(features.reshape(len(features), -1, 8)).squeeze(-1)
+
+        def forward_critic(self, features: Any) -> Any:
+            rows = features.reshape(len(features), -1, 8)
+            return self.worth(torch.cat((rows.mean(1), rows.amax(1)), 1))
+
+    class Policy(MaskableActorCriticPolicy):
+        """Takes the scores of the rows as those of the actions."""
+
+        def _build_mlp_extractor(self) -> None:
+            extractor: Any = Rows()
+            self.mlp_extractor = extractor
+
+        def _build(self, lr_schedule: Any) -> None:
+            super()._build(lr_schedule)
+            self.action_net = torch.nn.Identity()
+            optimizer: Any = self.optimizer_class
+            self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+
+    torch.set_num_threads(1)
+    options = {name: value for name, value in ENVIRONMENT.items() if name != "id"}
+
+    def made() -> Any:
+        return gymnasium.make(f"hpcdispatch/{ENVIRONMENT['id']}", workload=workload, jobs=256, part=part, **options)
+
+    model = MaskablePPO(
+        Policy, DummyVecEnv([made] * 8), n_steps=512, batch_size=1024, n_epochs=4, learning_rate=1e-3, gamma=1.0,
+        gae_lambda=0.97, ent_coef=0.003, seed=seed,
+        policy_kwargs={"ortho_init": False}, device="cpu",
+    )  # fmt: skip
+    model.learn(steps)
+    trained: Any = model.policy.mlp_extractor
+    layers = [each for each in trained.score if hasattr(each, "weight")]
+    return Network([(each.weight.detach().numpy().T, each.bias.detach().numpy()) for each in layers])
+
+
+def judge(
+    workload: Workload, policies: Sequence[Path], rivals: Sequence[str], jobs: int, stretches: int, first: float
+) -> pd.DataFrame:
+    """Return mean bounded slowdown and wait of dispatchers and policies, a row per stretch of a trace.
+
+    Parameters
+    ----------
+    workload, jobs, stretches, first
+        Stretches of so many jobs lie evenly between a share of the trace and its end.
+    policies
+        Files of policies, one per seed of training.
+    rivals
+        Dispatchers.
+    """
+    last = len(workload) - jobs
+    if last < round(first * len(workload)):
+        raise InputError(f"jobs: expected at most {len(workload) - round(first * len(workload))}, got {jobs}")
+    contenders: dict[str, str | Dispatcher] = {f"policy {path.stem}": load_policy(path) for path in policies}
+    contenders |= {name: name for name in rivals}
+    rows = []
+    for begin in np.linspace(first * len(workload), last, stretches).astype(int).tolist():
+        part = workload.slice(begin, begin + jobs)
+        for name, dispatcher in contenders.items():
+            told = simulate(part, dispatcher).summary()
+            rows.append({"stretch": begin, "contender": name, "wait": told["wait_mean"],
+                         "slowdown": told["bounded_slowdown_mean"]})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def table(found: pd.DataFrame, title: str) -> Table:
+    """Return each dispatcher's mean bounded slowdown, and that of the policies over it, with 95% intervals.
+
+    Pairs are seeds of training and stretches. A policy wins where the interval of the ratio is below 1.
+    """
+    heads = ["dispatcher", "bounded slowdown", "wait (s)", "policy / it", "95% interval", "policy"]
+    by = {name: group.set_index("stretch") for name, group in found.groupby("contender", sort=False)}
+    learned = [group for name, group in by.items() if str(name).startswith("policy ")]
+    whole = pd.concat(learned)
+    rows = [["policy", f"{whole['slowdown'].mean():.2f}", f"{whole['wait'].mean():,.0f}", "", "", ""]]
+    for name, group in by.items():
+        if str(name).startswith("policy "):
+            continue
+        pairs = [(mine["slowdown"].to_numpy(), group.loc[mine.index, "slowdown"].to_numpy()) for mine in learned]
+        told = compared(*(np.concatenate(side) for side in zip(*pairs, strict=True)))
+        low, high = told["ratio_low"], told["ratio_high"]
+        verdict = "wins" if high < 1 else "loses" if low > 1 else "no difference"
+        numbers = [f"{group['slowdown'].mean():.2f}", f"{group['wait'].mean():,.0f}", f"{told['ratio']:.3f}"]
+        rows.append([str(name), *numbers, f"{low:.3f} to {high:.3f}", verdict])
+    return Table(title, heads, rows)
+
+
+@click.command()
+@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Policies that are trained.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    default=200_000,
+    show_default=True,
+    help="Decisions of each; 0: judge stored ones.",
+)
+@click.option(
+    "--traces", default=f"{TRAINED_ON} kth-sp2", show_default=True, help="What is judged on, with blanks between."
+)
+@click.option("--jobs", type=click.IntRange(min=10), default=1000, show_default=True, help="Jobs per stretch.")
+@click.option("--stretches", type=click.IntRange(min=1), default=8, show_default=True)
+@click.option("--rivals", default=" ".join(RIVALS), help="Dispatchers, with blanks between.")
+@click.option("--folder", type=click.Path(path_type=Path), default=FOLDER, help="Where policies are.")
+@click.option("--markdown", is_flag=True)
+@in_one_line()
+def main(
+    seeds: int, steps: int, traces: str, jobs: int, stretches: int, rivals: str, folder: Path, markdown: bool
+) -> None:
+    """Train policies on a generated trace, then judge them."""
+    paths = [folder / f"policy{seed}.npz" for seed in range(seeds)]
+    for seed, path in enumerate(paths if steps else []):
+        save_policy(path, train(workload_of(TRAINED_ON), seed, steps), Rules.of(ENVIRONMENT))
+        click.echo(f"trained {path.name}", err=True)
+    tables = []
+    for name in traces.split():
+        found = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
+        tables.append(table(found, f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}"))
+    show(tables, markdown)
+
+
+if __name__ == "__main__":
+    main()

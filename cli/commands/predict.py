@@ -1,0 +1,120 @@
+"""``hpcdispatch predict``: how good predictors of run times are, and what they do to waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from ...analysis import PredictorEvaluation, evaluate_predictors
+from ...bench.reports.number_formats import NOTHING, percent, ratio
+from ...bench.reports.tables import terminal_table
+from ...workloads.formats.csv_text import csv_text
+from ...workloads.formats.trace_files import save
+from ..app import OUTPUT, options, subcommand
+from ..command_errors import say
+from ..output import finish, headed, time
+from ..progress import spinner
+from ..shared_options import (
+    ReadingOptions,
+    check_writable,
+    path_option,
+    predictors_option,
+    reading_options,
+    split_specs,
+    validate,
+)
+from ..trace_argument import load, resolve
+
+PREDICTORS = "walltime,last2,heuristic,empirical,regression"
+_PICTURES = ("png", "svg", "pdf")
+
+
+@subcommand(
+    "predict",
+    "hpcdispatch predict trace.swf.gz --predictors walltime,last2,sklearn:estimator=Ridge",
+    "hpcdispatch predict trace.swf.gz --predictors last2,regression --plot errors.png",
+)
+@click.argument("trace", required=False)
+@options(
+    "What is judged",
+    predictors_option(PREDICTORS),
+    click.option("--dispatcher", default="easy-sjbf", show_default=True, help="Whose waits are compared."),
+)
+@reading_options
+@options(
+    OUTPUT,
+    path_option("--plot", f"Draw the errors over time: {', '.join(_PICTURES)}."),
+    path_option("--out", "Save each prediction.", metavar="FILE.csv"),
+)
+def command(
+    trace: str | None,
+    predictors: tuple[str, ...],
+    dispatcher: str,
+    reading: ReadingOptions,
+    plot: Path | None,
+    out: Path | None,
+) -> None:
+    """Judge predictors of run times, job after job in the order of time.
+
+    Each job is predicted at its submission, from jobs that have ended by then. The wait is that of the dispatcher with
+    the predictor, its ratio to that with walltimes on the same jobs, with a 95% interval.
+    """
+    specs = split_specs(predictors, "predictor")
+    validate([dispatcher], specs)
+    check_writable(plot, "--plot", _PICTURES)
+    check_writable(out, "--out", ["csv"])
+    source = resolve(trace)
+    workload = load(source, reading)
+    with spinner(f"predicting {len(workload):,} jobs"):
+        found = evaluate_predictors(workload, specs, dispatcher=dispatcher)
+    if out is not None:
+        save(out, csv_text(found.jobs), packed=False)
+        say("note", f"predictions written to {out}")
+    if plot is not None:
+        axes = found.plot()
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        figure.savefig(plot)
+        say("note", f"picture written to {plot}")
+    best = next(row for row in found.table.to_dict("records") if row["predictor"] == found.best())
+    answer = (
+        f"{found.best()} predicts best, with a mean error of {time(best['mae'])} and {best['close']:.0%} of the jobs "
+        f"within 25%; mean wait under {dispatcher} {ratio(best['wait_ratio'])} of that with walltimes."
+    )
+    tables = {name: getattr(found, name) for name in ("table", "by_length", "by_user", "over_time")}
+    fields = {name: frame.to_dict("records") for name, frame in tables.items()}
+    finish(answer, {**fields, "counts": dict(found.counts)}, _errors(found), "\nby run time", _classes(found))
+
+
+def _errors(found: PredictorEvaluation) -> Table:
+    heads = [
+        "predictor",
+        headed("error"),
+        "within 25% (%)",
+        "under (%)",
+        "over (%)",
+        "in 80% (%)",
+        "ms",
+        headed("wait"),
+    ]
+    shown = terminal_table([*heads, "wait ratio"])
+    for row in found.table.to_dict("records"):
+        interval = f"\n{row['wait_low']:.2f}-{row['wait_high']:.2f}" if row["wait_low"] > 0 else ""
+        covered = NOTHING if pd.isna(row["coverage_80"]) else percent(row["coverage_80"])
+        shown.add_row(
+            Text(str(row["predictor"])), time(row["mae"]), percent(row["close"]), percent(row["under"]),
+            percent(row["over"]), covered, ratio(row["ms"]), time(row["wait"]), f"{row['wait_ratio']:.3f}{interval}",
+        )  # fmt: skip
+    return shown
+
+
+def _classes(found: PredictorEvaluation) -> Table:
+    shown = terminal_table(["predictor", "run time", "jobs", headed("error"), "within 25% (%)", "under (%)"], 2)
+    for row in found.by_length.to_dict("records"):
+        shown.add_row(Text(str(row["predictor"])), str(row["length"]), f"{row['jobs']:,}", time(row["mae"]),
+                      percent(row["close"]), percent(row["under"]))  # fmt: skip
+    return shown

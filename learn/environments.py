@@ -1,0 +1,349 @@
+"""The Gymnasium environments: the compiled event loop, which stops at each decision."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ..base import BoolArray, FloatArray, InputError
+from ..base.checks import is_number, shown
+from ..dispatchers import create_dispatcher
+from ..dispatchers.backfilling.compiled_traces import Entry, entry_of
+from ..models.backfilling.job_queue import COUNT, NEVER, SUBMIT, WAITING, waiting_rows
+from ..models.events.events import next_instant
+from ..models.events.steps import BEGIN, FEATURES, OVER, PASS, Observation, Steps, events_of, show, step
+from ..simulation import Result, simulate
+from ..workloads.sources import WorkloadLike
+from .episodes import Episodes, Outcome
+from .rules import MODES, Rules
+
+#: Rewards that are paid as jobs start, and their places in the costs of a simulation.
+COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
+Reward = str | Callable[[Result], float]
+WORKLOAD = "lublin:jobs=10000,processors=256"
+
+
+@dataclass(frozen=True)
+class _Paid:
+    """How decisions are rewarded: a name of :data:`COSTS`, of ``Result.summary()`` with or without ``-``, or own."""
+
+    reward: Reward
+
+    def check(self, episodes: Episodes) -> None:
+        """Raise :class:`InputError` unless the reward can be worked out."""
+        if self.cost < 0 and not callable(self.reward):
+            known = simulate(episodes.workload.head(2), "fcfs").summary()
+            if not isinstance(self.reward, str) or self.reward.removeprefix("-") not in known:
+                expected = f"{', '.join(COSTS)}, a name in Result.summary(), or a function of a Result"
+                raise InputError(f"environment: reward: expected {expected}; got {shown(self.reward)}")
+
+    @property
+    def cost(self) -> int:
+        """The place in the costs, or -1 for a reward at the end of an episode."""
+        return COSTS.index(self.reward) if self.reward in COSTS else -1
+
+    def at_end(self, outcome: Outcome) -> float:
+        """Return the reward of an episode."""
+        if callable(self.reward):
+            found = self.reward(outcome.result)
+            if not is_number(found):
+                raise InputError(f"environment: reward: expected a number, got {shown(found)}")
+            return float(found)
+        value = outcome[self.reward.removeprefix("-")]
+        return -value if self.reward.startswith("-") else value
+
+
+def spaces_of(rules: Rules) -> tuple[Any, Any]:
+    """Return the spaces of observations and of actions."""
+    box = gymnasium.spaces.Box(0.0, 1.0, (rules.visible, FEATURES), np.float32)
+    return box, gymnasium.spaces.Discrete(rules.actions)
+
+
+class _Simulations:
+    """Episodes side by side, brought forward by compiled code.
+
+    Attributes
+    ----------
+    observation, masks
+        Shape (simulations, visible, 8) and (simulations, actions).
+    over
+        Which simulations have ended, shape (simulations,).
+    replaced
+        How many masked actions were replaced by action 0 in the running episodes, shape (simulations,).
+    """
+
+    def __init__(
+        self, rules: Rules, count: int, workload: WorkloadLike, jobs: int, part: tuple[float, float], predictor: str,
+        reward: Reward, masked: str,
+    ) -> None:  # fmt: skip
+        if masked not in ("replace", "error"):
+            raise InputError(f"environment: masked: expected replace or error, got {shown(masked)}")
+        self.rules, self.episodes = rules, Episodes(workload, jobs, part, predictor)
+        self.paid, self._strict, self._array = _Paid(reward), masked == "error", rules.array()
+        self.paid.check(self.episodes)
+        self.steps = self.episodes.open(count, rules.visible)
+        self.observation: Observation = np.zeros((count, rules.visible, FEATURES), dtype=np.float32)
+        self.masks = np.zeros((count, rules.actions), dtype=np.bool_)
+        self.over, self.replaced = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)
+        self.first = np.zeros(count, dtype=np.int64)
+        self._actions = np.full(count, PASS, dtype=np.int64)
+        self._costs, self._charged = self.steps.costs[:, max(self.paid.cost, 0)], np.zeros(count)
+        self._ended, self._places = self.steps.numbers[:, OVER], np.arange(count)
+        self._selection = [_Selection(rules, self.steps, place) for place in range(count)] if rules.mode < 0 else None
+
+    def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
+        """Begin an episode; what is to be decided first is shown after :meth:`act`."""
+        self.first[place] = first = self.episodes.draw(rng, options)
+        self.episodes.begin(self.steps, place, first)
+        self._actions[place], self.over[place], self.replaced[place], self._charged[place] = BEGIN, False, 0, 0.0
+
+    def act(self) -> tuple[FloatArray, BoolArray]:
+        """Go on to the next decisions; return the rewards and which episodes ended, of shape (simulations,)."""
+        if self._selection is None:
+            step(self.steps, self._actions, self._array, self.observation, self.masks)
+        else:
+            for place, selection in enumerate(self._selection):
+                if self._actions[place] != PASS:
+                    selection.act(int(self._actions[place]), self.observation[place], self.masks[place])
+        # What starts before the first decision is paid with that; an episode without any ends with its first step.
+        acted = self._actions >= 0
+        rewards = np.where(acted, (self._charged - self._costs) / self.episodes.jobs, 0.0)
+        np.copyto(self._charged, self._costs, where=acted)
+        ended = (self._ended == 1) & acted
+        self.over |= ended
+        self._actions[:] = PASS
+        if self.paid.cost < 0:
+            rewards[:] = 0.0
+            for place in np.flatnonzero(ended).tolist():
+                rewards[place] = self.paid.at_end(self.outcome(place))
+        return rewards, ended
+
+    def choose(self, place: int, action: Any) -> None:
+        """Take an action for the next call of :meth:`act`.
+
+        Raises
+        ------
+        InputError
+            If it is out of range, or masked where that is an error, or the episode is over.
+        """
+        if self.over[place]:
+            raise InputError(f"{self.rules.id}: the episode is over; expected reset() before the next step()")
+        try:
+            chosen, known = operator.index(action), True
+        except TypeError:
+            chosen, known = -1, False
+        most = self.masks.shape[1] - 1
+        if not 0 <= chosen <= most:
+            got = shown(chosen if known else action)
+            raise InputError(f"{self.rules.id}: action: expected 0 to {most}, got {got}")
+        if not self.masks[place, chosen] and not self._ended[place]:
+            if self._strict:
+                allowed = int(self.masks[place].sum())
+                raise InputError(f"{self.rules.id}: action: expected one of {allowed} allowed, got {chosen}, masked")
+            self.replaced[place] += 1
+            chosen = 0
+        self._actions[place] = chosen
+
+    def choose_all(self, actions: Any) -> None:
+        """Take the actions of all episodes that are not over, see :meth:`choose`."""
+        chosen = np.asarray(actions)
+        whole = chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < self.masks.shape[1]
+        if whole and (self.masks[self._places, chosen] | (self._ended == 1)).all():
+            np.copyto(self._actions, chosen, where=~self.over)
+            return
+        for place in np.flatnonzero(~self.over).tolist():
+            self.choose(place, actions[place])
+
+    def outcome(self, place: int) -> Outcome:
+        """Return the metrics of an episode that has ended."""
+        return self.episodes.outcome(self.steps, place, int(self.first[place]), self.rules.id)
+
+    def told(self, place: int) -> dict[str, Any]:
+        """Return the ``info`` of the end of an episode."""
+        return {"summary": self.outcome(place), "masked_actions": int(self.replaced[place])}
+
+
+class _Selection:
+    """A simulation under one compiled dispatcher after the other."""
+
+    def __init__(self, rules: Rules, steps: Steps, place: int) -> None:
+        self._events, self._numbers, self._costs = events_of(steps, place), steps.numbers[place], steps.costs[place]
+        self._entries: list[Entry] = []
+        for name in rules.names:
+            entry = entry_of(create_dispatcher(name))
+            assert entry is not None
+            self._entries.append(entry)
+        self._every, self._rows, self._until = rules.every, np.zeros(rules.visible, dtype=np.int64), 0
+        jobs = len(self._events.amount)
+        self._decisions = np.empty((2 * jobs + 2, 4), dtype=np.int64)
+        self._ended = np.empty(2 * jobs + 2, dtype=np.int64)
+
+    def act(self, action: int, observation: Observation, mask: BoolArray) -> None:
+        """Let a dispatcher decide until the next choice; fill the observation of that."""
+        events, queue = self._events, self._events.queue
+        if action == BEGIN:
+            self._until = 0
+        else:
+            entry, going = self._entries[action], True
+            while going:
+                decided, gone = entry(events, self._until, self._decisions, self._ended)
+                going = bool(decided or gone)
+            self._add_up()
+        now = next_instant(events)
+        self._numbers[OVER] = now == NEVER
+        if now < NEVER:
+            # What is chosen holds from the next event on.
+            now = max(now, self._until)
+            self._until = now + self._every
+        rows = waiting_rows(queue)[: len(self._rows)] if queue.numbers[WAITING] else self._rows[:0]
+        self._rows[: len(rows)] = rows
+        show(events, self._rows, len(rows), now if now < NEVER else 0, observation)
+        mask[:] = now < NEVER
+
+    def _add_up(self) -> None:
+        """Work out the costs of the jobs that have started."""
+        queue = self._events.queue
+        rows = slice(0, int(queue.numbers[COUNT]))
+        begun = queue.start[rows] >= 0
+        wait = (queue.start[rows] - queue.columns[SUBMIT, rows])[begun].astype(np.float64)
+        run = self._events.jobs[4, rows][begun]
+        whole = wait + run
+        self._costs[:] = (
+            wait.sum(), whole.sum(), np.maximum(1.0, whole / np.maximum(run, 1)).sum(),
+            np.maximum(1.0, whole / np.maximum(run, 10)).sum(),
+        )  # fmt: skip
+
+
+class DispatchEnv(gymnasium.Env[Observation, Any]):
+    """One episode after the other, each a stretch of a trace; see ``docs/learning.md``.
+
+    Parameters
+    ----------
+    id
+        Which environment.
+    workload, jobs, part, predictor
+        As of :class:`~hpcdispatch.learn.Episodes`.
+    reward
+        ``"bounded_slowdown"``, ``"slowdown"``, ``"wait"`` or ``"turnaround"``: minus the mean over the jobs, paid as
+        they start. Or at the end a name in ``Result.summary()``, minus it with ``-`` before, or what a function returns
+        for the :class:`.Result`.
+    masked
+        ``"replace"``: a masked action counts as action 0, and ``info["masked_actions"]`` says how often that was.
+        ``"error"``: it is an error.
+    **rules
+        As of :class:`~hpcdispatch.learn.Rules`.
+
+    Raises
+    ------
+    InputError
+        For an option out of its range; in :meth:`step`, for an action out of range, or a step after the end.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as gymnasium has it
+
+    def __init__(
+        self, id: str, workload: WorkloadLike = WORKLOAD, jobs: int = 256, part: tuple[float, float] = (0, 1),
+        predictor: str = "walltime", reward: Reward = "bounded_slowdown", masked: str = "replace", **rules: Any,
+    ) -> None:  # fmt: skip
+        self.rules = Rules.of({"id": id, **rules})
+        self.observation_space, self.action_space = spaces_of(self.rules)
+        self._all = _Simulations(self.rules, 1, workload, jobs, part, predictor, reward, masked)
+
+    @property
+    def workload(self) -> Any:
+        """The jobs that episodes are stretches of."""
+        return self._all.episodes.workload
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode: drawn, or from the job ``options["start"]`` of the trace on."""
+        super().reset(seed=seed)
+        self._all.begin(0, self.np_random, options)
+        self._all.act()
+        return self._all.observation[0].copy(), {"start": int(self._all.first[0])}
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Act, and go on to the next decision."""
+        every = self._all
+        every.choose(0, action)
+        rewards, ended = every.act()
+        over = bool(ended[0])
+        return every.observation[0].copy(), float(rewards[0]), over, False, every.told(0) if over else {}
+
+    def action_masks(self) -> BoolArray:
+        """Return which actions are allowed, shape (actions,); for sb3-contrib."""
+        mask: BoolArray = self._all.masks[0].copy()
+        return mask
+
+
+class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
+    """Several episodes side by side in one process; options as of :class:`DispatchEnv`.
+
+    An episode that has ended begins anew at the next step, whose action for it does not count.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(
+        self, id: str, num_envs: int = 1, workload: WorkloadLike = WORKLOAD, jobs: int = 256,
+        part: tuple[float, float] = (0, 1), predictor: str = "walltime", reward: Reward = "bounded_slowdown",
+        masked: str = "replace", **rules: Any,
+    ) -> None:  # fmt: skip
+        self.rules = Rules.of({"id": id, **rules})
+        self.num_envs = num_envs
+        self.single_observation_space, self.single_action_space = spaces_of(self.rules)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._all = _Simulations(self.rules, num_envs, workload, jobs, part, predictor, reward, masked)
+        self._draws: list[np.random.Generator] = [np.random.default_rng() for _ in range(num_envs)]
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode in each; a single seed stands for that and the following."""
+        seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
+        if seeds is not None:
+            self._draws = [np.random.default_rng(each) for each in seeds]
+        for place, rng in enumerate(self._draws):
+            self._all.begin(place, rng, options)
+        self._all.act()
+        return self._all.observation.copy(), {"start": self._all.first.copy()}
+
+    def step(self, actions: Any) -> tuple[Observation, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
+        """Act in each, and go on to their next decisions."""
+        every = self._all
+        if len(actions) != self.num_envs:
+            expected = f"{self.num_envs}, one per environment"
+            raise InputError(f"{self.rules.id}: actions: expected {expected}, got {shown(actions)}")
+        every.choose_all(actions)
+        for place in np.flatnonzero(every.over).tolist():
+            every.begin(place, self._draws[place])
+        rewards, ended = every.act()
+        info: dict[str, Any] = {}
+        if ended.any():
+            for place in np.flatnonzero(ended).tolist():
+                info = self._add_info(info, every.told(place), place)
+        return every.observation.copy(), rewards, ended, np.zeros(self.num_envs, dtype=np.bool_), info
+
+    def action_masks(self) -> BoolArray:
+        """Return which actions are allowed, shape (environments, actions)."""
+        return self._all.masks.copy()
+
+
+def register() -> None:
+    """Register the environments with Gymnasium."""
+    for name in MODES:
+        gymnasium.register(
+            f"hpcdispatch/{name}",
+            entry_point=f"{__name__}:DispatchEnv",
+            vector_entry_point=f"{__name__}:DispatchVectorEnv",
+            kwargs={"id": name},
+        )

@@ -1,0 +1,121 @@
+"""Predictors alone: errors that are worked out by hand, what they see, and waits that are those of simulations."""
+
+import numpy as np
+import pytest
+
+import hpcdispatch as hd
+from hpcdispatch.analysis import evaluate_predictors
+from hpcdispatch.base import InputError
+from hpcdispatch.simulation import SimulationError
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+JOBS = [
+    Job("a", 0, 100, 400, user="u"), Job("b", 10, 8000, 8000, user="v"), Job("c", 200, 120, 400, user="u"),
+    Job("d", 200, 0, 50, user=""), Job("e", 90_000, 30_000, 40_000, user="u"),
+]  # fmt: skip
+SMALL = Workload(JOBS, Machine.pool(8))
+
+
+class Spy:
+    """Predicts 110 s with a law, and notes what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def predict(self, job, now):
+        self.told.append(("predict", job.id, now))
+        return 110.0
+
+    def observe(self, job):
+        self.told.append(("observe", job.id))
+
+    def started(self, job, now):
+        self.told.append(("started", job.id, now))
+
+    def stopped(self, job, now):
+        self.told.append(("stopped", job.id, now))
+
+    def distribution(self, job):
+        return Uniform()
+
+
+class Uniform:
+    def cdf(self, x):
+        return np.clip(np.asarray(x) / 1000, 0, 1)
+
+    def support(self):
+        return 0.0, 1000.0
+
+
+def test_errors_by_hand():
+    found = evaluate_predictors(SMALL, [Spy()], dispatcher="fcfs", parts=2)
+    row = found.table.iloc[0]
+    errors = np.array([10, -7890, -10, 110, -29_890])
+    assert row["mae"] == np.abs(errors).mean()
+    assert (row["close"], row["under"], row["over"]) == (0.4, 0.6, 0.4)
+    assert row["under_by"] == pytest.approx((7890 + 10 + 29_890) / 3)
+    assert row["over_by"] == 60
+    assert row["pinball_50"] == row["mae"] / 2
+    assert row["pinball_90"] == pytest.approx((0.1 * 10 + 0.9 * 7890 + 0.9 * 10 + 0.1 * 110 + 0.9 * 29_890) / 5)
+    assert row["coverage_80"] == 0.4  # 100 and 120 s are in 100 to 900 s.
+    assert row["coverage_50"] == 0
+    shares = np.arange(1, 10) / 10
+    losses = [np.mean([max(s * (t - 1000 * s), (s - 1) * (t - 1000 * s)) for s in shares]) for t in (100, 8000, 120, 0)]
+    losses.append(np.mean([s * (30_000 - 1000 * s) for s in shares]))
+    assert row["pinball"] == pytest.approx(np.mean(losses), rel=0.01)
+    assert row["wait_ratio"] != row["wait_ratio"]  # no job waits
+    assert found.by_length.set_index("length")["jobs"].to_dict() == {"short": 3, "medium": 1, "long": 1}
+    assert found.by_user.set_index("user")["jobs"].to_dict() == {"u": 3, "v": 1}
+    assert found.over_time[["part", "submit", "jobs"]].to_numpy().tolist() == [[0, 0, 3], [1, 200, 2]]
+
+
+def test_what_a_predictor_is_told_is_in_the_order_of_time():
+    spy = Spy()
+    evaluate_predictors(SMALL, spy, dispatcher="fcfs")
+    half = spy.told[: spy.told.index(("observe", "e")) + 1]
+    assert half == [
+        ("predict", "a", 0), ("started", "a", 0), ("predict", "b", 10), ("started", "b", 10), ("stopped", "a", 100),
+        ("observe", "a"), ("predict", "c", 200), ("predict", "d", 200), ("started", "c", 200), ("started", "d", 200),
+        ("stopped", "d", 200), ("observe", "d"), ("stopped", "c", 320), ("observe", "c"), ("stopped", "b", 8010),
+        ("observe", "b"), ("predict", "e", 90_000), ("started", "e", 90_000), ("stopped", "e", 120_000),
+        ("observe", "e"),
+    ]  # fmt: skip
+
+
+def test_waits_are_those_of_simulations():
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=1)
+    found = evaluate_predictors(workload, ["walltime", "oracle", "regression"], dispatcher="easy-sjbf")
+    rows = found.table.set_index("predictor")
+    for name in ("walltime", "oracle", "regression"):
+        summary = hd.simulate(workload, "easy-sjbf", name).summary()
+        assert rows.loc[name, "wait"] == pytest.approx(summary["wait_mean"])
+        assert rows.loc[name, "slowdown"] == pytest.approx(summary["bounded_slowdown_mean"])
+    assert rows.loc["walltime", "wait_ratio"] == 1
+    assert rows.loc["oracle", ["mae", "under", "over"]].tolist() == [0, 0, 0]
+    assert rows.loc["oracle", "close"] == 1
+    assert rows["coverage_80"].notna().tolist() == [False, False, True]
+    assert found.best() in ("walltime", "regression")
+    assert len(found.plot().lines) == 3
+    assert len(found.jobs) == 900
+
+
+def test_bad_input():
+    class Bad(Spy):
+        def predict(self, job, now):
+            return float("nan")
+
+    class Raises(Spy):
+        def observe(self, job):
+            raise KeyError("no")
+
+    with pytest.raises(SimulationError, match="Bad at t=0: a prediction must be >= 0 s, got nan"):
+        evaluate_predictors(SMALL, Bad())
+    with pytest.raises(SimulationError, match="Raises at t=100: job a: KeyError"):
+        evaluate_predictors(SMALL, Raises())
+    for predictors, message in (([], "expected one or more, got none"), ("lst2", "did you mean last2")):
+        with pytest.raises(InputError, match=message):
+            evaluate_predictors(SMALL, predictors)
+    with pytest.raises(InputError, match="parts must be"):
+        evaluate_predictors(SMALL, "walltime", parts=0)
+    with pytest.raises(InputError, match="expected jobs that run, got none"):
+        evaluate_predictors(Workload([Job("a", 0, 1, 1, 9)], Machine.pool(8)), "walltime")

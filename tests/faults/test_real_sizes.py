@@ -1,0 +1,119 @@
+"""Small files that unpack to gigabytes, tables of very many rows, devices: one line, exit code 2, bounded memory."""
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate
+
+#: Bytes of memory that a command may take, and seconds of a processor.
+MEMORY, SECONDS = 2 << 30, 120
+ROWS = 60_000_000
+
+
+def told(*words, folder):
+    """Run a command; return its exit code and what it said, once its memory was looked at."""
+    with open(folder / "err", "w+") as err:
+        process = subprocess.Popen([sys.executable, "-m", "hpcdispatch.cli", *map(str, words)], stderr=err, cwd=folder,
+                                   stdout=subprocess.DEVNULL, preexec_fn=_bounded)  # noqa: PLW1509  # fmt: skip
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        err.seek(0)
+        assert used.ru_maxrss * 1024 < MEMORY
+        return process.returncode, err.read()
+
+
+def _bounded():
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+
+
+def bomb(path, line, unpacked):
+    """Write gzip of so many bytes of one line, as members that are alike."""
+    part = gzip.compress(line * ((1 << 25) // len(line)), 9)
+    with open(path, "wb") as file:
+        for _ in range(unpacked >> 25):
+            file.write(part)
+    return path
+
+
+def rows(path, count):
+    """Write a table of jobs in Parquet that are all alike, a million at a time."""
+    names = {"id": 1, "submit": 0, "runtime": 60, "walltime": 120, "cores": 4}
+    part = pa.table({name: pa.array([value] * 1_000_000) for name, value in names.items()})
+    with pq.ParquetWriter(path, part.schema, compression="zstd") as writer:
+        for _ in range(count // 1_000_000):
+            writer.write_table(part)
+    return path
+
+
+BOMBS = {
+    "comments in SWF": ("a.swf.gz", b"; " + b"a comment " * 9 + b"\n", ("workload", "describe")),
+    "hashes in SWF": ("a.swf.gz", b"# " + b"a comment " * 9 + b"\n", ("run",)),
+    "lines before a header": ("a.sacct.gz", b"\n", ("workload", "describe")),
+    "one line": ("a.sacct.gz", b"x", ("workload", "describe")),
+    "blank lines of a table": ("a.csv.gz", b",,,,,,\n", ("workload", "describe")),
+    "JSON lines": ("a.jsonl.gz", b"{}\n", ("workload", "describe")),
+    "JSON": ("a.json.gz", b"[" * 64, ("workload", "describe")),
+    "run times": ("a.csv.gz", b"\n", ("sequence",)),
+    "times": ("b.csv.gz", b"100\n", ("sequence",)),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", BOMBS)
+def test_a_small_file_of_five_gigabytes(tmp_path, case):
+    name, line, words = BOMBS[case]
+    path = bomb(tmp_path / name, line, 5 << 30)
+    code, err = told(*words, path, folder=tmp_path)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert f"error: {path}" in err
+
+
+@pytest.mark.nightly
+def test_sixty_million_rows(tmp_path):
+    path = rows(tmp_path / "a.parquet", ROWS)
+    for words in (("workload", "describe", path), ("run", path), ("run", path, "--lenient")):
+        code, err = told(*words, folder=tmp_path)
+        assert (code, err.count("\n")) == (2, 1), err
+        assert "a.parquet: expected at most 10,000,000 rows, got 60,000,000; --max-size" in err
+    simulate(generate("lublin", jobs=20, seed=1), "easy").save(tmp_path / "saved" / "one")
+    rows(tmp_path / "saved" / "one" / "jobs.parquet", ROWS)
+    code, err = told("report", tmp_path / "saved", folder=tmp_path)
+    assert (code, err.count("\n")) == (2, 1), err
+
+
+@pytest.mark.parametrize("name", ["cell.json", "manifest.json", "jobs.parquet", "timings.parquet", "SHA256SUMS"])
+def test_a_device_in_a_store(tmp_path, name):
+    (tmp_path / "a.toml").write_text('dispatchers = ["fcfs"]\n[[workload]]\nsource = "lublin:jobs=5,processors=32"\n')
+    plan, store = plan_campaign(tmp_path / "a.toml"), Store(tmp_path / "store")
+    run_campaign(plan, store)
+    file = store.path(plan.cells[0].key) / name
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    assert store.damage(plan.cells[0].key)
+    assert len(run_campaign(plan, store).damaged) == 1
+    assert store.damage(plan.cells[0].key) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["cell.json", "manifest.json", "jobs.parquet", "SHA256SUMS"])
+def test_a_device_in_a_store_that_a_command_reads(tmp_path, name):
+    (tmp_path / "a.toml").write_text('dispatchers = ["fcfs"]\n[[workload]]\nsource = "lublin:jobs=5,processors=32"\n')
+    plan, store = plan_campaign(tmp_path / "a.toml"), Store(tmp_path / "store")
+    run_campaign(plan, store)
+    file = store.path(plan.cells[0].key) / name
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    code, err = told("report", store.folder, folder=tmp_path)
+    assert (code, err.count("\n")) == (2, 1), err
+    for words in (("run", "/dev/zero"), ("workload", "describe", "/dev/zero"), ("sequence", "/dev/zero")):
+        code, err = told(*words, folder=tmp_path)
+        assert (code, err.count("\n")) == (2, 1), err
