@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rich.text import Text
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
 from ...analysis.paired import by_parts
 from ...analysis.requests import MOST_VALUES, SURE, Row
+from ...analysis.site_requests import SiteAdvice, measure
 from ...base import InputError
 from ...base.checks import MOST_STEPS
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
@@ -29,20 +31,23 @@ from ...workloads.formats.run_times import RunHistory, Unit, read_run_history
 from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import say
 from ..durations import Duration
-from ..output import exact, finish, headed, pairs
+from ..output import exact, finish, headed, pairs, time
 from ..progress import spinner
 from ..shared_options import (
+    ReadingOptions,
     check_writable,
     column_option,
     longest_option,
     path_option,
+    reading_options,
     unit_option,
 )
+from ..trace_argument import load, resolve
 
 #: Slurm's signal to a job that must write a checkpoint before its walltime.
 _SIGNAL = "USR1"
 #: Parameters that exclude requests of memory.
-_WITHOUT_MEMORY = ("bins", "most", "backfill_rate", "longest", "fitted", "smoothed", "checkpoint", "plot")
+_WITHOUT_MEMORY = ("bins", "most", "backfill_rate", "longest", "fitted", "smoothed", "checkpoint", "site", "plot")
 #: A fitted family is bad if its p-value is below the first share, or its extra cost is above the second.
 _UNLIKE, _COSTLY = 0.05, 0.05
 
@@ -92,6 +97,20 @@ _UNLIKE, _COSTLY = 0.05, 0.05
     click.option("--memory", metavar="NAME", help="Column of the memory (MB, or as in 4G): request both."),
 )
 @options(
+    "Replay on a site",
+    click.option("--site", metavar="TRACE", help="Replay this trace with the runs among its jobs."),
+    click.option(
+        "--site-jobs",
+        type=click.IntRange(min=2),
+        default=5000,
+        metavar="N",
+        show_default=True,
+        help="Its last jobs, replayed.",
+    ),
+    click.option("--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job."),
+)
+@reading_options
+@options(
     OUTPUT,
     path_option("--plot", "Draw the run times and the requests (.png, .svg)."),
     click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS alone, one a line."),
@@ -109,6 +128,10 @@ def command(
     plot: Path | None,
     checkpoint: int | None,
     restart: int | None,
+    site: str | None,
+    site_jobs: int,
+    cores: int,
+    reading: ReadingOptions,
     sbatch: bool,
     memory: str | None,
 ) -> None:
@@ -118,12 +141,15 @@ def command(
     separate fields. A time is a number (--unit), 2h30m, or in Slurm's format. If a column State says TIMEOUT, the run
     counts as longer. Failed and cancelled ones are left out.
 
-    The requests have the least expected time to success, without waits in the queue.
+    The requests have the least expected time to success, without waits in the queue. Option --site measures these
+    waits.
     """
     if sbatch and settings().json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
     if restart is not None and checkpoint is None:
         raise click.UsageError("--restart: expected --checkpoint with it")
+    if site is None and reading != ReadingOptions():
+        raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
     published = str(runs) in RUN_TIMES and not runs.exists()
@@ -139,12 +165,20 @@ def command(
     planning = Planning(bins, backfill_rate, limit, fitted, checkpointing, smoothed, most)
     with spinner("optimising"):
         advice = advise(history, planning)
+    measured = None
+    if site is not None:
+        trace = load(resolve(site), reading)
+        with spinner("replaying the trace"):
+            ended = history.times[~history.censored]
+            measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), ended, planning, cores)
     _warn(history, advice, planning)
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     else:
-        shown = [*_shown(advice, history, planning), "", "This assumes that a request starts as soon as it is made."]
-        finish(_answer(advice), _plain(advice, history), *shown)
+        rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
+        fields = _plain(advice, history) | {"site": measured and asdict(measured) | {"rows": rows}}
+        shown = [*_shown(advice, history, planning), "", *_site_shown(measured, site, cores)]
+        finish(_answer(advice, measured), fields, *shown)
     if plot is not None:
         draw_advice(advice, history.times, plot)
         say("note", f"drawn in {plot}")
@@ -228,7 +262,7 @@ def _warn_of_fit(advice: Advice) -> None:
         say("warning", f"{best.name} fits badly (KS {best.ks:.3f}): {told}; without --fit these are found")
 
 
-def _answer(advice: Advice) -> str:
+def _answer(advice: Advice, measured: SiteAdvice | None) -> str:
     """Return the first request, and its result against the other ways, on unseen runs if there are any."""
     text = f"Request {exact(advice.sequence.values[0])} first"
     best, maximum, *others = advice.rows
@@ -240,7 +274,11 @@ def _answer(advice: Advice) -> str:
     losses = [found for row in others if (found := _against(best, row, f"by {row.strategy.name}")) and found[0] > 1]
     if losses:
         text += f". It loses to other ways: {'; '.join(loss for _, loss in losses)}"
-    return f"{text}."
+    if measured is None or len(advice.sequence.values) == 1:
+        return f"{text}."
+    row = next(row for row in measured.rows if row.name == best.strategy.name)
+    replayed = against("the maximum", row.ratio, row.low, row.high, count(measured.runs, "run"), "response time")
+    return f"{text}. Replayed with the queue: {replayed}."
 
 
 def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
@@ -252,6 +290,26 @@ def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
     share, low, high, _ = by_parts(mine.times[-runs:], rival.times)
     basis = f"{count(runs, 'run')}{' not seen before' if best.unseen else ''}"
     return share, against(name, share, low, high, basis, "time to success")
+
+
+def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> list[RenderableType]:
+    if measured is None or site is None:
+        return ["This assumes that a request starts as soon as it is made; --site TRACE measures it."]
+    table = terminal_table(["", "requests", headed("response"), "lost (h)", "to maximum (%)", ""])
+    for row in measured.rows:
+        change, low, high = (f"{100 * (value - 1):+.0f}" for value in (row.ratio, row.low, row.high))
+        to_maximum = f"{change} [{low}, {high}]" if row.verdict else NOTHING
+        table.add_row(row.name, ratio(row.requests), time(row.response), f"{row.lost:,.0f}", to_maximum, row.verdict)
+    waits = measured.waits
+    width = f"about as wide as {cores:,} cores" if waits.alike else "of all widths"
+    runs = "the second half of the runs, requests made from the first" if measured.unseen else "all runs, seen before"
+    told = (
+        f"{measured.runs:,} runs at even times among the jobs of {site}, replayed under EASY: {runs}.\n"
+        f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
+        f"The waits are {time(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
+        f"of {site}, {width}, in a replay."
+    )
+    return [Text(f"measured on {site}", style="bold"), table, told]
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:

@@ -55,7 +55,7 @@ class BatchReservations(RoundReservations):
         self._seen = {entry.id: entry.since for entry in state.queue if entry.id in seen}
 
     def follow(self, state: State) -> bool:
-        """Update the profile. Return whether the reservations were made anew."""
+        """Bring the profile up to date; return whether the reservations had to be made anew."""
         self._came = [entry for entry in state.queue if self._seen.get(entry.id) != entry.since]
         self._seen = {entry.id: entry.since for entry in state.queue}
         return super().follow(state)

@@ -255,7 +255,7 @@ def _plain(
 
 
 def amounts_of(machine: Machine, jobs: JobColumns) -> IntArray:
-    """Return the amounts that jobs take of a pool, shape (jobs, resources)."""
+    """Return the amounts of jobs on a pool, shape (jobs, resources)."""
     return np.column_stack([jobs.amounts(resource) for resource in machine.resources])
 
 

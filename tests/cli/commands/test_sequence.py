@@ -125,6 +125,12 @@ def test_plot_of_few_runs(invoke, tmp_path, content):
         ("5\n", ("--checkpoint", "6s"), "checkpoint: must be at most the law's bound, 5, got 6"),
         ("5\n", ("--checkpoint", "1", "--restart", "6s"), "restart: must be at most the law's bound, 5, got 6"),
         ("5\n", ("--checkpoint", 1, "--backfill-rate", 0.1), "checkpoint: holds at a backfill_rate of 0 only, got 0.1"),
+        (
+            "5\n",
+            ("--site", "lublin:jobs=20,processors=16", "--cores", 17),
+            "cores: expected at most 16, what the machine of the site has, got 17",
+        ),
+        ("5\n", ("--site", "nowhere.swf"), "nowhere.swf"),
         ("5\n", ("--unit", "d"), "'d' is not one of 's', 'min', 'h'"),
     ],
 )
@@ -169,8 +175,44 @@ def test_sbatch_asks_for_a_signal_where_a_checkpoint_is_due(invoke, runs):
     assert [line.endswith(" --signal=USR1@300") for line in lines] == keeps.tolist()
 
 
-def test_says_what_it_assumes(invoke, runs):
-    assert "a request starts as soon as it is made" in invoke("sequence", runs).stdout
+def test_says_what_a_site_makes_of_them(invoke, runs):
+    found = invoke("sequence", runs, "--site", "lublin:jobs=200,processors=16,seed=1", "--cores", 4, columns=80)
+    assert found.exit_code == 0, found.stderr
+    part = found.stdout.split("measured on lublin")[1]
+    for name in ("maximum", "optimal sequence", "for these waits"):
+        assert re.search(rf"^{name} +\d", part, re.MULTILINE)
+    assert "20 runs at even times" in part
+    assert "x the request" in part
+    assert all(len(line) <= 80 for line in found.stdout.splitlines()[:-1])
+    assert "…" not in found.stdout
+    assert "--site TRACE measures it" not in found.stdout
+
+
+def test_a_site_is_read_as_other_traces_are(invoke, runs, tmp_path):
+    """Its jobs have no walltimes. The error must advise an option of this command."""
+    header, log = (
+        "; MaxProcs: 16\n",
+        "".join(f"{n} {60 * n} 0 {600 + n} 4 -1 -1 4 -1 -1 1 {n % 3} 1 1 1 1 -1 -1\n" for n in range(1, 60)),
+    )
+    (tmp_path / "site.swf").write_text(header + log)
+    called = "sequence", runs, "--site", tmp_path / "site.swf"
+    assert "give --default-walltime" in invoke(*called).stderr
+    assert invoke(*called, "--default-walltime", "runtime").exit_code == 0
+    assert invoke(*called, "--default-walltime", 3600, "--head", 30).exit_code == 0
+    assert "expected --site with them" in invoke("sequence", runs, "--default-walltime", 60).stderr
+
+
+def test_says_what_it_assumes_without_a_site(invoke, runs):
+    assert "a request starts as soon as it is made; --site TRACE measures it" in invoke("sequence", runs).stdout
+
+
+def test_json_of_a_site(invoke, runs):
+    spec = "lublin:jobs=200,processors=16,seed=1"
+    shown = json.loads(invoke("sequence", runs, "--site", spec, "--site-jobs", 100, "--json").stdout)["site"]
+    assert shown["rows"]["maximum"]["ratio"] is None
+    assert shown["rows"]["optimal sequence"]["verdict"] in ("pays", "costs", "unclear")
+    assert shown["waits"]["gamma"] >= 0
+    assert json.loads(invoke("sequence", runs, "--json").stdout)["site"] is None
 
 
 STATES = "Elapsed|State\n" + "".join(f"{time:.0f}|COMPLETED\n" for time in RUNS) + "7200|TIMEOUT\n5|FAILED\n"
