@@ -164,7 +164,7 @@ class RuleGate:
             running = [run for run in running if id(run) not in hidden]
             for run in inside:
                 shift(free, run.placement, run.demand, 1)
-        if rest.closures and not self._closures:
+        if rest.closures and self._reads_free:
             free = np.maximum(free - closed_amounts(rest.closures, state.now, self._machine), 0)
         return State(state.now, queue, running, free, state.machine)
 
