@@ -20,7 +20,7 @@ def test_it_is_listed_as_ours(made):
 
 def test_every_policy_has_its_numbers_and_its_point(made):
     rows = {(row.subject, row.metric): row.measured for row in made.rows}
-    names = ["least loss", "greedy", "kill only", "wait", "256 nodes apart", "512 nodes apart"]
+    names = ["least loss", "greedy", "kill only", "wait", "256 nodes apart", "512 nodes apart", "FCFS"]
     assert list(dict.fromkeys(row.subject for row in made.rows)) == names
     data = pd.DataFrame(made.drawing.data).set_index("subject")
     assert data.index.tolist() == names
@@ -41,4 +41,4 @@ def test_the_picture(made, tmp_path):
     text = files[".svg"].read_text()
     assert "mean delay of on-demand jobs (min)" in text
     assert "512 nodes apart" in text
-    assert len(pd.read_csv(files[".csv"])) == 6
+    assert len(pd.read_csv(files[".csv"])) == 7
