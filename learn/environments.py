@@ -222,7 +222,7 @@ class _Selection:
 
 
 class DispatchEnv(gymnasium.Env[Observation, Any]):
-    """One episode after the other, each a stretch of a trace; see ``docs/learning.md``.
+    """One episode after the other, each a stretch of a trace; see ``docs/how-to/learning.md``.
 
     Parameters
     ----------
