@@ -10,7 +10,9 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 import hpcdispatch as hd
 from hpcdispatch.models.moldable import DowneyLaw
@@ -46,12 +48,16 @@ def draw(name):
         workload = mold(workload, DowneyLaw(), choices=5, seed=1)
     results = [hd.simulate(workload, dispatcher, overrun="kill") for dispatcher in (above, below)]
     last = max(int(result.jobs["end"].max() - result.jobs["submit"].min()) for result in results)
+    hours = [int(hour) for hour in MaxNLocator(8, integer=True).tick_values(0, last / 3_600) if hour <= last / 3_600]
     figure, panels = plt.subplots(2, figsize=(8, 4.2), layout="constrained")
     for axes, dispatcher, result in zip(panels, (above, below), results, strict=True):
         result.plot.gantt(color="wait", ax=axes)
-        axes.set_xlim(0, last / (86_400 if "days" in axes.get_xlabel() else 3_600))
+        second = 1 / (86_400 if "days" in axes.get_xlabel() else 3_600)
+        axes.set_xlim(0, last * second)
+        axes.set_xticks(np.array(hours) * 3_600 * second, hours)
         axes.set_title(f"{dispatcher}: mean wait {result.summary()['wait_mean'] / 3600:.1f} h", fontsize=10)
     panels[0].set_xlabel("")
+    panels[1].set_xlabel("time since the first submission (h)")
     panels[1].get_legend().remove()
     figure.savefig(FIGURES / f"{name}.png", dpi=110)
     plt.close(figure)
