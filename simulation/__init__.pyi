@@ -1,7 +1,7 @@
 from .accasim_dispatcher import accasim_dispatcher
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
-from .engine import SameInstant, UnheededWarning, simulate
+from .engine import SameInstant, UnboundedWarning, UnheededWarning, simulate
 from .instants import guaranteed_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
@@ -18,6 +18,7 @@ __all__ = [
     "Result",
     "SameInstant",
     "SimulationError",
+    "UnboundedWarning",
     "UnheededWarning",
     "accasim_dispatcher",
     "accasim_predictor",

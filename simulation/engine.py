@@ -245,6 +245,11 @@ def simulate(
     unheeded = _unheeded(workload, dispatching)
     if unheeded:
         options["unheeded"] = unheeded
+    unbounded = next((why for part in layers(dispatching) if (why := getattr(part, "unbounded", ""))), "")
+    if unbounded:
+        options["unbounded"] = unbounded
+        told = f"{_name(dispatching)} did not bound all waits: {unbounded}"
+        warnings.warn(told, UnboundedWarning, stacklevel=2)
     refused = 0 if isinstance(engine.mapper, CompiledEvents) else engine.mapper.decisions.refused
     if refused:
         options["refused"] = refused
@@ -263,6 +268,14 @@ class UnheededWarning(UserWarning):
     """Warns of a field of jobs that has no effect under the dispatcher of a simulation."""
 
 
+class UnboundedWarning(UserWarning):
+    """Warns of decisions where a dispatcher could not keep its bound of waits."""
+
+
+def _name(dispatcher: Dispatcher) -> str:
+    return getattr(dispatcher, "name", None) or type(dispatcher).__name__
+
+
 def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
     """Return the fields of jobs that have no effect, and warn of them."""
     fields = []
@@ -277,9 +290,10 @@ def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
     if known or not any(reservation.values) or knows_site(dispatcher):
         return fields
     named = int(reservation.numbers(bool).sum())
-    name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
     jobs = "1 job names" if named == 1 else f"{named} jobs name"
-    warnings.warn(f"{name} knows no reservations: {jobs} one and may start outside it", UnheededWarning, stacklevel=3)
+    warnings.warn(
+        f"{_name(dispatcher)} knows no reservations: {jobs} one and may start outside it", UnheededWarning, stacklevel=3
+    )
     return [*fields, "reservation"]
 
 

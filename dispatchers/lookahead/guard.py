@@ -40,11 +40,13 @@ class Guard:
     ----------
     held
         Whether the last decision was changed.
+    unbounded
+        The first reason of this simulation why decisions passed unchecked; empty for none. Long queues do not count.
     """
 
     def __init__(self, factor: float, least: int) -> None:
         self._factor, self._least = factor, least
-        self.held = False
+        self.held, self.unbounded = False, ""
 
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
         """Return the allowed actions of a dispatcher.
@@ -71,10 +73,11 @@ class Guard:
         named = [action for action in actions if isinstance(action, Start)]
         starts = {id_of(action.job): action for action in named}
         plain = len(starts) == len(named) and all(isinstance(action, Start | Wake) for action in actions)
-        if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
+        if not plain or len(starts) >= len(state.queue):
             return actions
-        nodes = state.machine.nodes
-        if any(each.amounts is not None or len(each.nodes) < nodes for each in closures_ahead(state, 1)):
+        reason = _why_unchecked(state, history)
+        if reason:
+            self.unbounded = self.unbounded or reason
             return actions
         wanted = history.places(starts)
         if (wanted < 0).any() or (amounts_of(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
@@ -91,6 +94,17 @@ class Guard:
 
     def _bound(self, longest: int) -> int:
         return max(self._least, int(min(self._factor * longest, LONGEST)))
+
+
+def _why_unchecked(state: State, history: History) -> str:
+    """Return why sums of resources do not tell what EASY could do; empty if they do."""
+    if history.molds():
+        return "jobs have several shapes"
+    if not sums_suffice(state):
+        return "nodes differ, or jobs share them"
+    nodes = state.machine.nodes
+    parts = any(each.amounts is not None or len(each.nodes) < nodes for each in closures_ahead(state, 1))
+    return "a part of the machine closes" if parts else ""
 
 
 def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> bool:

@@ -78,6 +78,11 @@ class Guarded(Configured[GuardedOptions]):
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
 
+    @property
+    def unbounded(self) -> str:
+        """See :class:`.Guard`."""
+        return self._guard.unbounded
+
     def forget(self) -> None:
         """Drop all jobs."""
         self._history: History | None = None

@@ -86,6 +86,11 @@ class Portfolio(Configured[PortfolioOptions]):
         made = (create_dispatcher(name, self.options.default) for name in self._dispatchers)
         return all(getattr(part, "plans_closures", False) for each in made for part in layers(each))
 
+    @property
+    def unbounded(self) -> str:
+        """See :class:`.Guard`."""
+        return self._guard.unbounded
+
     def use_replays(self, replay: Replay) -> None:
         """Set the replay function. Simulations call it before they begin."""
         self._replay = replay

@@ -1,10 +1,12 @@
 """Nodes that no job can use change nothing. Fields without effect are reported once."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from hpcdispatch.simulation import UnheededWarning, check, simulate
-from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
+from hpcdispatch.simulation import UnboundedWarning, UnheededWarning, check, simulate
+from hpcdispatch.workloads import Job, Machine, Reservation, Shape, Workload, generate
 
 EACH = ["easy", "conservative", "lookahead", "guarded", "portfolio", "hcp3", "pcp3", "rounds", "sejf"]
 
@@ -55,3 +57,25 @@ def test_reservations_of_jobs_without_effect_are_said_once():
     assert len(warned) == 1
     assert warned[0].filename == __file__
     assert result.manifest["unheeded"] == ["reservation"]
+
+
+@pytest.mark.parametrize("dispatcher", ["guarded", "portfolio:guard=1"])
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        (Machine(("core",), [[2], [3]]), "nodes differ, or jobs share them"),
+        (
+            Machine(("core",), [[4]], reservations=(Reservation(99, 200, amounts={"core": 1}),)),
+            "a part of the machine",
+        ),
+        (Machine.pool(4), ""),
+    ],
+)
+def test_a_bound_that_does_not_hold_is_said_once(dispatcher, machine, reason):
+    jobs = [Job(str(number), 10 * number, 60, 60, 1, {"core": 2}) for number in range(9)]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        result = simulate(Workload(jobs, machine), dispatcher)
+    assert [each.category for each in warned] == [UnboundedWarning] * bool(reason)
+    assert result.manifest.get("unbounded", "").startswith(reason)
+    assert all(each.filename == __file__ and reason in str(each.message) for each in warned)
