@@ -23,7 +23,7 @@ from ..workloads.sources import WorkloadLike, workload_of
 
 
 class Episodes:
-    """Stretches of a trace, each of so many jobs that follow each other, on an empty machine.
+    """Stretches of a trace. Each has a number of consecutive jobs, on an empty machine.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Episodes:
         return side_by_side(events, count, shown)
 
     def draw(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> int:
-        """Return the first job of a stretch: drawn, or the ``start`` of the options.
+        """Return the first job of a stretch: sampled, or the ``start`` of the options.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Episodes:
 
 
 class Outcome(Mapping[str, float]):
-    """The metrics of an episode as of :meth:`.Result.summary`, worked out when one is first looked at.
+    """The metrics of an episode as of :meth:`.Result.summary`, computed at the first access.
 
     Attributes
     ----------
