@@ -1,4 +1,4 @@
-"""When jobs of a trace would start under conservative backfilling, for every request they might have come with."""
+"""Start times of arriving jobs under conservative backfilling, for every possible request."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class ArrivalStarts:
 
 
 def arrival_starts(workload: Workload, asked: Mapping[int, Sequence[Asked]]) -> dict[int, ArrivalStarts]:
-    """Simulate a pool under ``conservative`` with kills, and ask when some jobs would start as they come.
+    """Simulate a pool under ``conservative`` with kills. Compute when some jobs would start as they arrive.
 
-    Nothing is reserved for who asks; every job goes on with its own request. So it is what SA knows (Cirne and Berman,
-    "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 2).
+    These requests reserve nothing. Every job continues with its own request. So it is what SA knows. Source: Cirne and
+    Berman, "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 2.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class _Asking:
         self.found: dict[int, ArrivalStarts] = {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Answer who is new, one after the other, and go on."""
+        """Answer new jobs one after the other, and continue."""
         for waiting in self._new(state):
             others = [other for other in state.queue if (other.since, other.order) < (state.now, waiting.order)]
             self._over.update(State(state.now, others, state.running, state.free, state.machine))
@@ -88,7 +88,7 @@ class _Asking:
         return self._over.dispatch(state)
 
     def _new(self, state: State) -> list[Waiting]:
-        """Return who has just come and asks, in the order of the trace."""
+        """Return the jobs of interest that have just arrived, in trace order."""
         found = []
         for waiting in reversed(state.queue.entries):
             if waiting.since < state.now:

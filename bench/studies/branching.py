@@ -1,4 +1,4 @@
-"""What becomes of a job if it were another one: a simulation goes on from an instant in copies of itself."""
+"""What happens if a job is changed: copies of a simulation continue from an instant."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def branch(
     seed: int = 0,
     same_instant: SameInstant = "batch",
 ) -> JobEnd:
-    """Simulate a workload up to an instant and from there on with one job changed, until a given job ends.
+    """Simulate a workload up to an instant. From there, continue with one job changed until a given job ends.
 
-    What becomes of that job is the same as in a whole simulation of the changed workload. For several changes see
+    That job fares the same as in a whole simulation of the changed workload. For several changes see
     :func:`branches`.
 
     Parameters
@@ -124,10 +124,10 @@ def branches(
     same_instant: SameInstant = "batch",
     stays: bool = False,
 ) -> list[JobEnd]:
-    """Simulate a workload once, and at the instant of each branch go on in a copy.
+    """Simulate a workload once. Continue in a copy at the instant of each branch.
 
-    The state is copied with :func:`copy.deepcopy`, dispatcher and predictor with it; where one of these cannot be
-    copied, the changed workload is simulated from its beginning.
+    :func:`copy.deepcopy` copies the state with dispatcher and predictor. If one of these cannot be copied, the changed
+    workload is simulated from its beginning.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class _ReachedError(Exception):
 
 
 class _Watch(Recorder):
-    """Keeps nothing, and ends the simulation when one job has left, or when its end is known.
+    """Keeps nothing. Ends the simulation when one job has left, or when its end is known.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class _Watch(Recorder):
 
 
 def _end_to_come(job: SimulatedJob) -> JobEnd:
-    """Return what will become of a running job that nobody stops, and that does not come back."""
+    """Return the outcome of a running job that is not stopped and does not come back."""
     running, request, end = job.running, job.request, job.completion[0]
     assert running is not None
     asked = request.walltime
@@ -282,7 +282,7 @@ class _Trunk:
         return _Planned(number, at, (place, changed), self._places[until], before)
 
     def _branch(self) -> None:
-        """Go on in a copy for every branch at this instant, and set the next one; stop after the last."""
+        """Continue in a copy for every branch at this instant, and set the next one. Stop after the last."""
         mapper = self._engine.mapper
         at = mapper.pause
         while self._left and self._left[-1].at == at:

@@ -14,7 +14,7 @@ from ..campaigns.execution import WorkerError
 
 @contextmanager
 def in_one_line(*others: type[Exception]) -> Iterator[None]:
-    """End a command with one line where an input, a simulation or a process of it is not as it should be.
+    """End a command with a one-line error if an input, a simulation or its process fails.
 
     To be put over a command's function, or around some lines of it.
 
