@@ -1,9 +1,9 @@
 """The job that waits longest, and what held it back.
 
-``python -m hpcdispatch.bench.studies.benchmarks.longest_wait TRACE...`` prints a table a trace, with a row a
-dispatcher: the job that waited longest under it, how long under the reference as well, and what held the machine
-meanwhile: jobs that ran when it came, that came before it, and that overtook it, in parts of the capacity; and for how
-long it would have fitted.
+``python -m hpcdispatch.bench.studies.benchmarks.longest_wait TRACE...`` prints a table per trace, with a row per
+dispatcher. It shows the job that waited longest, and its wait under the reference as well. It shows what used the
+machine meanwhile, in parts of the capacity. These are jobs that ran when it arrived, that arrived before it, and that
+overtook it. It also shows for how long the job would have fitted.
 
 A TRACE is what :mod:`.tradeoff` takes.
 """
@@ -35,12 +35,12 @@ COLUMNS = (
 class HeldBack:
     """What held the machine while a job waited for its first start.
 
-    Shares are of the capacity of the machine's primary resource times the wait; with `idle` they add up to 1.
+    Shares are of the capacity of the machine's primary resource times the wait. With `idle` they sum to 1.
 
     Attributes
     ----------
     id, units, submit, wait
-        The job, what it asks for of the primary resource, when it came, and how long it waited, seconds.
+        The job, its request of the primary resource, its arrival, and its wait, seconds.
     running
         Share of the jobs that ran when it came.
     older
@@ -48,13 +48,13 @@ class HeldBack:
     overtaking
         Of those that came after it and started before it.
     idle
-        What nobody held.
+        Unused share.
     room
         Seconds of the wait in which it would have fitted, for the time being.
     overtakers
         How many started before it and came after it.
     last
-        The job whose end let it start, the one with the most units; empty if none ended then.
+        The job that let it start by ending, the one with the most units. Empty if none ended then.
     """
 
     id: str
@@ -71,7 +71,7 @@ class HeldBack:
 
 
 def longest_waiter(result: Result) -> str:
-    """Return the id of the job that waited longest for its first start; ties in the order of the trace.
+    """Return the id of the job with the longest wait for its first start. Ties go in trace order.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def held_back(result: Result, machine: Machine, id_: str) -> HeldBack:
 
 
 def _stays(result: Result, begin: int, end: int) -> pd.DataFrame:
-    """Return who was on the machine between two times, or left at the second, with its place in the trace."""
+    """Return jobs on the machine between two times, or that left at the second, with their trace indices."""
     attempts = result.attempts
     here = attempts[(attempts["start"] < end) & (attempts["end"] > begin)]
     place = pd.Series(np.arange(len(result.jobs)), index=result.jobs["id"])

@@ -1,4 +1,4 @@
-"""Who is best at choosing sizes: jobs for themselves, under several dispatchers, or a dispatcher for all of them."""
+"""Choice of sizes: by jobs for themselves under several dispatchers, or by a dispatcher for all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOLD = "downey:choices=5"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Disjoint stretches of a log, evenly spread over it; the jobs of each are molded with its number as the seed.
+    """Disjoint stretches of a log, evenly spread over it. The seed for molding a stretch is its number.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A dispatcher on a trace: time, kinds and quality of its decisions, beside a published implementation."""
+"""A dispatcher on a trace: time, kinds and quality of its decisions, and a published implementation's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITHOUT_SOLVER = {
     "trivial": "all candidates fit together",
     "unchanged": "nothing new since a stall",
 }
-#: Who makes a schedule.
+#: The maker of a schedule.
 MAKERS = ("list", "local search", "cp-sat")
 #: What one with a solver reports.
 _SOLVED = {
@@ -50,7 +50,7 @@ class Baseline:
     ms: float = 31.7
 
 
-#: Deviations of ours that count as the same quality, and how many times faster ours is to be.
+#: Deviations of ours that count as equal quality, and the required speedup of ours.
 WAIT_WITHIN, SLOWDOWN_WITHIN, FASTER = 0.02, 0.05, 20.0
 
 
@@ -105,7 +105,7 @@ def run(trace: str, workload: Workload, dispatcher: str) -> Outcome:
 
 
 def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
-    """Return all that is to be said of a run, `baseline` where it is of the same records."""
+    """Return all lines about a run. `baseline` is used if it is of the same records."""
     found = [quality(outcome, baseline), times(outcome, baseline)]
     if outcome.reports:
         found += [kinds(outcome), sizes(outcome)]
@@ -128,7 +128,7 @@ def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
 
 
 def times(outcome: Outcome, baseline: Baseline | None) -> Table:
-    """Return the time of a decision, and how many times faster than the authors' it is."""
+    """Return the time of a decision, and the speedup over the authors'."""
     ms = outcome.ms
     cells = [f"{len(ms):,}", f"{ms.mean():.2f}"]
     cells += [f"{np.percentile(ms, share):.2f}" for share in (50, 95, 99, 100)]
@@ -141,7 +141,7 @@ def times(outcome: Outcome, baseline: Baseline | None) -> Table:
 
 
 def kinds(outcome: Outcome) -> Table:
-    """Return how many decisions were of which kind, and what the solver was good for."""
+    """Return the number of decisions of each kind, and the benefit of the solver."""
     decisions, called = outcome.decisions, outcome.decisions[outcome.solved]
     improved = called[called["gain"] > 0]
     kinds = {text: int((decisions["status"] == name).sum()) for name, text in WITHOUT_SOLVER.items()}

@@ -20,7 +20,7 @@ COLUMNS = (
     ("wait_max", "longest wait, h", 3600.0),
     ("decision_ms_mean", "ms a decision", 1.0),
 )
-#: With whom the others are compared run by run, and in what.
+#: The baseline of the others, compared run by run, and the metrics.
 AGAINST, PAIRED = "hcp3", {"wait_mean": "wait", "bounded_slowdown_mean": "bounded slowdown"}
 
 
