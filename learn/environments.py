@@ -1,4 +1,4 @@
-"""The Gymnasium environments: the compiled event loop, which stops at each decision."""
+"""The Gymnasium environments. They run the compiled event loop, which stops at each decision."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class _Simulations:
         self._selection = [_Selection(rules, self.steps, place) for place in range(count)] if rules.mode < 0 else None
 
     def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
-        """Begin an episode; what is to be decided first is shown after :meth:`act`."""
+        """Begin an episode. The first choice is shown after :meth:`act`."""
         self.first[place] = first = self.episodes.draw(rng, options)
         self.episodes.begin(self.steps, place, first)
         self._actions[place], self.over[place], self.replaced[place], self._charged[place] = BEGIN, False, 0, 0.0
@@ -156,7 +156,7 @@ class _Simulations:
         self._actions[place] = chosen
 
     def choose_all(self, actions: Any) -> None:
-        """Take the actions of all episodes that are not over, see :meth:`choose`."""
+        """Take the actions of all episodes that are not over. See :meth:`choose`."""
         chosen = np.asarray(actions)
         whole = chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < self.masks.shape[1]
         if whole and (self.masks[self._places, chosen] | (self._ended == 1)).all():
@@ -190,7 +190,7 @@ class _Selection:
         self._ended = np.empty(2 * jobs + 2, dtype=np.int64)
 
     def act(self, action: int, observation: Observation, mask: BoolArray) -> None:
-        """Let a dispatcher decide until the next choice; fill the observation of that."""
+        """Let a dispatcher decide until the next choice. Fill the observation of that."""
         events, queue = self._events, self._events.queue
         if action == BEGIN:
             self._until = 0
@@ -203,7 +203,7 @@ class _Selection:
         now = next_instant(events)
         self._numbers[OVER] = now == NEVER
         if now < NEVER:
-            # What is chosen holds from the next event on.
+            # The choice applies from the next event on.
             now = max(now, self._until)
             self._until = now + self._every
         rows = waiting_rows(queue)[: len(self._rows)] if queue.numbers[WAITING] else self._rows[:0]
@@ -226,7 +226,7 @@ class _Selection:
 
 
 class DispatchEnv(gymnasium.Env[Observation, Any]):
-    """One episode after the other, each a stretch of a trace; see ``docs/how-to/learning.md``.
+    """One episode after the other. Each is a stretch of a trace. See ``docs/how-to/learning.md``.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode: drawn, or from the job ``options["start"]`` of the trace on."""
+        """Begin an episode. It is sampled, or starts at the job ``options["start"]`` of the trace."""
         super().reset(seed=seed)
         self._all.begin(0, self.np_random, options)
         self._all.act()
@@ -289,7 +289,7 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
 
 
 class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
-    """Several episodes side by side in one process; options as of :class:`DispatchEnv`.
+    """Several episodes side by side in one process. Options are those of :class:`DispatchEnv`.
 
     An episode that has ended begins anew at the next step. That step ignores its action.
     """

@@ -39,8 +39,8 @@ class Episodes:
     Raises
     ------
     InputError
-        If an option is out of its range, the part has too few jobs, or the workload has what the compiled event loop
-        does not know: dependencies, shapes, priorities, rules of the machine, slots of different demands.
+        If an option is out of its range, or the part has too few jobs. Also if the compiled event loop does not support
+        the workload. That loop has no dependencies, shapes, priorities, machine rules, or slots of different demands.
     """
 
     def __init__(self, workload: WorkloadLike, jobs: int, part: tuple[float, float], predictor: str) -> None:
@@ -80,7 +80,7 @@ class Episodes:
             raise InputError(f"environment: part: expected at least {self.jobs} jobs, got {high - self.low}")
 
     def open(self, count: int, shown: int) -> Steps:
-        """Return so many simulations side by side, with room for any stretch."""
+        """Return a number of simulations side by side, with room for any stretch."""
         first, jobs = slice(0, self.jobs), self.jobs
         submit, predicted, walltime, work = self.columns[:, first]
         slots = self.slots if len(self.slots) else None

@@ -1,4 +1,4 @@
-"""Policies as dispatchers: any callable, or weights that are saved as plain arrays."""
+"""Policies as dispatchers. They are callables, or weights saved as plain arrays."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Network:
         self.by_row = self.layers[0][0].shape[0] == FEATURES
 
     def __call__(self, observation: NDArray[np.float32], mask: BoolArray) -> int:
-        """Return the allowed action of the highest score, the first of several."""
+        """Return the allowed action with the highest score. Ties go to the first."""
         scores = self.scores(observation)
         if scores.shape != mask.shape:
             raise InputError(f"network: expected {len(mask)} scores, one per action, got {scores.size}")

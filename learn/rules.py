@@ -1,4 +1,4 @@
-"""What an environment lets a policy decide. A dispatcher then asks it for the same."""
+"""What an environment lets a policy decide. A dispatcher lets it decide the same."""
 
 from __future__ import annotations
 
