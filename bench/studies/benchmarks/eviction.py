@@ -1,4 +1,4 @@
-"""Eviction plans: the time they take, beside greedy and backtracking.
+"""Eviction plans: their time, against greedy and backtracking.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.eviction`` has two parts. ``scenarios``: 12, 16 and 24 jobs on 4,352
 nodes of a Theta-like machine. Deadlines are 0 to 15 minutes. These are the figures of Maurya et al., DS-RT 2020.
@@ -41,10 +41,10 @@ JOBS, NODES = (12, 16, 24), (512, 1024, 2048)
 #: The paper's deadlines, seconds: 0 to 15 minutes.
 HORIZON, MINUTE = 15 * 60, 60
 DEADLINES = tuple(range(0, HORIZON + 1, MINUTE))
-#: Jobs, nodes, steps; how many seconds and megabytes are allowed.
+#: Jobs, nodes, steps, and the limits in seconds and megabytes.
 SIZES = ((200, 9_408, 30, 1.0, None), (1000, 100_000, 60, 60.0, 4000.0))
 SMALL_SIZES = ((20, 2_000, 10, 1.0, 4000.0),)
-#: Partial decisions that a backtracking looks at, at most.
+#: Most partial decisions of a backtracking.
 LIMIT = 10**9
 _REPEATS = 5
 #: Calls that are measured together where one is too short.

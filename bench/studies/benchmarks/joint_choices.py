@@ -23,7 +23,7 @@ NEITHER, SIZE, TIME, JOINT = "neither: own size, longest time", "size alone", "t
 _CHOICES, _STEPS, _LAST = 7, 20, 0.999
 #: Run times on the own size have this median, seconds.
 _MEDIAN = 10_000.0
-#: Run times drawn of each job.
+#: Sampled run times per job.
 DRAWS = 4
 
 

@@ -1,4 +1,4 @@
-"""The job that waits longest, and what held it back.
+"""The job with the longest wait, and the jobs that delayed it.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.longest_wait TRACE...`` prints a table per trace, with a row per
 dispatcher. It shows the job that waited longest, and its wait under the reference as well. It shows what used the
@@ -33,7 +33,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """What held the machine while a job waited for its first start.
+    """Jobs on the machine while a job waited for its first start.
 
     Shares are of the capacity of the machine's primary resource times the wait. With `idle` they sum to 1.
 
@@ -85,7 +85,7 @@ def longest_waiter(result: Result) -> str:
 
 
 def held_back(result: Result, machine: Machine, id_: str) -> HeldBack:
-    """Return what held the machine while a job waited for its first start.
+    """Return the jobs on the machine while a job waited for its first start.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _work(stays: pd.DataFrame, begin: int, end: int) -> FloatArray:
 
 
 def _seconds_with_room(stays: pd.DataFrame, begin: int, end: int, most: int) -> int:
-    """Return for how many seconds at most so many units were held."""
+    """Return the seconds in which at most this many units were in use."""
     times = np.concatenate((np.maximum(stays["start"], begin), np.minimum(stays["end"], end), [begin, end]))
     change = np.concatenate((stays["units"], -stays["units"], [0, 0]))
     order = np.argsort(times, kind="stable")
@@ -157,7 +157,7 @@ def _seconds_with_room(stays: pd.DataFrame, begin: int, end: int, most: int) -> 
 
 
 def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) -> list[list[str]]:
-    """Return the cells of a row a dispatcher, the reference first."""
+    """Return the cells of a row per dispatcher, the reference first."""
     rows, reference = list[list[str]](), dict[str, int]()
     for name in dispatchers:
         result = simulate(workload, create_dispatcher(name, internal=True), predictor)
@@ -172,7 +172,7 @@ def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) 
 
 
 def workload_of(trace: str) -> Workload:
-    """Return a trace, jobs of it, or a draw of a generator."""
+    """Return a trace, jobs of it, or a sample of a generator."""
     if trace.partition(":")[0] in GENERATORS.names():
         return generate(trace, seed=1)
     return named_trace(trace)

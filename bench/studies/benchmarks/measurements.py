@@ -26,7 +26,7 @@ class Seconds(NamedTuple):
 
 
 def measured(run: Callable[[], T]) -> tuple[T, Seconds]:
-    """Call `run` and return what it returns and the time it took."""
+    """Call `run`. Return its result and its time."""
     wall, cpu = perf_counter(), process_time() + _children()
     outcome = run()
     return outcome, Seconds(perf_counter() - wall, process_time() + _children() - cpu)

@@ -31,7 +31,7 @@ from .molded_traces import compared, samplers
 Part = Literal["list", "fits", "joint", "dispatchers"]
 #: Of the machine.
 PROCESSORS = 1024
-#: Sizes that users measure or ask for.
+#: Sizes that users measure or request.
 SIZES = 2 ** np.arange(11)
 NOISE = 0.1
 SEQUENTIAL = 100_000.0
@@ -67,7 +67,7 @@ SMALL = Setting((20, 60), 30, 12, 3, 25, 2)
 
 
 def filled(reservations: int, rng: np.random.Generator) -> AvailabilityProfile:
-    """Return a list with so many reservations, each at its earliest start."""
+    """Return a list with this many reservations, each at its earliest start."""
     profile = AvailabilityProfile(PROCESSORS)
     for size, seconds in _requests(reservations, rng).tolist():
         start = profile.earliest_start(size, seconds)

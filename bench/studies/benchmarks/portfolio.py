@@ -10,7 +10,7 @@ geometric means of the ratios with their 95% intervals.
 A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``. The latter samples jobs of many kinds on 64 nodes of two
 kinds (:func:`.eurora_stream`). The first seed follows if it is not 1 (``stream:0.9:11``). Each stretch begins with an
 empty machine. Of each there may be several samples, in which submissions are shifted. With ``--store`` an interrupted
-run goes on where it was.
+run continues where it was.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SLACK = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came out on a trace with a predictor.
+    """Results on a trace with a predictor.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Found:
     samples: int = 1
 
     def rows(self) -> Iterator[list[str]]:
-        """Yield the cells of a row a dispatcher."""
+        """Yield the cells of a row per dispatcher."""
         means = self.values.mean(axis=1)
         for place, name in enumerate(self.dispatchers):
             cells = [f"`{name}`"]
@@ -179,7 +179,7 @@ class Sampling:
 
 
 def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, sampling: Sampling) -> Found:
-    """Return what came out of every dispatcher on every stretch.
+    """Return the results of every dispatcher on every stretch.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Our figures beside published ones, on traces of the Parallel Workloads Archive.
+"""Our figures and published ones, on traces of the Parallel Workloads Archive.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.published`` prints two tables. The first has the filter and the rules
 of the study of Gaussier et al. (SC 2015). Jobs without a walltime are dropped. Jobs are killed at their request.

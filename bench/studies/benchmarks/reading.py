@@ -65,7 +65,7 @@ def _sacct(jobs: int) -> Iterator[str]:
 
 
 def read_once(answer: Path, trace: Path) -> None:
-    """Read a trace, and write what it cost as JSON."""
+    """Read a trace, and write its cost as JSON."""
     workload, took = measured(lambda: read(trace))
     answer.write_text(json.dumps({"jobs": len(workload), "cpu": took.cpu, "memory": peak_memory()}), encoding="utf-8")
 

@@ -29,7 +29,7 @@ Processors = Literal["beta", "uniform", "all", "small sequential"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How jobs are drawn.
+    """How jobs are sampled.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """The paper's scheduler and the authors' public simulator: utilization and response of reservation sequences.
 
 The authors' simulator, ScheduleFlow 1.0, gives the published figures on its own samples from the same laws. With the
-same requests on the same jobs, the schedules are equal but for ties. Where they differ here, the draws do.
+same requests on the same jobs, the schedules are equal but for ties. Where they differ here, the samples do.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GAINS: Mapping[str, tuple[float, float]] = {
     "exponential": (1.45, 1 / 2.0),
     "pareto": (1.54, 1 / 2.1),
 }
-#: Up to how many points of utilization two figures count as equal.
+#: Largest difference of equal figures, in points of utilization.
 TOLERANCE = 2.0
 #: Equation 2 as printed. There, a job is done when its reservation is over.
 RESERVED = "response time with the reservation, h"
@@ -103,7 +103,7 @@ def by_law(setting: RoundsSetting) -> list[Table]:
 
 
 def _mean_of(several: Sequence[Samples]) -> Samples:
-    """Return the mean of each draw over several settings."""
+    """Return the mean of each sample over several settings."""
     return {metric: np.mean([each[metric] for each in several], axis=0).tolist() for metric in several[0]}
 
 

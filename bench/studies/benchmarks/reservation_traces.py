@@ -50,7 +50,7 @@ CONTENDERS: Mapping[str, tuple[str, str | Callable[[], Predictor]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fared:
-    """What came of a trace.
+    """Results of a trace.
 
     Attributes
     ----------

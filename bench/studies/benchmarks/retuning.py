@@ -32,7 +32,7 @@ def on_a_pool(workload: Workload) -> Workload:
 
 
 def held(workload: Workload) -> Workload:
-    """Return the jobs none of which outlives its request."""
+    """Return the jobs. None of them exceeds its request."""
     jobs = workload.columns
     return Workload(jobs.take(jobs.runtime <= jobs.walltime), workload.machine)
 

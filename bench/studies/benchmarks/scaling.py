@@ -40,9 +40,9 @@ PARTS: dict[str, tuple[str, Sequence[int]]] = {
     "jobs": ("jobs, 256 cores, load 0.9", (10_000, 100_000, 1_000_000)),
 }
 _SMALL: dict[str, Sequence[int]] = {"queue": (20, 40), "nodes": (1, 4), "jobs": (50, 100)}
-#: Rows that are no dispatchers: what they run.
+#: Rows that are no dispatchers, with what they run.
 STOCK, BARE = "stock AccaSim, FIFO", "bare EASY loop"
-#: At least one of each family, few enough to be told apart in a picture.
+#: At least one of each family, few enough to be distinct in a picture.
 DRAWN = (
     "fcfs", "easy", "easy-sjbf", "lxf", "conservative", "hcp3", "pcp3", "lookahead", "toptimal", "rounds", "rbs",
     "hybrid", "evict", BARE, STOCK,
@@ -173,7 +173,7 @@ WORKLOADS: dict[str, Callable[[int], Workload]] = {"queue": queued, "nodes": on_
 
 @cache
 def drawn(part: str, size: int) -> Workload:
-    """Return the workload of a point, drawn once."""
+    """Return the workload of a point. It is sampled once."""
     return WORKLOADS[part](size)
 
 
@@ -229,7 +229,7 @@ def exponent(points: Sequence[Point]) -> float:
 
 
 def tables(points: Sequence[Point]) -> list[Table]:
-    """Return a table a part: a row a subject, a column a size."""
+    """Return a table per part. It has a row per subject and a column per size."""
     made = []
     for part in dict.fromkeys(point.part for point in points):
         of_part = [point for point in points if point.part == part]

@@ -3,7 +3,7 @@
 ``python -m hpcdispatch.bench.studies.benchmarks.sequences`` prints tables. One has the sequences of the paper's Table 1
 and the published ones. Two show the growth. Without backfilling, the baseline is the vectorised recursion over all
 pairs of values. At backfill rates, it is equation 6 of the paper as written. One has the paper's four laws. The
-baselines must come to the same makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the
+baselines must have the same makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the
 authors' public simulator. ``--part checkpoints`` shows the savings of checkpoints at the end of reservations. ``--part
 traces`` compares plans, requests and checkpoints from learned laws on traces of the archive.
 """
@@ -153,7 +153,7 @@ def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
 
 
 def agreement(found: float, other: float) -> str:
-    """Return how far two makespans differ; refuse what rounding does not explain."""
+    """Return the difference of two makespans. Refuse one that rounding does not explain."""
     difference = abs(found / other - 1)
     if difference > 1e-12:
         raise RuntimeError(f"the expected makespans differ: {found!r} and {other!r}")

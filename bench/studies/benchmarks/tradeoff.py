@@ -34,7 +34,7 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What came out on one trace.
+    """Results on one trace.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Curve:
         return float(self.table.loc[self.table["dispatcher"].isin(self.baselines), column].min())
 
     def beaten(self, dispatcher: str) -> int:
-        """Return on how many pairs of baseline and metric a dispatcher is better."""
+        """Return the number of pairs of baseline and metric where a dispatcher is better."""
         values = {column: self.table.set_index("dispatcher")[column].to_dict() for column, _, _ in METRICS}
         return sum(found[dispatcher] < found[baseline] for found in values.values() for baseline in self.baselines)
 

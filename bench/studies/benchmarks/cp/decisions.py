@@ -23,7 +23,7 @@ _WARM_UP = 1_000_004
 
 
 def decisions(dispatchers: Sequence[str], queued: Sequence[int], seeds: int, say: Callable[[str], None]) -> Table:
-    """Return how long planned decisions take, and what makes their schedules."""
+    """Return the time of planned decisions, and the makers of their schedules."""
     rows = []
     for dispatcher in dispatchers:
         simulate(eurora_like(10, _WARM_UP), dispatcher)

@@ -85,7 +85,7 @@ class Outcome:
 
     @property
     def reports(self) -> bool:
-        """Whether the dispatcher says what it did, as those of constraint programming do."""
+        """Whether the dispatcher reports its work, as those of constraint programming do."""
         return {"status", "candidates", "used", "changed", "gain"} <= set(self.decisions.columns)
 
     @property
@@ -113,7 +113,7 @@ def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
 
 
 def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
-    """Return the schedule's means beside the authors'."""
+    """Return the schedule's means and the authors'."""
     rows = [["mean wait, s", f"{outcome.wait:,.1f}"], ["mean slowdown", f"{outcome.slowdown:,.2f}"]]
     if baseline is None:
         return Table(f"{outcome.title}: quality", ("metric", "ours"), rows)

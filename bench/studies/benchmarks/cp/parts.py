@@ -38,7 +38,7 @@ from .proofs import PROVED, SIZES, proofs
 from .stream import on_stream
 
 PARTS = ("trace", "crowd", "nodes", "decisions", "proofs", "stream", "size")
-#: What each part runs, if nothing else is asked for.
+#: Default dispatchers of each part.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "pcp-fast", "hcp3"), "decisions": ("pcp3", "pcp-fast", "hcp3")}
 STREAM = (
     "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp-fast", "pcp-fast:solver=none",
@@ -46,7 +46,7 @@ STREAM = (
 )  # fmt: skip
 #: Jobs of each half of a crowd.
 CROWD, SMALL_CROWD = 300, 40
-#: Jobs of a stream, and what part of the machine they ask for.
+#: Jobs of a stream, and the share of the machine that they request.
 STREAMED, LOADS = 1500, (0.7, 0.9)
 QUEUED, SMALL_QUEUED = (10, 25, 50, 100, 200), (10, 15)
 #: A seed that no measured workload has, for the warm-up.

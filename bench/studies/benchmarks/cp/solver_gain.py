@@ -122,7 +122,7 @@ class PowerProfile(PlanConstraint):
         plan.model.add_cumulative(intervals, draws, most)
 
     def holds(self, plan: PlannedJobs) -> bool:
-        """Add up the draw whenever a job starts or an hour begins."""
+        """Sum the power whenever a job starts or an hour begins."""
         spans = [
             (job.start, job.start + job.duration, self.draw(job))
             for job in (*plan.jobs.values(), *plan.running.values()) if job.start is not None
@@ -205,7 +205,7 @@ class Shadowed:
         return reported(self._made[0])
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Decide, and ask the others."""
+        """Decide, and call the others."""
         begin = process_time()
         actions = self._made[0].dispatch(state)
         self.seconds.append(process_time() - begin)

@@ -14,7 +14,7 @@ from .....base import InputError
 
 #: CPU seconds between two samples. The time of a sample is small beside it.
 TICK = 0.001
-#: Looks without which nothing is told: systems look every few milliseconds only.
+#: Least number of samples for a result. Systems sample every few milliseconds only.
 LEAST = 20
 #: Module or folder to part, the most exact first. Calls from elsewhere belong to the caller's part.
 PARTS = {

@@ -61,13 +61,13 @@ class Setting:
     repeat: int = 3
 
     def cut(self, small: int) -> int | None:
-        """Return how many jobs to take, `small` in the smoke test."""
+        """Return the number of jobs to take, `small` in the smoke test."""
         return min(small, self.jobs or small) if self.small else self.jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measured figure and what is required of it.
+    """A measured figure and its requirement.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Forecasts of starts at recorded moments, beside what the real Slurm expected then."""
+"""Forecasts of starts at recorded moments, and the real Slurm's expectations then."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _judged(name: str, found: pd.DataFrame) -> list[str]:
     off = (found["median"] - found["real"]).abs()
     if "low" not in found:
         return [name, f"{len(found):,}", fixed(float(off.mean()), 0), fixed(float(off.median()), 0), "-", "-"]
-    # Starts are whole seconds, and so is what is said.
+    # Starts are whole seconds, and so are forecasts.
     inside = (found["real"] >= np.floor(found["low"])) & (found["real"] <= np.ceil(found["high"]))
     width = float((found["high"] - found["low"]).mean())
     means = [fixed(float(each), 0) for each in (off.mean(), off.median())]

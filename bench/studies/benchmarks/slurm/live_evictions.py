@@ -16,7 +16,7 @@ from ....reports.tables import Table
 from .live_commands import ask, node_names, owners, submit, until_empty
 
 _SAID = re.compile(r"(\d[\d,]*) jobs? to give way, (\S+) node-hours lost")
-#: Deadlines that are drawn, and limits of jobs, minutes.
+#: Sampled deadlines, and walltimes of jobs, minutes.
 _DEADLINES, _LIMITS = (1, 2, 3, 5), (1, 2, 3, 4, 6, 10, 20)
 
 
@@ -104,7 +104,7 @@ def _evict(nodes: int, minutes: int) -> float:
 
 
 def _free_of_reserved() -> int:
-    """Return how many reserved nodes have no job."""
+    """Return the number of reserved nodes without a job."""
     lists = re.findall(r"\bNodes=(\S+)", ask("scontrol", "show", "reservation", "-o"))
     reserved = ask("scontrol", "show", "hostnames", ",".join(lists)).split()
     busy = ask("squeue", "-h", "-t", "running,completing,suspended", "-o", "%N").split()

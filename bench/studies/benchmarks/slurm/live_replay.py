@@ -35,7 +35,7 @@ KEPT, _KEPT_LAST = "kept", 120
 _RESERVED = "reservations.txt"
 #: The log of the controller, where it can be read.
 LOG = "slurmctld.log"
-#: What squeue says of the queue, and how often, seconds.
+#: The output of squeue for the queue, and its period, seconds.
 MOMENTS, _EVERY = "moments.txt", 20
 #: These files say what each user may run.
 _LIMITS = (
@@ -228,7 +228,7 @@ class Replay(NamedTuple):
 
 
 def replayed(drawn: Replay, folder: Path) -> Table:
-    """Replay drawn jobs, and return how close the dispatcher ``slurm`` comes.
+    """Replay sampled jobs, and return the errors of the dispatcher ``slurm``.
 
     Raises
     ------

@@ -41,7 +41,7 @@ NEAR, POINTS = 2, 5
 
 @dataclass(slots=True)
 class _Cycle:
-    """A recorded cycle: the state before it, and what came of it."""
+    """A recorded cycle: the state before it, and its outcome."""
 
     now: int
     free: IntArray
@@ -180,7 +180,7 @@ class RecordedDecisions:
         return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
-        """Return what a job holds of each of its nodes."""
+        """Return a job's amounts on each of its nodes."""
         found = self._jobs[job]
         return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
 

@@ -1,4 +1,4 @@
-"""The tables: decisions of a real Slurm made again, whole runs beside real ones, and the time a year takes."""
+"""The tables: repeated decisions of a real Slurm, whole runs and real ones, and the time per year."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Record:
 
 
 def recorded() -> Record:
-    """Return the record beside the data.
+    """Return the record in the data folder.
 
     Raises
     ------
