@@ -18,14 +18,14 @@ Asked = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalStarts:
-    """What a job is told when it comes.
+    """The state and possible start times at the arrival of a job.
 
     Attributes
     ----------
     present
-        How many jobs are there already, running and waiting.
+        Number of other jobs, running and waiting.
     starts
-        The start of the reservation that it would get, by its request; ``None`` where it never fits.
+        The start of the reservation that it would get, by its request. ``None`` where it never fits.
     """
 
     present: int
@@ -43,12 +43,12 @@ def arrival_starts(workload: Workload, asked: Mapping[int, Sequence[Asked]]) -> 
     workload
         On a pool of one resource.
     asked
-        The requests, processors and seconds, by the place of the job in the trace.
+        The requests, processors and seconds, by the index of the job in the trace.
 
     Returns
     -------
     dict
-        What each job is told, by its place in the trace.
+        The state and start times of each job, by its index in the trace.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def arrival_starts(workload: Workload, asked: Mapping[int, Sequence[Asked]]) -> 
 
 
 class _Asking:
-    """Conservative backfilling that answers jobs as they come."""
+    """Conservative backfilling that answers jobs as they arrive."""
 
     def __init__(self, asked: Mapping[int, Sequence[Asked]]) -> None:
         self._asked = asked
@@ -88,7 +88,7 @@ class _Asking:
         return self._over.dispatch(state)
 
     def _new(self, state: State) -> list[Waiting]:
-        """Return the jobs of interest that have just arrived, in trace order."""
+        """Return the jobs of interest that have just arrived. They are in trace order."""
         found = []
         for waiting in reversed(state.queue.entries):
             if waiting.since < state.now:
