@@ -127,7 +127,7 @@ def _rounds(
 ) -> CompiledRounds | None:
     """Return jobs that fit in rounds with standing reservations.
 
-    ``None`` for others, such as a job that exceeds its request or takes no time.
+    ``None`` for others, such as sets with a job that exceeds its request or takes no time.
     """
     if type(predictor) is not Walltime or machine.capacity.size > 1:
         return None

@@ -69,7 +69,7 @@ class Record:
 
 
 def recorded() -> Record:
-    """Return the record in the data folder.
+    """Return the record next to the data folder.
 
     Raises
     ------
