@@ -3,7 +3,7 @@
 >>> import gymnasium, hpcdispatch.learn  # doctest: +SKIP
 >>> env = gymnasium.make("hpcdispatch/PickJob-v0", workload="lublin:jobs=5000")  # doctest: +SKIP
 
-Importing it registers the environments if Gymnasium is installed, ``pip install 'hpcdispatch[learn]'``; policies need
+Importing it registers the environments if Gymnasium is installed (``pip install 'hpcdispatch[learn]'``). Policies need
 numpy only.
 """
 

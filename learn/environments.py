@@ -1,4 +1,4 @@
-"""The Gymnasium environments: the compiled event loop, which stops at each decision."""
+"""The Gymnasium environments. They run the compiled event loop, which stops at each decision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..workloads.sources import WorkloadLike
 from .episodes import Episodes, Outcome
 from .rules import MODES, Rules
 
-#: Rewards that are paid as jobs start, and their places in the costs of a simulation.
+#: Rewards that are paid as jobs start, with their indices in the costs of a simulation.
 COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 Reward = str | Callable[[Result], float]
 WORKLOAD = "lublin:jobs=10000,processors=256"
@@ -32,7 +32,10 @@ WORKLOAD = "lublin:jobs=10000,processors=256"
 
 @dataclass(frozen=True)
 class _Paid:
-    """How decisions are rewarded: a name of :data:`COSTS`, of ``Result.summary()`` with or without ``-``, or own."""
+    """Reward of decisions.
+
+    It is a name of :data:`COSTS`, a name of ``Result.summary()`` with or without ``-``, or a function.
+    """
 
     reward: Reward
 
@@ -46,7 +49,7 @@ class _Paid:
 
     @property
     def cost(self) -> int:
-        """The place in the costs, or -1 for a reward at the end of an episode."""
+        """The index in the costs, or -1 for a reward at the end of an episode."""
         return COSTS.index(self.reward) if self.reward in COSTS else -1
 
     def at_end(self, outcome: Outcome) -> float:
@@ -99,20 +102,21 @@ class _Simulations:
         self._selection = [_Selection(rules, self.steps, place) for place in range(count)] if rules.mode < 0 else None
 
     def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
-        """Begin an episode; what is to be decided first is shown after :meth:`act`."""
+        """Begin an episode. The first choice is shown after :meth:`act`."""
         self.first[place] = first = self.episodes.draw(rng, options)
         self.episodes.begin(self.steps, place, first)
         self._actions[place], self.over[place], self.replaced[place], self._charged[place] = BEGIN, False, 0, 0.0
 
     def act(self) -> tuple[FloatArray, BoolArray]:
-        """Go on to the next decisions; return the rewards and which episodes ended, of shape (simulations,)."""
+        """Advance to the next decisions. Return the rewards and which episodes ended, of shape (simulations,)."""
         if self._selection is None:
             step(self.steps, self._actions, self._array, self.observation, self.masks)
         else:
             for place, selection in enumerate(self._selection):
                 if self._actions[place] != PASS:
                     selection.act(int(self._actions[place]), self.observation[place], self.masks[place])
-        # What starts before the first decision is paid with that; an episode without any ends with its first step.
+        # Starts before the first decision are paid with that decision. An episode without decisions ends with its first
+        # step.
         acted = self._actions >= 0
         rewards = np.where(acted, (self._charged - self._costs) / self.episodes.jobs, 0.0)
         np.copyto(self._charged, self._costs, where=acted)
@@ -152,7 +156,7 @@ class _Simulations:
         self._actions[place] = chosen
 
     def choose_all(self, actions: Any) -> None:
-        """Take the actions of all episodes that are not over, see :meth:`choose`."""
+        """Take the actions of all episodes that are not over. See :meth:`choose`."""
         chosen = np.asarray(actions)
         whole = chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < self.masks.shape[1]
         if whole and (self.masks[self._places, chosen] | (self._ended == 1)).all():
@@ -186,7 +190,7 @@ class _Selection:
         self._ended = np.empty(2 * jobs + 2, dtype=np.int64)
 
     def act(self, action: int, observation: Observation, mask: BoolArray) -> None:
-        """Let a dispatcher decide until the next choice; fill the observation of that."""
+        """Let a dispatcher decide until the next choice. Fill the observation of that."""
         events, queue = self._events, self._events.queue
         if action == BEGIN:
             self._until = 0
@@ -199,7 +203,7 @@ class _Selection:
         now = next_instant(events)
         self._numbers[OVER] = now == NEVER
         if now < NEVER:
-            # What is chosen holds from the next event on.
+            # The choice applies from the next event on.
             now = max(now, self._until)
             self._until = now + self._every
         rows = waiting_rows(queue)[: len(self._rows)] if queue.numbers[WAITING] else self._rows[:0]
@@ -222,7 +226,7 @@ class _Selection:
 
 
 class DispatchEnv(gymnasium.Env[Observation, Any]):
-    """One episode after the other, each a stretch of a trace; see ``docs/how-to/learning.md``.
+    """One episode after the other. Each is a stretch of a trace. See ``docs/how-to/learning.md``.
 
     Parameters
     ----------
@@ -264,7 +268,7 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode: drawn, or from the job ``options["start"]`` of the trace on."""
+        """Begin an episode. It is sampled, or starts at the job ``options["start"]`` of the trace."""
         super().reset(seed=seed)
         self._all.begin(0, self.np_random, options)
         self._all.act()
@@ -285,9 +289,9 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
 
 
 class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
-    """Several episodes side by side in one process; options as of :class:`DispatchEnv`.
+    """Several episodes side by side in one process. Options are those of :class:`DispatchEnv`.
 
-    An episode that has ended begins anew at the next step, whose action for it does not count.
+    An episode that has ended begins anew at the next step. That step ignores its action.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -308,7 +312,7 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode in each; a single seed stands for that and the following."""
+        """Begin an episode in each. A single seed stands for that and the following."""
         seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
         if seeds is not None:
             self._draws = [np.random.default_rng(each) for each in seeds]

@@ -23,7 +23,7 @@ from ..workloads.sources import WorkloadLike, workload_of
 
 
 class Episodes:
-    """Stretches of a trace, each of so many jobs that follow each other, on an empty machine.
+    """Stretches of a trace. Each has a number of consecutive jobs, on an empty machine.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Episodes:
     Raises
     ------
     InputError
-        If an option is out of its range, the part has too few jobs, or the workload has what the compiled event loop
-        does not know: dependencies, shapes, priorities, rules of the machine, slots of different demands.
+        If an option is out of its range, or the part has too few jobs. Also if the compiled event loop does not support
+        the workload. That loop has no dependencies, shapes, priorities, machine rules, or slots of different demands.
     """
 
     def __init__(self, workload: WorkloadLike, jobs: int, part: tuple[float, float], predictor: str) -> None:
@@ -80,7 +80,7 @@ class Episodes:
             raise InputError(f"environment: part: expected at least {self.jobs} jobs, got {high - self.low}")
 
     def open(self, count: int, shown: int) -> Steps:
-        """Return so many simulations side by side, with room for any stretch."""
+        """Return a number of simulations side by side, with room for any stretch."""
         first, jobs = slice(0, self.jobs), self.jobs
         submit, predicted, walltime, work = self.columns[:, first]
         slots = self.slots if len(self.slots) else None
@@ -91,7 +91,7 @@ class Episodes:
         return side_by_side(events, count, shown)
 
     def draw(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> int:
-        """Return the first job of a stretch: drawn, or the ``start`` of the options.
+        """Return the first job of a stretch: sampled, or the ``start`` of the options.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Episodes:
 
 
 class Outcome(Mapping[str, float]):
-    """The metrics of an episode as of :meth:`.Result.summary`, worked out when one is first looked at.
+    """The metrics of an episode as of :meth:`.Result.summary`, computed at the first access.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Policies as dispatchers: any callable, or weights that are saved as plain arrays."""
+"""Policies as dispatchers. They are callables, or weights saved as plain arrays."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _MOST_BYTES = 100_000_000
 
 
 class Network:
-    """A perceptron with tanh between its layers, on each row of an observation or on all of it.
+    """A perceptron with tanh between its layers. It reads each row of an observation, or all of it.
 
     Parameters
     ----------
     layers
-        Weights of shape (inputs, outputs) and biases of shape (outputs,). The first has 8 inputs and the last 1
-        output for a network on each row, which scores the job of the row; otherwise there are 8 inputs per row, and an
-        output per action.
+        Weights of shape (inputs, outputs) and biases of shape (outputs,). The first layer has 8 inputs and the last 1
+        output for a network on each row. This output is the score of the row's job. Otherwise there are 8 inputs per
+        row, and an output per action.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class Network:
         self.by_row = self.layers[0][0].shape[0] == FEATURES
 
     def __call__(self, observation: NDArray[np.float32], mask: BoolArray) -> int:
-        """Return the allowed action of the highest score, the first of several."""
+        """Return the allowed action with the highest score. Ties go to the first."""
         scores = self.scores(observation)
         if scores.shape != mask.shape:
             raise InputError(f"network: expected {len(mask)} scores, one per action, got {scores.size}")
@@ -91,7 +91,7 @@ class Network:
 
 
 def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> None:
-    """Write a network and the rules that it decides under as plain arrays, ``.npz``."""
+    """Write a network and the rules of its decisions as plain arrays, ``.npz``."""
     arrays: dict[str, Any] = {f"{name}{at}": each[place] for at, each in enumerate(network.layers)
               for place, name in enumerate(("weight", "bias"))}  # fmt: skip
     with open(path, "wb") as file:
@@ -125,7 +125,7 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
 class PolicyDispatcher:
     """A policy that decides as in an environment, on any workload.
 
-    On nodes with slots of different demands, jobs for which there are enough amounts in all, and no nodes, wait.
+    On nodes with slots of different demands, a job may have enough amounts in all but no nodes. It waits.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class PolicyDispatcher:
         return np.asarray(found).item()
 
     def _steps(self, state: State) -> tuple[Steps, int]:
-        """Return the state as a simulation that stops at this instant, and how many jobs run in it."""
+        """Return the state as a simulation that stops at this instant, and its number of running jobs."""
         queue, running, nodes = state.queue, state.running, len(state.free) > 1
         demands = {each.demand for each in queue.entries} | {each.demand for each in running.entries}
         alike = nodes and len(demands) == 1
@@ -244,7 +244,7 @@ class PolicyDispatcher:
 
 
 class PolicyFile(PolicyDispatcher):
-    """A trained policy from a file that ``save_policy`` wrote; by default the one that comes with hpcdispatch.
+    """A trained policy from a file of ``save_policy``. The default is the one that comes with hpcdispatch.
 
     Parameters
     ----------

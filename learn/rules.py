@@ -1,4 +1,4 @@
-"""What an environment lets a policy decide, so that a dispatcher asks it the same."""
+"""What an environment lets a policy decide. A dispatcher lets it decide the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Rules:
     commit
         Whether a chosen job that does not fit stays chosen until it starts, as in RLScheduler (``PickJob-v0``).
     base
-        The list scheduler whose next job is accepted or put off (``Inspect-v0``), such as ``"sjf"``.
+        The list scheduler. Its next job is accepted or put off (``Inspect-v0``), such as ``"sjf"``.
     delay, most
         For how many seconds a job is put off at most, and how often, before it starts unasked (``Inspect-v0``).
     policies
@@ -81,7 +81,7 @@ class Rules:
 
     @classmethod
     def of(cls, spec: Any) -> Rules:
-        """Return the rules of an environment: as they are, as a mapping, or of an environment or its ``spec``.
+        """Return the rules of an environment. It is given as rules, a mapping, an environment or its ``spec``.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Rules:
 
     @property
     def mode(self) -> int:
-        """What is decided: one of the compiled modes, or -1 for a choice of dispatchers."""
+        """The type of decision: a compiled mode, or -1 for a choice of dispatchers."""
         return MODES[self.id]
 
     @property

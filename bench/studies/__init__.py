@@ -1,7 +1,7 @@
 """Studies: benchmarks, and the tables and figures of papers made again.
 
-They are in the repository and not in the installed package, of which only ``hpcdispatch reproduce`` loads them. What
-tests hold the package against serves studies too: it stands in ``tests/oracles``, which only a checkout has.
+They are in the repository, not in the installed package. There, only ``hpcdispatch reproduce`` loads them. Studies also
+use the oracles that the tests compare with. These are in ``tests/oracles``, which only a checkout has.
 """
 
 import sys

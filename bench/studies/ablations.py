@@ -9,7 +9,7 @@ from ...dispatchers import Dispatcher, create_dispatcher
 
 
 def dispatcher_of(spec: str) -> str | Dispatcher:
-    """Return a spec that any user may write as it is, else the dispatcher, named by its spec.
+    """Return a spec that any user may write unchanged. Otherwise return the dispatcher, named by its spec.
 
     Raises
     ------

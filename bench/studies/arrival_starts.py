@@ -1,4 +1,4 @@
-"""When jobs of a trace would start under conservative backfilling, for every request they might have come with."""
+"""Start times of arriving jobs under conservative backfilling, for every possible request."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Asked = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalStarts:
-    """What a job is told when it comes.
+    """The state and possible start times at the arrival of a job.
 
     Attributes
     ----------
     present
-        How many jobs are there already, running and waiting.
+        Number of other jobs, running and waiting.
     starts
-        The start of the reservation that it would get, by its request; ``None`` where it never fits.
+        The start of the reservation that it would get, by its request. ``None`` where it never fits.
     """
 
     present: int
@@ -33,22 +33,22 @@ class ArrivalStarts:
 
 
 def arrival_starts(workload: Workload, asked: Mapping[int, Sequence[Asked]]) -> dict[int, ArrivalStarts]:
-    """Simulate a pool under ``conservative`` with kills, and ask when some jobs would start as they come.
+    """Simulate a pool under ``conservative`` with kills. Compute when some jobs would start as they arrive.
 
-    Nothing is reserved for who asks; every job goes on with its own request. So it is what SA knows (Cirne and Berman,
-    "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 2).
+    These requests reserve nothing. Every job continues with its own request. So it is what SA knows. Source: Cirne and
+    Berman, "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 2.
 
     Parameters
     ----------
     workload
         On a pool of one resource.
     asked
-        The requests, processors and seconds, by the place of the job in the trace.
+        The requests, processors and seconds, by the index of the job in the trace.
 
     Returns
     -------
     dict
-        What each job is told, by its place in the trace.
+        The state and start times of each job, by its index in the trace.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def arrival_starts(workload: Workload, asked: Mapping[int, Sequence[Asked]]) -> 
 
 
 class _Asking:
-    """Conservative backfilling that answers jobs as they come."""
+    """Conservative backfilling that answers jobs as they arrive."""
 
     def __init__(self, asked: Mapping[int, Sequence[Asked]]) -> None:
         self._asked = asked
@@ -76,7 +76,7 @@ class _Asking:
         self.found: dict[int, ArrivalStarts] = {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Answer who is new, one after the other, and go on."""
+        """Answer new jobs one after the other, and continue."""
         for waiting in self._new(state):
             others = [other for other in state.queue if (other.since, other.order) < (state.now, waiting.order)]
             self._over.update(State(state.now, others, state.running, state.free, state.machine))
@@ -88,7 +88,7 @@ class _Asking:
         return self._over.dispatch(state)
 
     def _new(self, state: State) -> list[Waiting]:
-        """Return who has just come and asks, in the order of the trace."""
+        """Return the jobs of interest that have just arrived. They are in trace order."""
         found = []
         for waiting in reversed(state.queue.entries):
             if waiting.since < state.now:

@@ -1,4 +1,4 @@
-"""What becomes of a job if it were another one: a simulation goes on from an instant in copies of itself."""
+"""What happens if a job is changed. Copies of a simulation continue from an instant."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from ...workloads import Job, Workload
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What is changed when, and until when the copy goes on.
+    """A change, its instant, and the end of the copy.
 
     Attributes
     ----------
     change
-        The job that stands for the one of its id, submitted at the same time; ``None`` changes nothing.
+        The job that replaces the one of its id, submitted at the same time. ``None`` changes nothing.
     at
-        The instant, seconds, at most the submission of the changed job; ``None`` is that submission.
+        The instant, seconds, at most the submission of the changed job. ``None`` is that submission.
     until
-        Id of the job with which the copy ends; ``None`` is the changed one.
+        Id of the job that ends the copy. ``None`` is the changed one.
     before
-        The instant at which the copy is given up, if that job has not started before; then its status is ``"waiting"``,
-        and its end that instant. ``None`` waits for it.
+        The instant at which the copy stops if that job has not started before. Then its status is ``"waiting"``, and
+        its end that instant. ``None`` waits for it.
     """
 
     change: Job | None
@@ -46,16 +46,16 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """What became of a job, as :attr:`.Result.jobs` would have it.
+    """The outcome of a job, as in :attr:`.Result.jobs`.
 
     Attributes
     ----------
     id, submit, start, end, wait, status, reason
         As there, ``start`` -1 if it never started.
     attempts
-        How often it started.
+        Number of its starts.
     shape, nodes, walltime
-        What ran last: -1, 0 and 0 if it never started.
+        Those of its last run: -1, 0 and 0 if it never started.
     """
 
     id: str
@@ -88,9 +88,9 @@ def branch(
     seed: int = 0,
     same_instant: SameInstant = "batch",
 ) -> JobEnd:
-    """Simulate a workload up to an instant and from there on with one job changed, until a given job ends.
+    """Simulate a workload up to an instant. From there, continue with one job changed until a given job ends.
 
-    What becomes of that job is the same as in a whole simulation of the changed workload. For several changes see
+    That job fares the same as in a whole simulation of the changed workload. For several changes see
     :func:`branches`.
 
     Parameters
@@ -103,8 +103,8 @@ def branch(
     Raises
     ------
     InputError
-        If the changed job is not in the workload, is submitted at another time or before the instant, or the last job
-        has left before it.
+        If the changed job is not in the workload, or is submitted at another time or before the instant. Also if the
+        last job has left before it.
     SimulationError
         As :func:`.simulate`.
     """
@@ -124,10 +124,10 @@ def branches(
     same_instant: SameInstant = "batch",
     stays: bool = False,
 ) -> list[JobEnd]:
-    """Simulate a workload once, and at the instant of each branch go on in a copy.
+    """Simulate a workload once. Continue in a copy at the instant of each branch.
 
-    The state is copied with :func:`copy.deepcopy`, dispatcher and predictor with it; where one of these cannot be
-    copied, the changed workload is simulated from its beginning.
+    :func:`copy.deepcopy` copies the state with dispatcher and predictor. If one of these cannot be copied, the changed
+    workload is simulated from its beginning.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def branches(
     asked
         The branches.
     stays
-        Whether the dispatcher lets every job that it has started run for as long as it asked: then a copy ends where
-        its job starts, since the end of it is known.
+        Whether the dispatcher lets every started job run up to its walltime. Then a copy ends at the start of its job,
+        since its end is known.
 
     Returns
     -------
@@ -165,7 +165,7 @@ class _Setup:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A branch, by places in the trace."""
+    """A branch, by indices in the trace."""
 
     number: int
     at: int
@@ -175,7 +175,7 @@ class _Planned:
 
 
 class _ReachedError(Exception):
-    """Ends a simulation when what it was to find is known."""
+    """Ends a simulation when its result is known."""
 
     def __init__(self, end: JobEnd | None = None) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class _ReachedError(Exception):
 
 
 class _Watch(Recorder):
-    """Keeps nothing, and ends the simulation when one job has left, or when its end is known.
+    """Keeps nothing. Ends the simulation when one job has left, or when its end is known.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class _Watch(Recorder):
 
 
 def _end_to_come(job: SimulatedJob) -> JobEnd:
-    """Return what will become of a running job that nobody stops, and that does not come back."""
+    """Return the outcome of a running job that is not stopped and does not come back."""
     running, request, end = job.running, job.request, job.completion[0]
     assert running is not None
     asked = request.walltime
@@ -261,7 +261,7 @@ class _Trunk:
         return [end for end in self._found if end is not None]
 
     def _planned(self, number: int, asked: Branch) -> _Planned:
-        """Return a branch by places, if it makes sense."""
+        """Return a branch by indices, if it is valid."""
         changed = asked.change
         at = asked.at if asked.at is not None or changed is None else changed.submit
         until = asked.until if asked.until is not None or changed is None else changed.id
@@ -282,7 +282,7 @@ class _Trunk:
         return _Planned(number, at, (place, changed), self._places[until], before)
 
     def _branch(self) -> None:
-        """Go on in a copy for every branch at this instant, and set the next one; stop after the last."""
+        """Continue in a copy for every branch at this instant, and set the next one. Stop after the last."""
         mapper = self._engine.mapper
         at = mapper.pause
         while self._left and self._left[-1].at == at:
@@ -317,7 +317,7 @@ class _Trunk:
         return order < self._engine.arrivals.position and job.id not in self._engine.mapper.events and not ahead
 
     def _copy(self, recorder: Recorder) -> Engine:
-        """Return the simulation as it stands, with a recorder of its own."""
+        """Return the simulation in its current state, with a recorder of its own."""
         whole, own = self._engine.arrivals.recorder, self._setup.workload
         same = (own, own.jobs, own.columns, own.machine, self._setup)
         memo: dict[int, Any] = {id(part): part for part in same}
@@ -347,7 +347,7 @@ def _ended(engine: Engine, plan: _Planned) -> JobEnd:
 
 
 def _change(engine: Engine, place: int, job: Job) -> None:
-    """Let another job come in place of one that has not come yet."""
+    """Replace a job that has not arrived yet by another one."""
     arrivals, mapper = engine.arrivals, engine.mapper
     if place >= arrivals.position:
         arrivals.changed[place] = job

@@ -1,4 +1,4 @@
-"""What ends a command of the benchmarks and reproductions in one line."""
+"""Errors that end a command of the benchmarks and reproductions in one line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..campaigns.execution import WorkerError
 
 @contextmanager
 def in_one_line(*others: type[Exception]) -> Iterator[None]:
-    """End a command with one line where an input, a simulation or a process of it is not as it should be.
+    """End a command with a one-line error if an input, a simulation or its process fails.
 
-    To be put over a command's function, or around some lines of it.
+    It decorates a command's function, or surrounds some lines of it.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Events of a simulation: their calendar, and the event managers in Python and in compiled code."""
+"""Events of a simulation: their calendar, and event managers in Python and compiled code."""

@@ -1,4 +1,4 @@
-"""The event manager of simulations that compiled code can run whole: lists and EASY.
+"""The event manager of simulations that run whole in compiled code: lists and EASY.
 
 Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
@@ -29,12 +29,12 @@ from ..overrun import Overrun
 from ..placements import on_node_zero
 from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
-#: From this many jobs on, the compiled code saves more time than its loading takes.
+#: From this number of jobs on, compiled code saves more time than it takes to load.
 WORTH = 10_000
 #: Most closed times in a list.
 _MOST_WINDOWS = 1_000_000
 
-#: Predictors whose prediction of a job never changes, as functions of the jobs.
+#: Predictors with one fixed prediction for each job, as functions of the jobs.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
     Walltime: lambda jobs: jobs.walltime,
     Oracle: lambda jobs: np.maximum(jobs.runtime, 1),
@@ -136,10 +136,10 @@ def compiled_events(
     recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun,
     progress: Callable[[int], None] | None,
 ) -> CompiledEvents | None:  # fmt: skip
-    """Return the event manager of a simulation that compiled code can run whole; ``None`` for others.
+    """Return the event manager of a simulation that compiled code can run whole. ``None`` for others.
 
-    The jobs are rigid and many. They run under a list order or EASY on a pool, or on nodes if all slots have the same
-    amounts. Predictions are walltimes or actual run times.
+    The jobs are rigid and many. They run under a list order or EASY. The machine is a pool, or nodes where all slots
+    have the same amounts. Predictions are walltimes or actual run times.
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
@@ -203,7 +203,7 @@ def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) ->
 def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] | None:
     """Return the dependent jobs of each job, and where they begin. ``None`` for other conditions than an end.
 
-    A dependency on success is one on the end if no job is killed.
+    A dependency on success equals one on the end if no job is killed.
     """
     jobs = workload.columns
     if any(jobs.begin.values) or any(jobs.hold.values) or any("%" in each for each in jobs.array.values):
@@ -221,7 +221,7 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
 
 
 def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
-    """Return the function that makes the steps under a dispatcher, if compiled code is possible and worth it."""
+    """Return the function for the steps under a dispatcher. ``None`` if compiled code is impossible or not worth it."""
     for maker in MAKERS:
         if (made := maker(dispatcher)) is not None:
             return made
@@ -231,7 +231,7 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
 
 
 def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
-    """Return the time on the machine and its prediction for each job, if the prediction never changes."""
+    """Return the time on the machine and its prediction for each job. ``None`` if a prediction may change."""
     predicted = _PREDICTED.get(type(predictor))
     if predicted is None:
         return None
@@ -245,7 +245,7 @@ def _plain(
     entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool,
     successors: tuple[IntArray, IntArray] | None = None, closed: IntArray | None = None,
 ) -> CompiledTrace | None:  # fmt: skip
-    """Return the steps under a list order or EASY, where the amounts decide which jobs fit."""
+    """Return the steps under a list order or EASY if the amounts decide which jobs fit."""
     stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
     capacity = machine.capacity[0] if pool else slots_of(machine, jobs)
     if stays is None or capacity is None:
@@ -260,7 +260,7 @@ def amounts_of(machine: Machine, jobs: JobColumns) -> IntArray:
 
 
 def slots_of(machine: Machine, jobs: JobColumns) -> IntArray | None:
-    """Return the slots of each node, if all jobs ask for the same amounts per slot."""
+    """Return the slots of each node, if all jobs request the same amounts per slot."""
     codes = np.unique(jobs.per_node.codes)
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}
     return count_slots(machine.capacity, demands.pop()) if len(demands) == 1 else None

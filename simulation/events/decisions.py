@@ -16,7 +16,7 @@ from ..recorder import Recorder
 from ..simulation_errors import ActionError, SimulationError, failed
 from .event_calendar import TIMER, EventCalendar
 
-#: Most decisions in a row without a start or a future event: by timers, and one per second.
+#: Most decisions in a row without a start or a future event. They come by timers, or each second.
 _IDLE_WAKES, _IDLE_SECONDS = 10_000, 1_000_000
 
 #: Actions, ids of the rejected jobs, queue length before, report, nanoseconds.

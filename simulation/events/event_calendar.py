@@ -69,7 +69,7 @@ class EventCalendar:
         return heap[0][0] if heap and heap[0][0] < arrival else arrival
 
     def due(self, now: int, last: int = TIMER) -> list[Entry]:
-        """Remove and return the events of `now` up to the kind `last`, without arrivals and cancelled ones."""
+        """Remove and return the events of `now` up to the kind `last`. Arrivals and cancelled events are left out."""
         heap, cancelled, due = self.heap, self._cancelled, []
         while heap and heap[0][0] == now and heap[0][1] <= last:
             entry = heappop(heap)

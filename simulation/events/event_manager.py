@@ -125,7 +125,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     def release_ended_events(self, event_dict: dict[str, SimulatedJob]) -> None:
         """Run the events of this instant. Continue with the next ones while AccaSim's loop would read no jobs.
 
-        A step of that loop costs about as much as the events of an instant.
+        A step of that loop costs about as much as the events of one instant.
         """
         decisions, queue, loaded, heap = self.decisions, self.cycle.queue.entries, self.loaded, self.calendar.heap
         self._happen()
@@ -151,7 +151,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     # Events.
 
     def _happen(self) -> None:
-        """Run the events of this instant: ends, arrivals, corrections, and timers while no job waits."""
+        """Run the events of this instant: ends, arrivals and corrections. Timers run while no job waits."""
         now, cycle, loaded, heap = self.current_time, self.cycle, self.loaded, self.calendar.heap
         if self.sequential and self._one_event(now):
             return
@@ -178,7 +178,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     def _one_event(self, now: int) -> bool:
         """Run one end, or else one arrival, and return to this instant. Return whether there was one.
 
-        Jobs that end exactly as predicted end first: their nodes were expected to be free now.
+        Jobs that end exactly as predicted end first. Their nodes were expected to be free now.
         """
         ending = [job for _, _, _, job in self.calendar.due(now, COMPLETION)]
         if ending:

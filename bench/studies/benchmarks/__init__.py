@@ -1,1 +1,1 @@
-"""What it costs and how good it is: each against a named baseline in the same run."""
+"""Costs and quality of hpcdispatch. Each is measured against a named baseline in the same run."""

@@ -1,6 +1,6 @@
-"""A campaign on two processes against one: how long each takes, and whether both stores are the same.
+"""A campaign on one and on two processes: the times, and whether both stores are equal.
 
-``python -m hpcdispatch.bench.studies.benchmarks.campaigns`` simulates 60 cells twice, in two stores, and prints the
+``python -m hpcdispatch.bench.studies.benchmarks.campaigns`` simulates 60 cells twice, in two stores. It prints the
 ratio of the times.
 """
 
@@ -36,7 +36,7 @@ source = "lublin:jobs={jobs},processors=256,load=0.9"
 
 
 def compared(plan: Plan, folder: Path, console: Console) -> tuple[list[Seconds], bool]:
-    """Return the times on one and on two processes, and whether the stores are the same."""
+    """Return the times on one and on two processes, and whether the stores are equal."""
     stores, seconds = [Store(folder / "one"), Store(folder / "two")], list[Seconds]()
     for workers, store in enumerate(stores, start=1):
         with console.status(f"{len(plan.cells)} cells on {workers} of 2 processes"):

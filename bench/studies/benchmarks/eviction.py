@@ -1,7 +1,7 @@
-"""Eviction plans: the time they take, beside greedy and backtracking.
+"""Eviction plans: their time, against greedy and backtracking.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.eviction`` has two parts. ``scenarios``: 12, 16 and 24 jobs on 4,352
-nodes of a Theta-like machine, as in the figures of Maurya et al., DS-RT 2020, for every deadline of 0 to 15 minutes.
+nodes of a Theta-like machine. Deadlines are 0 to 15 minutes. These are the figures of Maurya et al., DS-RT 2020.
 ``scale``: up to 1,000 jobs on 100,000 nodes.
 """
 
@@ -41,10 +41,10 @@ JOBS, NODES = (12, 16, 24), (512, 1024, 2048)
 #: The paper's deadlines, seconds: 0 to 15 minutes.
 HORIZON, MINUTE = 15 * 60, 60
 DEADLINES = tuple(range(0, HORIZON + 1, MINUTE))
-#: Jobs, nodes, steps; how many seconds and megabytes are allowed.
+#: Jobs, nodes, steps, and the limits in seconds and megabytes.
 SIZES = ((200, 9_408, 30, 1.0, None), (1000, 100_000, 60, 60.0, 4000.0))
 SMALL_SIZES = ((20, 2_000, 10, 1.0, 4000.0),)
-#: Partial decisions that a backtracking looks at, at most.
+#: Most partial decisions of a backtracking.
 LIMIT = 10**9
 _REPEATS = 5
 #: Calls that are measured together where one is too short.
@@ -58,7 +58,7 @@ ByteArray = NDArray[np.uint8]
 class Response:
     """What the approaches take for one scenario, of milliseconds and of operations.
 
-    All three are compiled, and are timed on arrays that are made before; `calls_ms` has the whole calls.
+    All three are compiled, and timed on arrays that are made before. `calls_ms` has the whole calls.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def scenario(jobs: int, seed: int, grain: int = 1) -> list[RunningJob]:
 def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT) -> Response:
     """Measure the approaches on one scenario.
 
-    Times are of the CPU, the least of a few calls, of backtracking those of one.
+    Times are CPU times, the least of a few calls. Backtracking has one call.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def exact_cost(job: RunningJob, choice: int) -> Fraction:
 
 
 def least(run: Callable[[], T], repeats: int = _REPEATS, calls: int = 1) -> tuple[T, float]:
-    """Return what `run` returns, and the milliseconds of a call in the fastest of some turns of so many calls."""
+    """Return the result of `run`, and milliseconds per call in the fastest of several turns of calls."""
     found = [measured(lambda: [run() for _ in range(calls)]) for _ in range(repeats)]
     return found[0][0][0], 1000 * min(time.cpu for _, time in found) / calls
 
@@ -216,7 +216,7 @@ def _row(count: int, needed: int, found: Sequence[Response]) -> list[str]:
 
 
 def random_jobs(jobs: int, nodes: int, steps: int) -> list[RunningJob]:
-    """Draw jobs of any sizes that sum to `nodes`, with losses of any digits; most can be saved within `steps`."""
+    """Sample jobs of any sizes that sum to `nodes`, with losses of any digits. Most can be saved within `steps`."""
     rng = np.random.default_rng(0)
     sizes = 1 + rng.multinomial(nodes - jobs, rng.dirichlet(np.ones(jobs)))
     columns = (sizes, rng.uniform(0, sizes), *rng.integers(1, steps + steps // 4, (2, jobs)))
@@ -224,7 +224,7 @@ def random_jobs(jobs: int, nodes: int, steps: int) -> list[RunningJob]:
 
 
 def on_scale(sizes: Sequence[tuple[int, int, int, float, float | None]]) -> Table:
-    """Return the table of the large ones, each measured in a process of its own."""
+    """Return the table of the large ones. Each is measured in a process of its own."""
     rows = []
     for jobs, nodes, steps, seconds, megabytes in sizes:
         found = run_module("eviction", "--child", str(jobs), str(nodes), str(steps))

@@ -1,7 +1,7 @@
 """What each second implementation gains: the same simulations with it and without it.
 
-Run it by ``python -m hpcdispatch.bench.studies.benchmarks.fast_paths``. Both forms must give the same starts; a row
-whose starts differ ends the command with an error. CPU seconds are the least of some runs, after one that compiles.
+Run it by ``python -m hpcdispatch.bench.studies.benchmarks.fast_paths``. Both forms must give the same starts. If they
+differ in a row, the command ends with an error. CPU seconds are the least of some runs, after one that compiles.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .measurements import measured
 
-#: More decisions than any simulation here takes: with a budget the engine decides one by one.
+#: More decisions than any simulation here takes. With a budget the engine decides one by one.
 _ENGINE = Budget(decisions=10**12)
 
 
@@ -37,7 +37,7 @@ class _OnAnyMachine(Conservative):
 
 
 def waiting_together(count: int) -> Workload:
-    """Return jobs submitted within ten minutes to 256 cores, so that nearly all wait together."""
+    """Return jobs submitted within ten minutes to 256 cores. So nearly all wait together."""
     rng = np.random.default_rng(1)
     submit, cores = np.sort(rng.integers(0, 600, count)).tolist(), (2 ** rng.integers(0, 7, count)).tolist()
     runs, slack = rng.integers(60, 7200, count).tolist(), rng.uniform(1, 4, count).tolist()
@@ -57,7 +57,7 @@ def _starts(workload: Workload, dispatcher: object, budget: Budget | None, long:
 
 
 def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable[[], IntArray]]]:
-    """Return what each gains: its name, the case, and the simulation with it and without it."""
+    """Return the gain of each: its name, the case, and the simulation with it and without it."""
     many, never = 10**9, 10**9
     found: list[tuple[str, str, Callable[[], IntArray], Callable[[], IntArray]]] = []
     for name, load, jobs in (

@@ -20,7 +20,7 @@ from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 
-#: Dispatchers with the number of jobs, and the most CPU seconds that are wanted; ``None`` for no bound.
+#: Dispatchers with the number of jobs, and the limit in CPU seconds. ``None`` for no limit.
 RUNS: tuple[tuple[str, int, float | None], ...] = (
     ("fcfs", 300, 0.5),
     ("conservative", 300, 5.0),
@@ -43,7 +43,7 @@ _ALL = "from hpcdispatch.cli import main; main(['compile'])"
 
 
 def seconds_of(program: str, arguments: tuple[str, ...], cache: str) -> float:
-    """Return the CPU seconds of a program in a process of its own that keeps compiled code in a folder."""
+    """Return the CPU seconds of a program in its own process that keeps compiled code in a folder."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
     subprocess.run([sys.executable, "-c", program, *arguments], env=environment, check=True, capture_output=True)
@@ -52,7 +52,7 @@ def seconds_of(program: str, arguments: tuple[str, ...], cache: str) -> float:
 
 
 def row_of(name: str, program: str, arguments: tuple[str, ...], wanted: float | None) -> list[str]:
-    """Return a row of the table: first and second run, the difference, and what is wanted."""
+    """Return a row of the table: first and second run, the difference, and the limit."""
     with tempfile.TemporaryDirectory() as cache:
         first, second = (seconds_of(program, arguments, cache) for _ in range(2))
     bound = "-" if wanted is None else f"{wanted:g}"

@@ -1,4 +1,4 @@
-"""Size and first walltime of a job whose run time is a lottery: chosen together, each alone, or neither."""
+"""Size and first walltime of a job with a stochastic run time: chosen together, each alone, or neither."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ...reports.tables import Table
 SPREADS = (0.1, 0.5, 1.0)
 #: Ways to choose; the last is compared with the others.
 NEITHER, SIZE, TIME, JOINT = "neither: own size, longest time", "size alone", "time alone", "size and time together"
-#: Sizes that a job may ask for, and values of a law: equally probable, the last that of 99.9%.
+#: Sizes that a job may request, and values of a law. Values are equally probable, the last that of 99.9%.
 _CHOICES, _STEPS, _LAST = 7, 20, 0.999
 #: Run times on the own size have this median, seconds.
 _MEDIAN = 10_000.0
-#: Run times drawn of each job.
+#: Sampled run times per job.
 DRAWS = 4
 
 
@@ -47,7 +47,7 @@ class Lottery:
     law: ESDD
 
     def laws(self, lasted: float, *, every: bool) -> list[tuple[int, ESDD]]:
-        """Return the law on every size or on its own, given that it takes longer than so long on its own."""
+        """Return the law on every size or on its own, given a least run time on its own."""
         known = self.law.condition(lasted) if lasted else self.law
         return [
             (size, ESDD(known.values * factor, known.probabilities))
@@ -60,12 +60,12 @@ class Lottery:
         return float(self.factors[np.searchsorted(self.sizes, size)])
 
 
-#: From a job, the list, the time, and how long it lasts at least on its own size, to what it asks for.
+#: Map a job, the list, the time, and its least run time on its own size to its request.
 Way = Callable[[Lottery, AvailabilityProfile, int, float], Request]
 
 
 def _longest(*, every: bool) -> Way:
-    """Return the way that asks for the longest time that the law has, on the best of all sizes or on the own."""
+    """Return the way that requests the longest time of the law, on the best or the own size."""
 
     def asks(job: Lottery, profile: AvailabilityProfile, now: int, lasted: float) -> Request:
         requests = [Request(size, int(np.ceil(law.end))) for size, law in job.laws(lasted, every=every)]
@@ -77,7 +77,7 @@ def _longest(*, every: bool) -> Way:
 
 
 def _by_law(*, every: bool) -> Way:
-    """Return the way that chooses a first walltime by the law, and with it one of all sizes or the own."""
+    """Return the way that chooses a first walltime by the law, with the best or the own size."""
 
     def asks(job: Lottery, profile: AvailabilityProfile, now: int, lasted: float) -> Request:
         choice = choose_with_law(profile, job.laws(lasted, every=every), now)
@@ -96,7 +96,7 @@ WAYS: dict[str, Way] = {
 
 
 def drawn(processors: int, spread: float, rng: np.random.Generator) -> Lottery:
-    """Return a job of Downey's speedup with a lognormal run time, on equally spaced sizes, its own among them."""
+    """Return a job of Downey's speedup with a lognormal run time. Its sizes are equally spaced and include its own."""
     curve, most = DowneyLaw().draw(rng)
     own = int(2 ** rng.integers(0, 8))
     least, largest = int(rng.integers(1, own, endpoint=True)), int(max(own, min(processors, most)))
@@ -108,10 +108,10 @@ def drawn(processors: int, spread: float, rng: np.random.Generator) -> Lottery:
 
 
 def turnaround(job: Lottery, profile: AvailabilityProfile, ran: float, way: Way) -> tuple[int, Request]:
-    """Return when a job is done that comes at 0 and takes `ran` seconds on its own size, and its first request.
+    """Return the end and the first request of a job that arrives at 0. It takes `ran` seconds on its own size.
 
-    Where it outlives a request it is killed and asks anew, by the same way, on the list as it stands then; nobody else
-    comes.
+    If it exceeds a request it is killed and requests anew, in the same way. It uses the list at that time. No other job
+    arrives.
     """
     request = first = way(job, profile, 0, 0.0)
     now = 0
@@ -157,9 +157,9 @@ def joint(jobs: int, fill: Callable[[np.random.Generator], AvailabilityProfile])
 def _job(
     spread: float, fill: Callable[[np.random.Generator], AvailabilityProfile], rng: np.random.Generator
 ) -> FloatArray:
-    """Return by way the mean logarithm of the turnaround, and if the first request may fall short or is of other size.
+    """Return the mean logarithm of the turnaround by way.
 
-    Shape (ways, 3).
+    Also return if the first request may be too short or has another size. Shape (ways, 3).
     """
     profile = fill(rng)
     job = drawn(profile.processors, spread, rng)

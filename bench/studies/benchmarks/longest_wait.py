@@ -1,9 +1,9 @@
-"""The job that waits longest, and what held it back.
+"""The job with the longest wait, and the jobs that delayed it.
 
-``python -m hpcdispatch.bench.studies.benchmarks.longest_wait TRACE...`` prints a table a trace, with a row a
-dispatcher: the job that waited longest under it, how long under the reference as well, and what held the machine
-meanwhile: jobs that ran when it came, that came before it, and that overtook it, in parts of the capacity; and for how
-long it would have fitted.
+``python -m hpcdispatch.bench.studies.benchmarks.longest_wait TRACE...`` prints a table per trace, with a row per
+dispatcher. It shows the job that waited longest, and its wait under the reference as well. It shows what used the
+machine meanwhile, in parts of the capacity. These are jobs that ran when it arrived, that arrived before it, and that
+overtook it. It also shows for how long the job would have fitted.
 
 A TRACE is what :mod:`.tradeoff` takes.
 """
@@ -33,14 +33,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """What held the machine while a job waited for its first start.
+    """Jobs on the machine while a job waited for its first start.
 
-    Shares are of the capacity of the machine's primary resource times the wait; with `idle` they add up to 1.
+    Shares are of the capacity of the machine's primary resource times the wait. With `idle` they sum to 1.
 
     Attributes
     ----------
     id, units, submit, wait
-        The job, what it asks for of the primary resource, when it came, and how long it waited, seconds.
+        The job, its request of the primary resource, its arrival, and its wait, seconds.
     running
         Share of the jobs that ran when it came.
     older
@@ -48,13 +48,13 @@ class HeldBack:
     overtaking
         Of those that came after it and started before it.
     idle
-        What nobody held.
+        Unused share.
     room
         Seconds of the wait in which it would have fitted, for the time being.
     overtakers
         How many started before it and came after it.
     last
-        The job whose end let it start, the one with the most units; empty if none ended then.
+        The job that let it start by ending, the one with the most units. Empty if none ended then.
     """
 
     id: str
@@ -71,7 +71,7 @@ class HeldBack:
 
 
 def longest_waiter(result: Result) -> str:
-    """Return the id of the job that waited longest for its first start; ties in the order of the trace.
+    """Return the id of the job with the longest wait for its first start. Ties go in trace order.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def longest_waiter(result: Result) -> str:
 
 
 def held_back(result: Result, machine: Machine, id_: str) -> HeldBack:
-    """Return what held the machine while a job waited for its first start.
+    """Return the jobs on the machine while a job waited for its first start.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def held_back(result: Result, machine: Machine, id_: str) -> HeldBack:
 
 
 def _stays(result: Result, begin: int, end: int) -> pd.DataFrame:
-    """Return who was on the machine between two times, or left at the second, with its place in the trace."""
+    """Return jobs on the machine between two times, or that left at the second, with their trace indices."""
     attempts = result.attempts
     here = attempts[(attempts["start"] < end) & (attempts["end"] > begin)]
     place = pd.Series(np.arange(len(result.jobs)), index=result.jobs["id"])
@@ -147,7 +147,7 @@ def _work(stays: pd.DataFrame, begin: int, end: int) -> FloatArray:
 
 
 def _seconds_with_room(stays: pd.DataFrame, begin: int, end: int, most: int) -> int:
-    """Return for how many seconds at most so many units were held."""
+    """Return the seconds in which at most this many units were in use."""
     times = np.concatenate((np.maximum(stays["start"], begin), np.minimum(stays["end"], end), [begin, end]))
     change = np.concatenate((stays["units"], -stays["units"], [0, 0]))
     order = np.argsort(times, kind="stable")
@@ -157,7 +157,7 @@ def _seconds_with_room(stays: pd.DataFrame, begin: int, end: int, most: int) -> 
 
 
 def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) -> list[list[str]]:
-    """Return the cells of a row a dispatcher, the reference first."""
+    """Return the cells of a row per dispatcher, the reference first."""
     rows, reference = list[list[str]](), dict[str, int]()
     for name in dispatchers:
         result = simulate(workload, create_dispatcher(name, internal=True), predictor)
@@ -172,7 +172,7 @@ def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) 
 
 
 def workload_of(trace: str) -> Workload:
-    """Return a trace, jobs of it, or a draw of a generator."""
+    """Return a trace, jobs of it, or a sample of a generator."""
     if trace.partition(":")[0] in GENERATORS.names():
         return generate(trace, seed=1)
     return named_trace(trace)

@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class Seconds(NamedTuple):
-    """Time something took: on the wall, and on the processors, ended child processes included."""
+    """Elapsed time: on the wall clock, and on the processors with ended child processes."""
 
     wall: float
     cpu: float
 
 
 def measured(run: Callable[[], T]) -> tuple[T, Seconds]:
-    """Call `run` and return what it returns and the time it took."""
+    """Call `run`. Return its result and its time."""
     wall, cpu = perf_counter(), process_time() + _children()
     outcome = run()
     return outcome, Seconds(perf_counter() - wall, process_time() + _children() - cpu)
@@ -40,8 +40,8 @@ def power_of(sizes: Sequence[float], costs: Sequence[float]) -> float:
 def peak_memory() -> float:
     """Return the largest resident memory of this process so far, megabytes of 10^6 bytes.
 
-    On Linux a new process inherits the ``ru_maxrss`` of the one that started it, so the kernel's own high-water mark
-    of the address space is asked first.
+    On Linux a new process inherits the ``ru_maxrss`` of its parent. So the kernel's own high-water mark of the address
+    space is read first.
     """
     status = Path("/proc/self/status")
     if status.is_file():
@@ -53,9 +53,9 @@ def peak_memory() -> float:
 
 
 def run_module(module: str, *arguments: str) -> dict[str, Any]:
-    """Run a module of this package in a process of its own and return the JSON object it leaves.
+    """Run a module of this package in its own process. Return the JSON object it leaves.
 
-    The module gets the path of the file to write as its first argument, then `arguments`.
+    The module's first argument is the path of the file to write. Then come `arguments`.
 
     Raises
     ------

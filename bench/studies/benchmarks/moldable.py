@@ -1,12 +1,11 @@
-"""How long a query of the availability list takes, and how far choices from a user's own runs are off.
+"""Query time of the availability list, and errors of choices from a user's own runs.
 
-``python -m hpcdispatch.bench.studies.benchmarks.moldable`` prints all. The list is filled with reservations and asked
-for the earliest start of random requests, beside a walk over its steps in plain Python, which must answer the same.
-Users are drawn from Downey's model with a few runs, 10% noise in each; sizes that they did not measure are predicted,
-and the size chosen by the fit is compared with that chosen knowing the curve. Jobs of unknown run times choose size and
-first walltime together, one of them alone, or neither. Where it is asked for, the part ``dispatchers`` simulates
-stretches of logs and generated workloads whose jobs choose their sizes in several ways, and with a dispatcher that
-chooses for them.
+``python -m hpcdispatch.bench.studies.benchmarks.moldable`` prints all. The list is filled with reservations and gives
+the earliest start of random requests. A walk over its steps in plain Python must give the same. Users are sampled from
+Downey's model with a few runs, with 10% noise in each. Sizes that they did not measure are predicted. The fit's choice
+of size is compared with the choice under the known curve. Jobs of unknown run times choose size and first walltime
+together, one of them alone, or neither. The optional part ``dispatchers`` simulates stretches of logs and generated
+workloads. Their jobs choose their sizes in several ways. With one dispatcher, it chooses for them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .molded_traces import compared, samplers
 Part = Literal["list", "fits", "joint", "dispatchers"]
 #: Of the machine.
 PROCESSORS = 1024
-#: Sizes that users measure or ask for.
+#: Sizes that users measure or request.
 SIZES = 2 ** np.arange(11)
 NOISE = 0.1
 SEQUENTIAL = 100_000.0
@@ -68,7 +67,7 @@ SMALL = Setting((20, 60), 30, 12, 3, 25, 2)
 
 
 def filled(reservations: int, rng: np.random.Generator) -> AvailabilityProfile:
-    """Return a list with so many reservations, each at its earliest start."""
+    """Return a list with this many reservations, each at its earliest start."""
     profile = AvailabilityProfile(PROCESSORS)
     for size, seconds in _requests(reservations, rng).tolist():
         start = profile.earliest_start(size, seconds)
@@ -117,7 +116,7 @@ def queries(setting: Setting) -> Table:
 
 
 def fits(setting: Setting) -> Table:
-    """Return how well sizes that were not measured are predicted, and what the choice by the fit costs."""
+    """Return the prediction quality of sizes that were not measured, and the cost of the fit's choice."""
     rng = np.random.default_rng(0)
     users = [_user(rng) for _ in range(setting.users)]
     errors, inside, known, costs = (np.concatenate(column) for column in zip(*users, strict=True))
@@ -142,9 +141,10 @@ def lotteries(setting: Setting) -> Table:
 
 
 def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return errors and whether a run was inside its interval, a size each, and the cost of the choice, shape (1,).
+    """Return errors and whether a run was inside its interval, per size.
 
-    The intervals are those of a fit that is not told of the noise, and of one that is.
+    Also return the cost of the choice, shape (1,). The intervals are those of two fits. One is not given the noise, the
+    other is.
     """
     curve, _ = DowneyLaw().draw(rng)
     tried = rng.choice(SIZES, size=int(rng.integers(3, 7)), replace=False)
@@ -167,7 +167,7 @@ def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray,
 
 
 def _turnaround(profile: AvailabilityProfile, sizes: IntArray, believed: FloatArray, true: FloatArray) -> float:
-    """Return when a job ends on the size that is chosen by believed times, all of them requested in whole seconds."""
+    """Return when a job ends on the size chosen by believed times. All times are requested in whole seconds."""
     requests = [Request(size, int(np.ceil(time))) for size, time in zip(sizes.tolist(), believed.tolist(), strict=True)]
     choice = choose(profile, requests, 0)
     assert choice is not None
@@ -191,7 +191,7 @@ def _requests(count: int, rng: np.random.Generator) -> IntArray:
 
 
 def _timed(query: Callable[[int, int], int | None], asked: Sequence[tuple[int, int]]) -> tuple[float, list[int | None]]:
-    """Return microseconds a query, and the answers; the first is asked before, since it may compile."""
+    """Return microseconds per query, and the answers. The first query runs before, since it may compile."""
     query(*asked[0])
     begin = process_time()
     answers = [query(*request) for request in asked]

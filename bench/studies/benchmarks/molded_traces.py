@@ -1,4 +1,4 @@
-"""Who is best at choosing sizes: jobs for themselves, under several dispatchers, or a dispatcher for all of them."""
+"""Choice of sizes: by jobs for themselves under several dispatchers, or by a dispatcher for all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOLD = "downey:choices=5"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Disjoint stretches of a log, evenly spread over it; the jobs of each are molded with its number as the seed.
+    """Disjoint stretches of a log, evenly spread over it. The seed for molding a stretch is its number.
 
     Attributes
     ----------
@@ -103,6 +103,6 @@ def _row(spec: str, group: pd.DataFrame, logs: dict[str, FloatArray]) -> tuple[s
 
 
 def _interval(values: FloatArray, of: Callable[[FloatArray], FloatArray]) -> str:
-    """Return what the mean of some values stands for, with its bootstrap interval."""
+    """Return `of` the mean of some values, with its bootstrap interval."""
     low, high = of(np.quantile(resampled_means(values, np.ones(len(values))), [0.025, 0.975]))
     return f"{of(values.mean()):.2f} [{low:.2f}, {high:.2f}]"

@@ -1,10 +1,10 @@
-"""SEJF by what is learned of the run times: by one number, and by their law.
+"""SEJF by learned run times: by one number, and by their law.
 
-``python -m hpcdispatch.bench.studies.benchmarks.onthefly`` prints a table for the jobs of ACCRE, each with the name of
-its workflow, and one for each trace that is there, KTH and the first part of HPC2N. SEJF by the mean of past run times
-is what the others are compared with: SEJF by the request, and by three numbers of the law of the same run times, which
-are the expected remaining time, the Gittins index and the median. Ratios below 1 are better. Brackets: 95% bootstrap
-intervals over the draws of ACCRE, or over the months of a trace, by submission.
+``python -m hpcdispatch.bench.studies.benchmarks.onthefly`` prints a table for the jobs of ACCRE. Each has the name of
+its workflow. There is a table for each available trace, KTH and the first part of HPC2N. SEJF by the mean of past run
+times is the baseline of the others. These are SEJF by the request, and by three numbers of the same law. The numbers
+are the expected remaining time, the Gittins index and the median. Ratios below 1 are better. Brackets are 95% bootstrap
+intervals. They are over the samples of ACCRE, or over a trace's months by submission.
 """
 
 from __future__ import annotations

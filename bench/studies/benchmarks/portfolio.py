@@ -1,15 +1,16 @@
-"""The portfolio beside its candidates and other dispatchers, with several predictors, on stretches of traces.
+"""The portfolio, its candidates and other dispatchers, with several predictors, on stretches of traces.
 
-``python -m hpcdispatch.bench.studies.benchmarks.portfolio TRACE...`` prints a table a trace: mean wait, mean bounded
-slowdown, 99th percentile and longest wait, the mean over disjoint stretches of the trace with a 95% interval, in
-brackets the ratio to the reference; and how often the portfolio regrets, by how much: on how many stretches a
-candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown. ``--against DISPATCHER``
-adds the portfolio stretch by stretch against any of them: geometric means of the ratios with their 95% intervals.
+``python -m hpcdispatch.bench.studies.benchmarks.portfolio TRACE...`` prints a table per trace. It has mean wait, mean
+bounded slowdown, 99th percentile and longest wait. Each is the mean over disjoint stretches of the trace with a 95%
+interval. In brackets is the ratio to the reference. The table also has the number and size of the portfolio's regrets.
+A regret is a stretch where a candidate was better and kept the bound. Better means a lower geometric mean of mean wait
+and bounded slowdown. ``--against DISPATCHER`` adds the portfolio stretch by stretch against any of them. It prints
+geometric means of the ratios with their 95% intervals.
 
-A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``, draws of jobs of many kinds on 64 nodes of two kinds
-(:func:`.eurora_stream`), with the first seed behind it if it is not 1 (``stream:0.9:11``). Each stretch begins with an
+A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``. The latter samples jobs of many kinds on 64 nodes of two
+kinds (:func:`.eurora_stream`). The first seed follows if it is not 1 (``stream:0.9:11``). Each stretch begins with an
 empty machine. Of each there may be several samples, in which submissions are shifted. With ``--store`` an interrupted
-run goes on where it was.
+run continues where it was.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ DISPATCHERS = (
 METRICS = (("mean wait, s", 1.0), ("mean bounded slowdown", 1.0), ("p99 wait, h", 3600.0), ("longest wait, h", 3600.0))
 #: Their names in ``Result.summary()``.
 SUMMARY = ("wait_mean", "bounded_slowdown_mean", "wait_p99", "wait_max")
-#: Candidates may have a longest wait of that many times the reference's to be regretted.
+#: A regret counts only candidates with a longest wait of at most that many times the reference's.
 SLACK = 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came out on a trace with a predictor.
+    """Results on a trace with a predictor.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Found:
     samples: int = 1
 
     def rows(self) -> Iterator[list[str]]:
-        """Yield the cells of a row a dispatcher."""
+        """Yield the cells of a row per dispatcher."""
         means = self.values.mean(axis=1)
         for place, name in enumerate(self.dispatchers):
             cells = [f"`{name}`"]
@@ -82,7 +83,7 @@ class Found:
             yield cells
 
     def regrets(self) -> FloatArray:
-        """Return by which part the last one is worse than the best one in hindsight that kept the bound, a stretch."""
+        """Return per stretch the excess of the last one over the best in hindsight that kept the bound."""
         cost = np.sqrt((self.values[:, :, 0] + 60) * self.values[:, :, 1])
         kept = self.values[:, :, 3] <= SLACK * self.values[:1, :, 3]
         best: FloatArray = np.where(kept[:-1], cost[:-1], np.inf).min(axis=0)
@@ -97,7 +98,7 @@ class Found:
         return found
 
     def paired(self, against: str) -> Iterator[list[str]]:
-        """Yield a row a dispatcher but for `against`: geometric means of its ratios with intervals."""
+        """Yield a row per dispatcher but for `against`: geometric means of its ratios with intervals."""
         for name in self.dispatchers:
             if name != against:
                 logs = np.log(self.ratios(name, against))
@@ -109,7 +110,7 @@ class Found:
                 yield cells
 
     def regret(self) -> str:
-        """Return how often there is a regret, and how large it is, as a sentence."""
+        """Return the frequency and size of regrets, as a sentence."""
         regrets = self.regrets()
         often = f"{int((regrets > 0).sum())} of {len(regrets)} stretches"
         much = f"{regrets.mean():.0%} in the mean, {regrets.max():.0%} at most"
@@ -117,7 +118,7 @@ class Found:
 
 
 def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
-    """Return disjoint stretches of so many jobs, evenly over the trace, or draws of a generator or stream.
+    """Return disjoint stretches of this many jobs, evenly over the trace, or samples of a generator or stream.
 
     Raises
     ------
@@ -178,7 +179,7 @@ class Sampling:
 
 
 def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, sampling: Sampling) -> Found:
-    """Return what came out of every dispatcher on every stretch.
+    """Return the results of every dispatcher on every stretch.
 
     Raises
     ------
@@ -199,7 +200,7 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
 
 
 def accuracy(parts: Sequence[Workload], predictor: str) -> str:
-    """Return how far predictions are off under EASY, and how many jobs do not exceed theirs, as a sentence."""
+    """Return the prediction errors under EASY, and the number of jobs within their prediction, as a sentence."""
     jobs = pd.concat([simulate(part, "easy", predictor).jobs for part in parts])
     error = (jobs["predicted"] - jobs["run"]).to_numpy(dtype=np.float64)
     over, under = np.maximum(error, 0).mean(), np.maximum(-error, 0).mean()

@@ -1,8 +1,8 @@
-"""Our figures beside published ones, on traces of the Parallel Workloads Archive.
+"""Our figures and published ones, on traces of the Parallel Workloads Archive.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.published`` prints two tables. The first has the filter and the rules
-of the study of Gaussier et al. (SC 2015): jobs without a walltime are dropped, jobs are killed at their request,
-bounded slowdown with a threshold of 10 s. The second has jobs that run on to their real end.
+of the study of Gaussier et al. (SC 2015). Jobs without a walltime are dropped. Jobs are killed at their request.
+Bounded slowdown has a threshold of 10 s. The second has jobs that run on to their real end.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STUDY = {
     ("sdsc-sp2", "easy-sjbf", "oracle"): 56.84,
 }
 
-#: Dispatcher to mean wait (s) and mean bounded slowdown of an independent simulator, KTH, jobs running on.
+#: Dispatcher to mean wait (s) and mean bounded slowdown of an independent simulator. On KTH, jobs running on.
 RUNNING_ON = {
     "easy": (6844.4, 91.29),
     "easy-sjbf": (6012.8, 72.52),
@@ -123,7 +123,7 @@ def running_on() -> Iterator[Row]:
 
 
 def cells(row: Row) -> list[str]:
-    """Return a row as text, with the deviation of ours from what was published."""
+    """Return a row as text, with the deviation of ours from the published figure."""
     made = [row.trace, row.dispatcher, row.predictor, f"{row.jobs:,}", row.metric, f"{row.published:,.2f}"]
     for value in (row.batch, row.sequence):
         made.append("" if math.isnan(value) else f"{value:,.2f} ({value / row.published - 1:+.1%})")

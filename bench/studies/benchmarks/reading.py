@@ -1,7 +1,7 @@
-"""What reading a trace costs: CPU time and peak memory, of SWF and of what sacct prints, each in a process of its own.
+"""What reading a trace costs: CPU time and peak memory of SWF and of sacct's output. Each has a process of its own.
 
-``python -m hpcdispatch.bench.studies.benchmarks.reading`` prints a row per format; ``--jobs N`` sets how many jobs the
-traces have (a million), ``--small`` is a smoke test in seconds.
+``python -m hpcdispatch.bench.studies.benchmarks.reading`` prints a row per format. ``--jobs N`` sets the number of jobs
+in the traces (a million). ``--small`` is a smoke test in seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BEGIN = datetime(2025, 1, 1)
 
 
 def write_traces(folder: Path, jobs: int) -> None:
-    """Write the same jobs as SWF and as what ``sacct`` prints, about 65 and 230 bytes each."""
+    """Write the same jobs as SWF and as output of ``sacct``, about 65 and 230 bytes each."""
     for name, lines in ((SWF, _swf(jobs)), (SACCT, _sacct(jobs))):
         with (folder / name).open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -65,7 +65,7 @@ def _sacct(jobs: int) -> Iterator[str]:
 
 
 def read_once(answer: Path, trace: Path) -> None:
-    """Read a trace, and write what it cost as JSON."""
+    """Read a trace, and write its cost as JSON."""
     workload, took = measured(lambda: read(trace))
     answer.write_text(json.dumps({"jobs": len(workload), "cpu": took.cpu, "memory": peak_memory()}), encoding="utf-8")
 

@@ -1,7 +1,7 @@
-"""How the jobs of the published figures may have been drawn: plausible readings of the paper's second scenario.
+"""Possible sampling of jobs in the published figures: plausible readings of the paper's second scenario.
 
-The printed laws leave open what draws beyond the bounds of a normal law become, and which processors small jobs have;
-the authors' public scripts (vanderbiltscl/SpeculativeScheduling) have other bounds, processors and submissions than the
+The printed laws leave two things open: samples beyond the bounds of a normal law, and the processors of small jobs. The
+authors' public scripts (vanderbiltscl/SpeculativeScheduling) have other bounds, processors and submissions than the
 text. Each reading changes one thing, or all that is named.
 """
 
@@ -22,14 +22,14 @@ from ....workloads.generators.stochastic import MIXED, SMALL
 from ...reports.tables import Table
 from ..reproductions.icpp2019.strategies_compared import HOUR, USE, Contender, measure
 
-#: Which run times of a normal law are cut at the bounds rather than drawn between them.
+#: The run times of a normal law that are cut at the bounds rather than sampled between them.
 Cut = Literal["none", "small", "all"]
 Processors = Literal["beta", "uniform", "all", "small sequential"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How jobs are drawn.
+    """How jobs are sampled.
 
     Attributes
     ----------

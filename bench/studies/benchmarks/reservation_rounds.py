@@ -1,8 +1,7 @@
-"""The paper's scheduler beside the authors' public simulator: utilization and response of reservation sequences.
+"""The paper's scheduler and the authors' public simulator: utilization and response of reservation sequences.
 
-The published figures are those that the authors' simulator, ScheduleFlow 1.0, gives on draws of its own from the same
-laws; with the same requests on the same jobs, the schedules are equal but for ties. Where they differ here, the draws
-do.
+The authors' simulator, ScheduleFlow 1.0, gives the published figures on its own samples from the same laws. With the
+same requests on the same jobs, the schedules are equal but for ties. Where they differ here, the samples do.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ from .reservation_draws import readings
 STRATEGIES = (HPC, NEURO, TOPT)
 #: Of the processors, those of figure 2.
 ALLOCATIONS = ("full", "beta")
-#: Share of small jobs to the published utilization, %, means of 50 draws; 200 jobs.
+#: Share of small jobs to the published utilization, %. Means of 50 samples with 200 jobs.
 SMALL_JOBS: Mapping[float, Mapping[str, float]] = {
     0.0: {},
     0.4: {HPC: 53.2, TOPT: 63.7},
     0.8: {HPC: 38.7, TOPT: 51.3},
 }
-#: Law of the run times to TOptimal over Neuroscience as published, in utilization and in response time; 100 jobs.
+#: Law of the run times to TOptimal over Neuroscience as published. In utilization and in response time, 100 jobs.
 GAINS: Mapping[str, tuple[float, float]] = {
     "truncnorm": (1.054, 1 - 0.041),
     "beta": (1.032, 1 - 0.036),
     "exponential": (1.45, 1 / 2.0),
     "pareto": (1.54, 1 / 2.1),
 }
-#: Up to how many points of utilization two figures count as equal.
+#: Largest difference of equal figures, in points of utilization.
 TOLERANCE = 2.0
-#: Equation 2 as printed, in which a job is done when its reservation is over.
+#: Equation 2 as printed. There, a job is done when its reservation is over.
 RESERVED = "response time with the reservation, h"
 Samples = Mapping[str, Sequence[float]]
 
@@ -104,7 +103,7 @@ def by_law(setting: RoundsSetting) -> list[Table]:
 
 
 def _mean_of(several: Sequence[Samples]) -> Samples:
-    """Return the mean of each draw over several settings."""
+    """Return the mean of each sample over several settings."""
     return {metric: np.mean([each[metric] for each in several], axis=0).tolist() for metric in several[0]}
 
 
@@ -132,7 +131,7 @@ _TITLES: Mapping[Scheduler, str] = {
 
 
 def tables(setting: RoundsSetting) -> list[Table]:
-    """Return what is compared: the paper's scheduler, and what other schedulers make of the same jobs."""
+    """Return the comparison: the paper's scheduler, and other schedulers on the same jobs."""
     others: tuple[Scheduler, ...] = ("rounds", "easy")
     published = {share: each for share, each in SMALL_JOBS.items() if each}
     own = readings(setting.seeds, setting.mixed, published, TOLERANCE)
@@ -142,9 +141,9 @@ def tables(setting: RoundsSetting) -> list[Table]:
 def reserved_response(result: Result) -> FloatArray:
     """Return the seconds from the submission of each job to the end of its last reservation, shape (jobs,).
 
-    The response time of equation 2 of A. Gainaru et al. (ICPP 2019) as printed: the failed reservations, the waits
-    between them, and the whole of the one in which the job succeeds. Of a job that never started, and of one that
-    outlasted its request, to its end.
+    The response time of equation 2 of A. Gainaru et al. (ICPP 2019) as printed. It has the failed reservations, the
+    waits between them, and the whole successful reservation. A job that never started, or exceeded its request, counts
+    to its end.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Plans, requests and checkpoints from learned laws on real traces, beside EASY with the users' requests."""
+"""Plans, requests and checkpoints from learned laws on real traces. EASY with the users' requests is the baseline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...reports.tables import Table
 TRACES = ("kth-sp2", "ctc-sp2", "sdsc-sp2", "hpc2n")
 #: Seconds that a checkpoint takes, and a restart from one.
 WRITE, RESTART = 300, 120
-#: Stretches of a trace, of equally many jobs in the order of their submission, that intervals are of.
+#: Stretches of a trace, for intervals. They have equally many jobs in order of submission.
 STRETCHES = 20
 
 
@@ -28,7 +28,7 @@ class Longest(Empirical):
     """The longest of the last run times."""
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the longest run time that is known, up to the request; the request where too few are, seconds."""
+        """Return the longest known run time up to the request, seconds. If too few are known, return the request."""
         law = self.distribution(job)
         return float(job.walltime if law is None else min(max(law.samples), job.walltime))
 
@@ -50,7 +50,7 @@ CONTENDERS: Mapping[str, tuple[str, str | Callable[[], Predictor]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fared:
-    """What came of a trace.
+    """Results of a trace.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Fared:
 
 
 def prepared(workload: Workload) -> Workload:
-    """Return jobs that end at their request at the latest, and that can go on from a checkpoint."""
+    """Return jobs that end at their request at the latest, and can restart from a checkpoint."""
     saves = Checkpoint(restart=RESTART)
     jobs = [replace(job, runtime=min(job.runtime, job.walltime), checkpoint=saves) for job in workload.jobs]
     return replace(workload, jobs=tuple(jobs), records=None)

@@ -1,8 +1,8 @@
 """The dispatchers on published traces: whole traces once, and jittered copies of a slice of each.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.results`` keeps every finished run in the store of a campaign,
-``results``. Interrupted, it goes on where it was; called once more, it prints the tables of what is there. Predictions
-are the walltimes, a missing one being the largest of its queue; jobs run on to their real end.
+``results``. After an interruption it continues where it was. Called once more, it prints the finished tables.
+Predictions are the walltimes. A missing walltime is the largest of its queue. Jobs run on to their real end.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ NOTE = (
     "Predictions: the walltimes. Jobs run on to their real end. Milliseconds on the wall clock of whatever "
     "machine made the runs."
 )
-#: Commas that are followed by the next name, and not by another ``key=value`` of the same.
+#: Commas before the next name, but not before another ``key=value`` of the same.
 _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is run of a trace: jittered copies of a slice of it, or the whole as it stands.
+    """Runs of a trace: jittered copies of a slice of it, or the whole trace unchanged.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Setting:
 
     @cached_property
     def planned(self) -> tuple[list[Part], Plan]:
-        """What is run of each trace, the quick part first, and all of it as a campaign.
+        """The runs of each trace, the quick part first, and all of it as a campaign.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class Setting:
 
 
 def load(trace: str) -> tuple[str, Workload]:
-    """Return the name and the jobs of a trace; a missing walltime is the largest of its queue."""
+    """Return the name and the jobs of a trace. A missing walltime is the largest of its queue."""
     source = resolve(trace)
     name = trace if source.path is None else source.path.name.partition(".")[0]
     with warnings.catch_warnings():
@@ -140,7 +140,7 @@ def load(trace: str) -> tuple[str, Workload]:
 
 
 def run_all(plan: Plan, store: Store, workers: int, console: Console) -> Outcome:
-    """Do what is missing and say how far it is, then what was done and what failed."""
+    """Run what is missing and report progress. Then report what was done and what failed."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"))
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         row = bar.add_task("checking the store", total=None)
@@ -163,7 +163,10 @@ def _jobs(span: tuple[int, int] | None) -> str:
 
 
 def rows(parts: Sequence[Part], store: Store) -> list[list[str]]:
-    """Return what is kept, as text: trace, dispatcher, number of runs (of a whole trace: of jobs), and the metrics."""
+    """Return the stored results as text.
+
+    Columns are trace, dispatcher, number of runs (of a whole trace: of jobs), and the metrics.
+    """
     made = []
     for part in parts:
         for name, cells in part.cells.items():
@@ -258,7 +261,7 @@ def main(
 
 
 def _forget(setting: Setting, again: tuple[str, ...], store: Store) -> None:
-    """Remove what is to be run again; it is gone before the first run, so that an interrupted rerun goes on."""
+    """Remove what is to be run again. It is removed before the first run, so an interrupted rerun continues."""
     for name in again:
         if name not in setting.dispatchers:
             raise InputError(f"--again {name}: expected one of {', '.join(setting.dispatchers)}")

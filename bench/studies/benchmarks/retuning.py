@@ -1,10 +1,10 @@
-"""What it takes a portfolio to choose anew, on a site of 1,000 nodes.
+"""Cost of a new choice by a portfolio, on a site of 1,000 nodes.
 
-``python -m hpcdispatch.bench.studies.benchmarks.retuning`` simulates some weeks of the drawn year of 500,000 jobs that
-the benchmark of ``slurm`` has too, on nodes and on one pool, and prints how long a decision took that tuned with a
-whole window behind it, and how many decisions its replays had. The baseline are the same replays on the pool in the
-engine, and not in compiled code: that is how it is done where jobs come back at their requests, which none of them
-reaches.
+``python -m hpcdispatch.bench.studies.benchmarks.retuning`` simulates some weeks of the sampled year of 500,000 jobs.
+The ``slurm`` benchmark has the same year. It runs on nodes and on one pool. It prints the time of each decision that
+tuned after a whole window. It also prints the number of decisions in its replays. The baseline are the same replays on
+the pool in the engine, not in compiled code. Jobs that come back at their requests are replayed in this way. None of
+these jobs reaches its request.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def on_a_pool(workload: Workload) -> Workload:
 
 
 def held(workload: Workload) -> Workload:
-    """Return the jobs none of which outlives its request."""
+    """Return the jobs. None of them exceeds its request."""
     jobs = workload.columns
     return Workload(jobs.take(jobs.runtime <= jobs.walltime), workload.machine)
 
 
 def tunings(workload: Workload, name: str, overrun: str = "run") -> pd.DataFrame:
-    """Return the decisions that tuned with a whole window behind them, with the time that each took in ``seconds``.
+    """Return the decisions that tuned after a whole window, with the time of each in ``seconds``.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def tunings(workload: Workload, name: str, overrun: str = "run") -> pd.DataFrame
 
 
 def rows_of(workload: Workload, name: str) -> Iterator[list[str]]:
-    """Yield what the tunings on the machines took, with the time by that of the baseline a decision."""
+    """Yield the tuning times on the machines, with the ratio to the baseline's time per decision."""
     on_pool, base = on_a_pool(workload), math.nan
     for where, jobs, overrun in (
         ("one pool, in the engine", on_pool, "resubmit"), ("one pool", on_pool, "run"), ("nodes", workload, "run"),

@@ -1,8 +1,8 @@
-"""How the cost of a decision grows: with the queue, with the nodes of the machine, with the jobs of the workload.
+"""Growth of a decision's cost with the queue, the nodes of the machine, and the jobs.
 
-``python -m hpcdispatch.bench.studies.benchmarks.scaling`` measures every registered dispatcher in one process, beside
-stock AccaSim and a bare loop where they run at all, and prints a table a part with the exponent of a fitted power law.
-``--plot FILE`` draws them; ``--small`` is a smoke test in seconds.
+``python -m hpcdispatch.bench.studies.benchmarks.scaling`` measures every registered dispatcher in one process. Stock
+AccaSim and a bare loop are measured where they run at all. It prints a table per part with the exponent of a fitted
+power law. ``--plot FILE`` draws them; ``--small`` is a smoke test in seconds.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ PARTS: dict[str, tuple[str, Sequence[int]]] = {
     "jobs": ("jobs, 256 cores, load 0.9", (10_000, 100_000, 1_000_000)),
 }
 _SMALL: dict[str, Sequence[int]] = {"queue": (20, 40), "nodes": (1, 4), "jobs": (50, 100)}
-#: Rows that are no dispatchers: what they run.
+#: Rows that are no dispatchers, with what they run.
 STOCK, BARE = "stock AccaSim, FIFO", "bare EASY loop"
-#: At least one of each family, few enough to be told apart in a picture.
+#: At least one of each family, few enough to be distinct in a picture.
 DRAWN = (
     "fcfs", "easy", "easy-sjbf", "lxf", "conservative", "hcp3", "pcp3", "lookahead", "toptimal", "rounds", "rbs",
     "hybrid", "evict", BARE, STOCK,
@@ -81,7 +81,7 @@ class _Enough(Exception):  # noqa: N818 - no error
 
 
 class _Budgeted(Clocked):
-    """A dispatcher that is measured from its second decision on, until a budget is used up or the queue is half.
+    """A dispatcher measured from its second decision on, until a budget is used or the queue is half.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def measure_point(part: str, spec: str, size: int, seconds: float) -> Point:
 
 
 def warm_up(part: str, spec: str, size: int) -> None:
-    """Let a dispatcher decide a few times with some hundred jobs in the queue, so that what it needs is compiled."""
+    """Let a dispatcher decide a few times with some hundred waiting jobs. This compiles what it needs."""
     workload = drawn(part, size)
     _simulate_until_enough(workload.head(min(_WARM, len(workload))), _Budgeted(spec, 0))
 
@@ -151,7 +151,7 @@ def queued(size: int) -> Workload:
 
 
 def on_nodes(size: int) -> Workload:
-    """Return 100 jobs, submitted at once, that ask for up to half the nodes and any part of a node."""
+    """Return 100 jobs, submitted at once. They request up to half the nodes and any part of a node."""
     rng = np.random.default_rng(1)
     slots = np.maximum(1, (size * rng.uniform(0.02, 0.5, WAITING)).astype(int))
     cores = rng.integers(1, CORES_A_NODE + 1, WAITING)
@@ -173,7 +173,7 @@ WORKLOADS: dict[str, Callable[[int], Workload]] = {"queue": queued, "nodes": on_
 
 @cache
 def drawn(part: str, size: int) -> Workload:
-    """Return the workload of a point, drawn once."""
+    """Return the workload of a point. It is sampled once."""
     return WORKLOADS[part](size)
 
 
@@ -182,7 +182,7 @@ def _at_once(workload: Workload) -> Workload:
 
 
 def measure_peer(part: str, peer: str, size: int) -> Point | None:
-    """Return what a job costs a peer in a whole run; ``None`` if it does not run on such a workload."""
+    """Return a peer's cost per job in a whole run. ``None`` if it does not run on such a workload."""
     if part == "nodes":
         return None
     workload = on_one_core_nodes(drawn(part, size))
@@ -194,7 +194,7 @@ def measure_peer(part: str, peer: str, size: int) -> Point | None:
 
 
 def measure(parts: Sequence[str], names: Sequence[str], seconds: float, small: bool) -> Iterator[Point]:
-    """Yield point after point; a row ends where ten times the budget was used, or would be by a peer's next."""
+    """Yield point after point. A row ends after ten times the budget, or if a peer's next point would exceed that."""
     for part in parts:
         sizes = _SMALL[part] if small else PARTS[part][1]
         for name in (*names, BARE, STOCK):
@@ -218,9 +218,9 @@ def _row(part: str, name: str, sizes: Sequence[int], seconds: float) -> Iterator
 
 
 def exponent(points: Sequence[Point]) -> float:
-    """Return b of cost = a * size**b, fitted by least squares of the logarithms; NaN with fewer than three points.
+    """Return b of cost = a * size**b, fitted by least squares of the logarithms. NaN with fewer than three points.
 
-    The cost is that of the decision, for a peer that of its run.
+    The cost is that of the decision. For a peer it is that of its run.
     """
     cost = np.array([point.step if np.isnan(point.decision) else point.decision for point in points])
     if len(points) < 3 or not (cost > 0).all():
@@ -229,7 +229,7 @@ def exponent(points: Sequence[Point]) -> float:
 
 
 def tables(points: Sequence[Point]) -> list[Table]:
-    """Return a table a part: a row a subject, a column a size."""
+    """Return a table per part. It has a row per subject and a column per size."""
     made = []
     for part in dict.fromkeys(point.part for point in points):
         of_part = [point for point in points if point.part == part]
@@ -246,7 +246,7 @@ def tables(points: Sequence[Point]) -> list[Table]:
 
 
 def picture(points: Sequence[Point], kind: str) -> bytes:
-    """Return the cost over the size of what is in :data:`DRAWN` as a picture, a panel a part."""
+    """Return a picture of the cost over the size for :data:`DRAWN`, a panel per part."""
     data = pd.DataFrame([asdict(point) for point in points]).rename(columns={"size": "x"})
     data["value"] = data["decision"].fillna(data["step"])
     data["low"], data["high"] = data["value"], data["value"]

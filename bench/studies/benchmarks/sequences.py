@@ -1,11 +1,11 @@
-"""How long optimal reservation sequences take, and how that grows, beside the textbook computations.
+"""Time of optimal reservation sequences and its growth, against the textbook computations.
 
-``python -m hpcdispatch.bench.studies.benchmarks.sequences`` prints tables: the sequences of the paper's Table 1 beside
-those published, the growth without backfilling, against the recursion over all pairs of values, vectorised, and at
-backfill rates, against equation 6 of the paper as it is written, and the paper's four laws. The baselines must come to
-the same makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public
-simulator, ``--part checkpoints`` shows what checkpoints at the end of reservations save, ``--part traces`` compares
-plans, requests and checkpoints from learned laws on traces of the archive.
+``python -m hpcdispatch.bench.studies.benchmarks.sequences`` prints tables. One has the sequences of the paper's Table 1
+and the published ones. Two show the growth. Without backfilling, the baseline is the vectorised recursion over all
+pairs of values. At backfill rates, it is equation 6 of the paper as written. One has the paper's four laws. The
+baselines must have the same makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the
+authors' public simulator. ``--part checkpoints`` shows the savings of checkpoints at the end of reservations. ``--part
+traces`` compares plans, requests and checkpoints from learned laws on traces of the archive.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .reservation_traces import TRACES, traces
 
 Part = Literal["speed", "scheduleflow", "checkpoints", "traces"]
 RATES = (0.1, 0.5, 0.9)
-#: What a checkpoint and a restart take each, as a share of the mean run time.
+#: Cost of a checkpoint and of a restart, each as a share of the mean run time.
 CHECKPOINTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 DIFFERENCE = "relative difference of the makespans"
 TIMED = "CPU time of a call in ms, the least of {repeat}, the discretization not counted."
@@ -126,7 +126,7 @@ def each_law(setting: Setting) -> Table:
 
 
 def checkpoints(n: int) -> Table:
-    """Return what checkpoints save of the expected makespan, by law and by what they and a restart take."""
+    """Return the savings of checkpoints in the expected makespan, by law and by their cost."""
     rows = []
     for name, law in LAWS.items():
         esdd = discretize(*law, n)
@@ -153,7 +153,7 @@ def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
 
 
 def agreement(found: float, other: float) -> str:
-    """Return how far two makespans differ; refuse what rounding does not explain."""
+    """Return the difference of two makespans. Refuse one that rounding does not explain."""
     difference = abs(found / other - 1)
     if difference > 1e-12:
         raise RuntimeError(f"the expected makespans differ: {found!r} and {other!r}")

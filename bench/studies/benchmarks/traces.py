@@ -16,12 +16,12 @@ KTH = "KTH-SP2-1996-2.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 RICC = "RICC-2010-2.swf.gz"
 THETA = "theta-2022.swf.gz"
-#: Cores of machines that a header does not say and recorded starts tell wrong.
+#: Cores of machines if the header does not say and recorded starts give a wrong number.
 MACHINES = {RICC: 8192}
 
 
 def named_trace(name: str) -> Workload:
-    """Return a trace by its file or its name in the archive, with ``:START:STOP`` these jobs of it."""
+    """Return a trace by its file or archive name. With ``:START:STOP``, return only these jobs."""
     file, *bounds = name.rsplit(":", 2)
     if len(bounds) != 2 or not all(bound.isdecimal() for bound in bounds):
         file, bounds = name, []
@@ -40,10 +40,10 @@ def trace_or_generated(trace: Path | None, jobs: int | None) -> Workload:
 
 
 def theta_like(jobs: int = 5000, load: float = 0.9, seed: int = 0) -> Workload:
-    """Draw whole-node jobs for a machine like Theta: 4,392 nodes of 64 cores, jobs of 128 to 1,024 nodes.
+    """Sample whole-node jobs for a Theta-like machine: 4,392 nodes of 64 cores, jobs of 128 to 1,024 nodes.
 
-    Sizes are multiples of 64, small ones the most frequent; run times are log-normal around 70 minutes, between
-    2 minutes and 24 hours; users ask for 1.1 to 4 times that, rounded up to half hours; arrivals are Poisson.
+    Sizes are multiples of 64, small ones the most frequent. Run times are log-normal around 70 minutes, between 2
+    minutes and 24 hours. Users request 1.1 to 4 times that, rounded up to half hours. Arrivals are Poisson.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def theta_like(jobs: int = 5000, load: float = 0.9, seed: int = 0) -> Workload:
 
 
 def lay_end_to_end(trace: Path, records: int, target: Path) -> None:
-    """Write an SWF trace again and again, an hour between its last record and its first, until there are `records`.
+    """Repeat an SWF trace until there are `records`, with an hour between its last and its first.
 
-    The records are numbered anew; all else, the header among it, is as it was.
+    The records are numbered anew. All else is unchanged, also the header.
     """
     stored = trace.read_bytes()
     lines = (gzip.decompress(stored) if trace.suffix == ".gz" else stored).decode("utf-8").splitlines()

@@ -1,11 +1,11 @@
-"""The look-ahead dispatcher's trade of long waits against means, beside dispatchers that do not plan.
+"""The look-ahead dispatcher's trade of long waits against means, and dispatchers that do not plan.
 
-``python -m hpcdispatch.bench.studies.benchmarks.tradeoff TRACE...`` prints a table a trace: mean wait, mean bounded
-slowdown and the longest wait, means over jittered samples with 95% intervals, for each value of ``patience`` and for
-each baseline. What is in brackets is the ratio to the best baseline.
+``python -m hpcdispatch.bench.studies.benchmarks.tradeoff TRACE...`` prints a table per trace. It has mean wait, mean
+bounded slowdown and the longest wait. These are means over jittered samples with 95% intervals, for each value of
+``patience`` and for each baseline. What is in brackets is the ratio to the best baseline.
 
-A TRACE is a file, the name of a trace of the archive, or one of the two with ``:START:STOP``, jobs of it; or the spec
-of a generator, as ``lublin:processors=64,load=0.7``.
+A TRACE is a file or the name of a trace of the archive. ``:START:STOP`` behind it selects jobs of it. It may also be
+the spec of a generator, as ``lublin:processors=64,load=0.7``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What came out on one trace.
+    """Results on one trace.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Curve:
         return float(self.table.loc[self.table["dispatcher"].isin(self.baselines), column].min())
 
     def beaten(self, dispatcher: str) -> int:
-        """Return on how many pairs of baseline and metric a dispatcher is better."""
+        """Return the number of pairs of baseline and metric where a dispatcher is better."""
         values = {column: self.table.set_index("dispatcher")[column].to_dict() for column, _, _ in METRICS}
         return sum(found[dispatcher] < found[baseline] for found in values.values() for baseline in self.baselines)
 

@@ -1,4 +1,4 @@
-"""Rounds whose reservations stand, and requests of stochastic jobs in them, over a whole simulation, compiled."""
+"""Rounds with standing reservations and requests of stochastic jobs, over a whole simulation, compiled."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
 
 #: Decisions that are taken at a time.
 _DECISIONS = 1 << 16
-#: Those whose requests depend on nothing but the job.
+#: Strategies with requests that depend on the job only.
 _ALONE = (UpperBound, LastRuns, TimeOptimal)
 
 
 def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None] | None:
-    """Return who chooses the requests, if anybody, and the batch of a dispatcher whose rounds compiled code can do.
+    """Return the strategy, if any, and the batch of a dispatcher with rounds that compiled code supports.
 
-    That is :class:`.Rounds` with ``move="never"``, by itself or under a strategy whose requests depend on nothing but
-    the job, both themselves and nobody who stands on them. ``None`` for others.
+    That is :class:`.Rounds` with ``move="never"``, alone or under a strategy. The strategy's requests depend on the job
+    only. Neither may be a subclass. ``None`` for others.
     """
     strategy, rounds = None, dispatcher
     if type(dispatcher) is ReservationSequences:
@@ -42,14 +42,14 @@ def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None
 
 
 def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, IntArray, IntArray]:
-    """Return what is requested of jobs, one after the other, with the walltime at the end.
+    """Return the requests of jobs, one after the other, with the walltime at the end.
 
     Parameters
     ----------
     strategy
-        Who chooses for those that have a distribution; the others request the walltime.
+        Chooses for jobs with a distribution. The others request the walltime.
     jobs
-        In order of their submission, which is that in which the strategy is asked.
+        In order of submission. The strategy is asked in this order.
 
     Returns
     -------
@@ -125,7 +125,10 @@ class CompiledRounds(CompiledSteps):
 def _rounds(
     found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
 ) -> CompiledRounds | None:
-    """Return jobs that fit in rounds whose reservations stand, if none outlives its request or takes no time."""
+    """Return jobs that fit in rounds with standing reservations.
+
+    ``None`` for others, such as sets with a job that exceeds its request or takes no time.
+    """
     if type(predictor) is not Walltime or machine.capacity.size > 1:
         return None
     work = np.minimum(jobs.runtime, jobs.walltime)

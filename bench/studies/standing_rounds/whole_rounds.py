@@ -122,7 +122,7 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
 
 @borrowing
 def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -> tuple[int, int]:
-    """Simulate instants: completions, then arrivals, then one decision if a job waits or a timer is due.
+    """Simulate instants: completions, arrivals, then one decision if a job waits or a timer is due.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _request(rounds: WholeRounds, job: int) -> int:
 
 @within
 def _decide(rounds: WholeRounds, now: int) -> None:
-    """Process changes, reserve for jobs without a reservation, and start the jobs that are due."""
+    """Process changes and reserve for jobs without a reservation. Then start the jobs that are due."""
     numbers = rounds.numbers
     forget(rounds.profile, now)
     for index in range(numbers[_GONE]):
@@ -281,9 +281,9 @@ def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
 
 @within
 def _fill(rounds: WholeRounds, now: int) -> None:
-    """Reserve for jobs without a reservation, if they end by the end of the last booking.
+    """Reserve for jobs without a reservation that end by the end of the last booking.
 
-    If some amount was freed, the next batch of waiting jobs comes first, then each new job.
+    If an amount was freed, the next batch of waiting jobs comes first. Then comes each new job.
     """
     numbers, booked = rounds.numbers, rounds.booked
     while rounds.jobs[_BOOKING, booked.rows[2, 0]] != booked.rows[1, 0]:

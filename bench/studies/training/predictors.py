@@ -1,4 +1,4 @@
-"""Predictors on published traces: their errors, what they do to waits, and their time per job, refits included.
+"""Predictors on published traces: errors, effect on waits, and time per job with refits.
 
 Run it by ``python -m hpcdispatch.bench.studies.training.predictors``; traces are looked for in HPCDISPATCH_DATA.
 """
@@ -27,7 +27,7 @@ PREDICTORS = (
 
 
 def alone(spec: str, rows: int = 300) -> float:
-    """Return milliseconds of CPU that the regressor of a predictor takes for one row, as scikit-learn has it."""
+    """Return CPU milliseconds that a predictor's regressor takes per row, as in scikit-learn."""
     rng = np.random.default_rng(0)
     given = rng.random((2000, len(NUMBERS)))
     model = SklearnPredictor(spec.partition("estimator=")[2]).estimator

@@ -1,4 +1,4 @@
-"""Decisions per second of ``PickJob-v0``, beside a plain Python loop of the same rules.
+"""Decisions per second of ``PickJob-v0``, and of a plain Python loop with the same rules.
 
 Run it by ``python -m hpcdispatch.bench.studies.training.speed``. The shortest visible job is chosen. Both must have the
 same starts. Seconds are those of this process on its core.
@@ -26,9 +26,9 @@ VISIBLE, JOBS = 128, 256
 
 
 def plain(workload: Workload, visible: int) -> tuple[list[int], int]:
-    """Return the starts of the shortest of the first waiting jobs, and how often was chosen, with EASY behind.
+    """Choose the shortest of the first waiting jobs, with EASY backfill. Return the starts and the number of choices.
 
-    A choice fills an observation of as many rows and columns as the environment, as published loops do.
+    A choice fills an observation of the environment's shape, as published loops do.
     """
     jobs, capacity = list(workload.jobs), int(workload.machine.capacity[0, 0])
     starts, waiting, running, free, at, steps = [-1] * len(jobs), list[int](), list[tuple[int, int]](), capacity, 0, 0
@@ -81,7 +81,7 @@ def plain(workload: Workload, visible: int) -> tuple[list[int], int]:
 
 
 def measured(workload: Workload, steps: int, seed: int) -> list[list[str]]:
-    """Return a row per form: its name, decisions and decisions per second, and by how much it is faster.
+    """Return a row per form: its name, decisions, decisions per second, and speedup.
 
     Raises
     ------

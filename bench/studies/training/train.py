@@ -1,4 +1,4 @@
-"""Train a policy to choose the next job: MaskablePPO on one part of a trace, judged on later ones and other traces.
+"""Train a policy to choose the next job: MaskablePPO on one part of a trace, tested on later parts and other traces.
 
 Run it by ``python -m hpcdispatch.bench.studies.training.train``; it needs ``pip install 'hpcdispatch[train]'``. Each
 seed of training gives a policy, saved as plain arrays. ``judge`` compares stored policies with dispatchers.
@@ -25,7 +25,7 @@ from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 
-#: What a policy is judged beside; `f1` and its like with EASY behind, as the policy has it.
+#: Baselines of a policy. `f1` and its like have EASY behind, as the policy has.
 RIVALS = (
     "fcfs", "sjf", "lxf", "easy:order=f1", "easy:order=f2", "easy:order=f3", "easy:order=f4", "easy", "easy-sjbf",
     "hcp3", "lookahead",
@@ -33,14 +33,14 @@ RIVALS = (
 ENVIRONMENT: Mapping[str, Any] = {"id": "PickJob-v0", "visible": 64, "backfill": "easy", "commit": False}
 TRAINED_ON = "lublin:jobs=20000,processors=256,load=1.0,seed=11"
 FOLDER = Path(__file__).parent
-#: The part of a trace that is trained on; stretches that judge are from the rest.
+#: The part of a trace for training. Test stretches are from the rest.
 PART = 0.6
-#: Of the policies that are stored; the first is the one that comes with hpcdispatch.
+#: Seed of the first stored policy, the one that comes with hpcdispatch.
 FIRST_SEED = 10
 
 
 def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] = (0.0, PART)) -> Network:
-    """Return a network on the rows of an observation, trained for so many decisions."""
+    """Return a network on the rows of an observation, trained for this many decisions."""
     import gymnasium  # noqa: PLC0415 - as torch below, in an extra
     import torch  # noqa: PLC0415
     from sb3_contrib import MaskablePPO  # noqa: PLC0415
@@ -102,7 +102,7 @@ def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] =
 def judge(
     workload: Workload, policies: Sequence[Path], rivals: Sequence[str], jobs: int, stretches: int, first: float
 ) -> pd.DataFrame:
-    """Return mean bounded slowdown and wait of dispatchers and policies, a row per stretch of a trace.
+    """Return mean bounded slowdown and wait of dispatchers and policies. Each stretch of a trace has a row.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def judge(
 
 
 def table(found: pd.DataFrame, title: str) -> Table:
-    """Return each dispatcher's mean bounded slowdown, and that of the policies over it, with 95% intervals.
+    """Return each dispatcher's mean bounded slowdown, and the policies' ratio to it, with 95% intervals.
 
     Pairs are seeds of training and stretches. A policy wins where the interval of the ratio is below 1.
     """

@@ -1,4 +1,4 @@
-"""How the time of a decision grows with the machine and with the queue, on heterogeneous nodes."""
+"""Growth of the decision time with the machine and the queue, on heterogeneous nodes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from ..decision_clock import Clocked
 from .on_nodes import INSTANT, RESOURCES, machine
 from .on_traces import TIMED
 
-#: Machines by their nodes; that of 1,173 is as KIT's ForHLR II: 1,152 of 20 cores and 64 GB and 21 of 48 and 1,024 GB.
+#: Machines by their nodes. That of 1,173 is like KIT's ForHLR II. It has 1,152 nodes of 20 cores and 64 GB, and 21 of
+#: 48 and 1,024 GB.
 NODES = (64, 256, 1173, 10_000)
 QUEUED = (10, 50, 100, 200)
 KIT = 1173
 DISPATCHERS = ("easy", "hcp3", "pcp-fast")
-#: Jobs that come one by one after the queue has filled, and jobs a second that come before.
+#: Jobs that arrive one by one after the queue has filled, and jobs per second before it.
 FOLLOWING, A_SECOND = 150, 50
-#: Work that follows over what the cores can do meanwhile: more than one, so that the queue lasts.
+#: Load of the jobs that follow, over the capacity meanwhile. It is more than one, so that the queue lasts.
 LOAD = 4.0
-#: A seed that no measured workload has, and machines on which a dispatcher is compiled, and its libraries loaded.
+#: A seed that no measured workload has. On these machines a dispatcher is compiled and its libraries are loaded.
 WARM_UP, WARMING = 1_000_003, (64, KIT)
-#: What must hold on the machine of 1,173 nodes, milliseconds, and between the smallest and the largest.
+#: Requirements on the machine of 1,173 nodes, milliseconds, and between the smallest and the largest.
 MEAN, P99, GROWTH = 20.0, 200.0, 3.0
 #: Contested decisions below which nothing is judged, and the status of one.
 ENOUGH = 20
@@ -38,7 +39,7 @@ CONTESTED = ("optimal", "decided", "feasible", "infeasible", "unknown")
 
 
 def machine_of(nodes: int) -> Machine:
-    """Return the machine of so many nodes: other than KIT's, 16 cores and 16 GB each, with 2 GPUs or 2 MICs."""
+    """Return the machine of this many nodes. Except for KIT's, nodes have 16 cores, 16 GB, and 2 GPUs or 2 MICs."""
     if nodes != KIT:
         return machine(nodes)
     rows = [[20, 64, 0, 0]] * 1152 + [[48, 1024, 0, 0]] * 21
@@ -47,17 +48,17 @@ def machine_of(nodes: int) -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A machine nine tenths of which are held, a queue that fills in one instant, and jobs that follow.
+    """A machine with nine tenths in use, a queue that fills in one instant, and jobs that follow.
 
-    Where less than two tenths hold all of the queue, so much more is held that half of the queue finds no room.
+    If less than two tenths hold the whole queue, more is in use. Then half of the queue finds no room.
 
     Attributes
     ----------
     nodes, queued
         Of the machine, and jobs that arrive at the instant 3,600 s.
     narrow
-        Whether jobs have 1 to 8 slots, however large the machine is; else up to a quarter of its nodes, log-uniform, so
-        that about as many run on any.
+        Whether jobs have 1 to 8 slots, on a machine of any size. Otherwise they take up to a quarter of its nodes,
+        log-uniform. So about as many run on any.
     """
 
     nodes: int
@@ -65,7 +66,7 @@ class Filled:
     narrow: bool = False
 
     def workload(self, seed: int) -> Workload:
-        """Draw it; walltimes are log-uniform from 5 minutes to 6 hours, and jobs take a tenth to all of them."""
+        """Sample it. Walltimes are log-uniform from 5 minutes to 6 hours. Run times are a tenth to all of them."""
         rng = np.random.default_rng(seed)
         machine = machine_of(self.nodes)
         jobs: list[Job] = []
@@ -88,9 +89,9 @@ class Filled:
         return Workload(tuple(jobs), machine, Provenance(f"{self}, seed={seed}"))
 
     def _left(self, seed: int, machine: Machine) -> float:
-        """Return what part of the cores is not held when the queue fills: a tenth, or what half of such a queue needs.
+        """Return the share of free cores when the queue fills. It is a tenth, or what half of such a queue needs.
 
-        Its requests are drawn apart, so that those of the workload hang on its seed alone.
+        Its requests have their own random numbers. So those of the workload depend on its seed alone.
         """
         rng = np.random.default_rng([seed, 1])
         requests = [self._request(rng, machine) for _ in range(self.queued)]
@@ -113,7 +114,7 @@ def _duration(rng: np.random.Generator) -> tuple[int, int]:
 
 
 def timed(dispatcher: str, filled: Filled, seeds: Iterable[int]) -> tuple[FloatArray, BoolArray, int]:
-    """Return milliseconds of decisions while half to twice the queue waits, which are contested, and violations.
+    """Return milliseconds of contested decisions while half to twice the queue waits, and violations.
 
     Contested: some candidates start now, and not all can. Violations are of the whole schedules.
     """

@@ -1,4 +1,4 @@
-"""The CPU time of all decisions while a full queue runs down on heterogeneous nodes, and the budget of each."""
+"""CPU time and budget of all decisions while a full queue drains on heterogeneous nodes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .on_traces import TIMED, WITHOUT_SOLVER
 
 #: Jobs in the queue at first.
 QUEUE = 100
-#: What must hold of the decisions of the paper's model on 64 nodes, CPU seconds: the median, 99 of 100, and all.
+#: Requirements on the decisions of the paper's model on 64 nodes, CPU seconds. They hold for the median, 99 of 100, and
+#: all.
 REQUIRED = (0.5, 2.0, 16.0)
 #: A seed that no measured workload has, for the warm-up.
 _WARM_UP = 1_000_004
 
 
 def decisions(dispatchers: Sequence[str], queued: Sequence[int], seeds: int, say: Callable[[str], None]) -> Table:
-    """Return how long planned decisions take, and what makes their schedules."""
+    """Return the time of planned decisions, and the makers of their schedules."""
     rows = []
     for dispatcher in dispatchers:
         simulate(eurora_like(10, _WARM_UP), dispatcher)

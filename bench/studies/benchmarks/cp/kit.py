@@ -1,8 +1,8 @@
-"""PCP'21 and the other CP dispatchers on a machine like KIT's ForHLR II, on which PCP'21 was tried.
+"""PCP'21 and the other CP dispatchers on a machine like KIT's ForHLR II, the paper's test machine.
 
-``python -m hpcdispatch.bench.studies.benchmarks.cp.kit`` draws jobs of Lublin and Feitelson for 1,152 nodes of 20 cores
-and 21 of 48, and turns cores into slots as the authors' code does: a job of less than a node's cores has one slot of so
-many, a wider one has whole nodes. PCP'21 is Galleguillos, Kiziltan and Soto, CP 2021 (arXiv 2009.10348).
+``python -m hpcdispatch.bench.studies.benchmarks.cp.kit`` samples jobs of Lublin and Feitelson. The machine has 1,152
+nodes of 20 cores and 21 of 48. Cores become slots as in the authors' code. A job below a node's cores has one slot of
+that size. A wider one has whole nodes. PCP'21 is Galleguillos, Kiziltan and Soto, CP 2021 (arXiv 2009.10348).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...printed_tables import show
 from ..decision_clock import Clocked
 from .on_traces import TIMED, WITHOUT_SOLVER
 
-#: Nodes and cores of each: the thin ones and the fat ones; the share of jobs for the latter is ours.
+#: Nodes and cores of each, thin and fat ones. The share of jobs for the fat ones is ours.
 THIN, FAT, FAT_SHARE = (1152, 20), (21, 48), 0.02
 DISPATCHERS = ("easy", "hcp3", "pcp-fast", "pcp3", "pcp21")
 JOBS, SEEDS, LOAD = 120, 3, 1.2
@@ -33,7 +33,7 @@ _WARM_UP = 1_000_003
 
 
 def kit(jobs: int, seed: int = 0, load: float = LOAD, shrink: int = 1) -> Workload:
-    """Draw jobs for the machine, or for one with so many times fewer nodes.
+    """Sample jobs for the machine, or for one with fewer nodes by a factor.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _on_nodes(job: Job, nodes: int, cores: int) -> Job:
 def on_kit(
     dispatchers: Sequence[str], jobs: int, seeds: int, load: float, shrink: int, say: Callable[[str], None]
 ) -> Table:
-    """Return time and quality of some dispatchers on the machine; every schedule is checked.
+    """Return time and quality of some dispatchers on the machine. Every schedule is checked.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Heterogeneous nodes with a full queue: how good is one decision, and does all of it hold."""
+"""Heterogeneous nodes with a full queue: quality of one decision, and validity of the whole schedule."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _SHORTEST, _LONGEST = 300, 6 * 3600
 
 
 def machine(nodes: int = EURORA) -> Machine:
-    """Return nodes of 16 cores and 16 GB, the first half with 2 GPUs each, the others with 2 MICs."""
+    """Return nodes of 16 cores and 16 GB. The first half has 2 GPUs each, the others 2 MICs."""
     rows = [[CORES, MEMORY, ACCELERATORS, 0]] * (nodes // 2) + [[CORES, MEMORY, 0, ACCELERATORS]] * (nodes - nodes // 2)
     return Machine(RESOURCES, np.array(rows, dtype=np.int64), f"{nodes} nodes with GPUs or MICs")
 
 
 def eurora_like(queued: int, seed: int = 0, busy: float = 0.9) -> Workload:
-    """Draw a queue that fills in one instant while most of the machine is held.
+    """Sample a queue that fills in one instant while most of the machine is in use.
 
-    It has the size and the node types of Eurora and nothing of its trace: no users, no arrival pattern, none of its
-    distributions. First come jobs, one a second, that find room as best fit places them and hold about `busy` of the
-    machine past the instant 3,600 s; then, at that instant, the queue. Six jobs of ten ask for one node slot, the
-    others for 2 to 8; a quarter asks for a GPU or a MIC in each slot, or for two. Walltimes are log-uniform from
-    5 minutes to 6 hours, counted from the instant; jobs take between a tenth and all of them.
+    It has the size and the node types of Eurora. It has nothing of its trace: no users, arrival pattern or
+    distributions. Jobs that find room under best fit arrive first, one per second. They use about `busy` of the machine
+    past the instant 3,600 s. At that instant, the queue arrives. Six jobs of ten request one node slot, the others 2 to
+    8. A quarter requests one or two GPUs or MICs in each slot. Walltimes are log-uniform from 5 minutes to 6 hours,
+    from the instant on. Run times are between a tenth and all of them.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def eurora_like(queued: int, seed: int = 0, busy: float = 0.9) -> Workload:
 
 
 def crowded(jobs: int = 300) -> Workload:
-    """Return so many jobs that ask for GPUs, one a second, and behind them as many that ask for cores alone.
+    """Return this many GPU jobs, one per second, and behind them as many that request cores alone.
 
-    A dispatcher that takes the first few of the queue before it looks at what fits lets the second half wait for the
-    first. All take as long: were those behind shorter, their slowdowns would soon be the larger ones, and they would be
-    the first few themselves.
+    A dispatcher may take the first few of the queue before it checks which jobs fit. Then the second half waits for the
+    first. All have the same run time. With shorter jobs behind, their slowdowns would soon be larger. They would then
+    be the first few themselves.
     """
     of_gpus = [Job(f"gpu{i}", i, 1800, 1800, 1, ResourceMap({"core": 1, "mem": 1, "gpu": 2})) for i in range(jobs)]
     of_cores = [Job(f"cpu{i}", jobs + i, 1800, 1800, 1, ResourceMap({"core": 8, "mem": 8})) for i in range(jobs)]
@@ -75,7 +75,7 @@ def crowded(jobs: int = 300) -> Workload:
 
 
 def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9, nodes: int = EURORA) -> Workload:
-    """Draw jobs like those of :func:`eurora_like` that arrive one by one, a Poisson process.
+    """Sample jobs like those of :func:`eurora_like` that arrive one by one, a Poisson process.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9, nodes: int = EURO
 
 
 def _held(rng: np.random.Generator, busy: float, made: Machine) -> list[tuple[int, ResourceMap]]:
-    """Draw requests until so much is held; those that find no place are left out."""
+    """Sample requests until this much is in use. Those without a place are left out."""
     free = made.capacity.copy()
     found = []
     while (free[:, :2].sum(axis=0) > (1 - busy) * made.capacity[:, :2].sum(axis=0)).all():
@@ -175,7 +175,7 @@ class Taken:
 
 
 def take(dispatcher: str, queued: int, seed: int) -> Taken:
-    """Simulate a workload to its end and return the decision at the instant at which the queue fills."""
+    """Simulate a workload to its end. Return the decision at the instant when the queue fills."""
     workload = eurora_like(queued, seed)
     clocked = Clocked(dispatcher)
     result = simulate(workload, clocked, seed=seed)

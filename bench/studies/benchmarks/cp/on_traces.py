@@ -1,4 +1,4 @@
-"""A dispatcher on a trace: time, kinds and quality of its decisions, beside a published implementation."""
+"""A dispatcher on a trace: time, kinds and quality of its decisions, and a published implementation's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITHOUT_SOLVER = {
     "trivial": "all candidates fit together",
     "unchanged": "nothing new since a stall",
 }
-#: Who makes a schedule.
+#: The maker of a schedule.
 MAKERS = ("list", "local search", "cp-sat")
 #: What one with a solver reports.
 _SOLVED = {
@@ -50,7 +50,7 @@ class Baseline:
     ms: float = 31.7
 
 
-#: Deviations of ours that count as the same quality, and how many times faster ours is to be.
+#: Deviations of ours that count as equal quality, and the required speedup of ours.
 WAIT_WITHIN, SLOWDOWN_WITHIN, FASTER = 0.02, 0.05, 20.0
 
 
@@ -85,7 +85,7 @@ class Outcome:
 
     @property
     def reports(self) -> bool:
-        """Whether the dispatcher says what it did, as those of constraint programming do."""
+        """Whether the dispatcher reports its work, as those of constraint programming do."""
         return {"status", "candidates", "used", "changed", "gain"} <= set(self.decisions.columns)
 
     @property
@@ -105,7 +105,7 @@ def run(trace: str, workload: Workload, dispatcher: str) -> Outcome:
 
 
 def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
-    """Return all that is to be said of a run, `baseline` where it is of the same records."""
+    """Return all lines about a run. `baseline` is used if it is of the same records."""
     found = [quality(outcome, baseline), times(outcome, baseline)]
     if outcome.reports:
         found += [kinds(outcome), sizes(outcome)]
@@ -113,7 +113,7 @@ def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
 
 
 def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
-    """Return the schedule's means beside the authors'."""
+    """Return the schedule's means and the authors'."""
     rows = [["mean wait, s", f"{outcome.wait:,.1f}"], ["mean slowdown", f"{outcome.slowdown:,.2f}"]]
     if baseline is None:
         return Table(f"{outcome.title}: quality", ("metric", "ours"), rows)
@@ -128,7 +128,7 @@ def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
 
 
 def times(outcome: Outcome, baseline: Baseline | None) -> Table:
-    """Return the time of a decision, and how many times faster than the authors' it is."""
+    """Return the time of a decision, and the speedup over the authors'."""
     ms = outcome.ms
     cells = [f"{len(ms):,}", f"{ms.mean():.2f}"]
     cells += [f"{np.percentile(ms, share):.2f}" for share in (50, 95, 99, 100)]
@@ -141,7 +141,7 @@ def times(outcome: Outcome, baseline: Baseline | None) -> Table:
 
 
 def kinds(outcome: Outcome) -> Table:
-    """Return how many decisions were of which kind, and what the solver was good for."""
+    """Return the number of decisions of each kind, and the benefit of the solver."""
     decisions, called = outcome.decisions, outcome.decisions[outcome.solved]
     improved = called[called["gain"] > 0]
     kinds = {text: int((decisions["status"] == name).sum()) for name, text in WITHOUT_SOLVER.items()}

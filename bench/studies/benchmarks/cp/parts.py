@@ -1,13 +1,12 @@
 """The constraint-programming dispatchers: time and quality of their decisions.
 
-``python -m hpcdispatch.bench.studies.benchmarks.cp`` has seven parts. ``trace``: a trace under HCP3, by default the
-records of KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``crowd``: jobs
-behind others that wait for GPUs. ``nodes``: a heterogeneous machine of 64 nodes whose queue fills in one instant, under
-PCP3 and HCP3; what is measured is the decision of that instant, what is checked is the whole schedule. ``decisions``:
-the time of all decisions on the way through such workloads, and how many exceed their budget. ``proofs``: how many
-decisions on the way through such workloads are proved. ``stream``: the same machine with jobs that arrive one by one,
-under these and others. ``size``: machines of 64 to 10,000 nodes of two kinds with 10 to 200 jobs in the queue, EASY
-beside.
+``python -m hpcdispatch.bench.studies.benchmarks.cp`` has seven parts. ``trace``: a trace under HCP3. The default is the
+records of KTH-SP2 with figures of the authors' own code. Source: Galleguillos et al., CP 2019. ``crowd``: jobs behind
+others that wait for GPUs. ``nodes``: a heterogeneous machine of 64 nodes with a queue that fills in one instant. It
+runs under PCP3 and HCP3. The decision of that instant is measured. The whole schedule is checked. ``decisions``: the
+time of all decisions in such workloads, and how many exceed their budget. ``proofs``: how many decisions in such
+workloads are proved. ``stream``: the same machine with jobs that arrive one by one, under these and others. ``size``:
+machines of 64 to 10,000 nodes of two kinds with 10 to 200 waiting jobs. EASY is the baseline.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from .proofs import PROVED, SIZES, proofs
 from .stream import on_stream
 
 PARTS = ("trace", "crowd", "nodes", "decisions", "proofs", "stream", "size")
-#: What each part runs, if nothing else is asked for.
+#: Default dispatchers of each part.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "pcp-fast", "hcp3"), "decisions": ("pcp3", "pcp-fast", "hcp3")}
 STREAM = (
     "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp-fast", "pcp-fast:solver=none",
@@ -47,7 +46,7 @@ STREAM = (
 )  # fmt: skip
 #: Jobs of each half of a crowd.
 CROWD, SMALL_CROWD = 300, 40
-#: Jobs of a stream, and what part of the machine they ask for.
+#: Jobs of a stream, and the share of the machine that they request.
 STREAMED, LOADS = 1500, (0.7, 0.9)
 QUEUED, SMALL_QUEUED = (10, 25, 50, 100, 200), (10, 15)
 #: A seed that no measured workload has, for the warm-up.
@@ -85,7 +84,7 @@ class Setting:
 
 
 def load(setting: Setting) -> tuple[str, Workload, bool]:
-    """Return the name and the jobs of the trace, and whether they are those of the published figures."""
+    """Return the name and the jobs of the trace, and whether they are the published ones."""
     if setting.small and setting.trace is None:
         jobs = setting.jobs or 400
         return "a generated trace", generate("lublin", jobs=jobs, processors=64, load=1.1, seed=1), False
@@ -143,7 +142,7 @@ def at_sizes(setting: Setting, queued: tuple[int, ...]) -> Table:
 
 
 def on_the_crowd(setting: Setting) -> Table:
-    """Return the mean waits of jobs that ask for GPUs and of those behind them, under EASY and the others."""
+    """Return mean waits of jobs that request GPUs and of those behind them, under each dispatcher."""
     workload = crowded(SMALL_CROWD if setting.small else CROWD)
     rows = []
     for dispatcher in ("easy", "fcfs", *setting.of("nodes")):

@@ -1,4 +1,4 @@
-"""How many decisions are proved, of those that a dispatcher takes on the way through workloads of several seeds."""
+"""Number of proved decisions of a dispatcher on workloads of several seeds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ....reports.tables import Table
 from .on_nodes import eurora_like
 from .on_traces import WITHOUT_SOLVER
 
-#: Candidates of a decision, and how much of that it has at least and at most.
+#: Candidates of a decision, with the least and the most share of that number.
 SIZES, BAND = (25, 50, 100, 200), (0.8, 1.2)
-#: Jobs that arrive at once for each candidate that is wanted; decisions of a workload, and how many lie between them.
+#: Jobs that arrive at once per wanted candidate. Decisions of a workload, and how many lie between them.
 ARRIVING, EACH, BETWEEN = 2.5, 3, 3
 #: What must be proved, by candidates.
 REQUIRED = {50: 0.9, 100: 0.7}
-#: Who decides on the way, and who is asked for a proof.
+#: The dispatcher that decides, and the ones asked for a proof.
 PROVED = {
     "pcp3": ("pcp-fast:solver=none", "pcp-fast", "pcp3"),
     "hcp3": ("hcp3:solver=none", "hcp3"),
@@ -37,7 +37,7 @@ class Proof:
     Attributes
     ----------
     dispatcher
-        Who is asked.
+        The one asked for a proof.
     candidates
         Of the decision.
     proved
@@ -56,12 +56,12 @@ class Proof:
 
 
 class Sampled:
-    """A dispatcher that lets others take some of its decisions, too, and goes on as EASY when it has enough of them.
+    """A dispatcher that passes some of its decisions to others too. It continues as EASY when it has enough of them.
 
     Parameters
     ----------
     names
-        Who decides, and who is asked beside.
+        The dispatcher that decides, and the ones asked for a proof.
     size
         Candidates that a decision must have to be taken, about.
     """
@@ -111,7 +111,7 @@ def _started(actions: Sequence[Action]) -> set[int]:
 
 
 def proofs(dispatchers: Sequence[str], sizes: Sequence[int], seeds: int, say: Callable[[str], None]) -> Table:
-    """Return how many of the decisions of some dispatchers are proved, and by whom."""
+    """Return the number of proved decisions of some dispatchers, and their provers."""
     rows = []
     for dispatcher in dispatchers:
         for size in sizes:

@@ -1,10 +1,10 @@
-"""Where does CP-SAT pay? The CP dispatchers with it, with local search alone, and with list schedules alone.
+"""Where does CP-SAT pay? The CP dispatchers with CP-SAT, with local search alone, and with list schedules alone.
 
-``python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain`` varies what should favour a solver: several resources
-at loads of 0.9 to 1.1, jobs in batches, wide jobs on few nodes, a power cap and one by the hour, moldable jobs, blocked
-jobs in the plan. Every sample is simulated with each of the three, and every decision with CP-SAT is put to the other
-two as well. Predictions are the real run times, so that a better plan is worth the most. A control has no solver where
-the others have one: all its differences from local search must be zero.
+``python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain`` varies what should favour a solver. Loads are 0.9 to
+1.1 on several resources. Jobs arrive in batches, are wide on few nodes, or are moldable. There is a power cap and one
+by the hour. Plans may have blocked jobs. Every sample is simulated with each of the three. Every decision with CP-SAT
+is also put to the other two. Predictions are the real run times. So a better plan is worth the most. A control has no
+solver where the others have one. All its differences from local search must be zero.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ UNPLANNED = {"none", "trivial", "unchanged"}
 
 
 def packed(jobs: int, seed: int, load: float) -> Workload:
-    """Draw jobs for cores, memory and accelerators on a few nodes of two kinds."""
+    """Sample jobs for cores, memory and accelerators on a few nodes of two kinds."""
     return eurora_stream(jobs, seed, load, MIXED)
 
 
@@ -56,7 +56,10 @@ def batches(jobs: int, seed: int, load: float) -> Workload:
 
 
 def wide(jobs: int, seed: int, load: float) -> Workload:
-    """Draw jobs that take 1 to all nodes of one or both kinds, whole, half or a quarter, a Poisson process."""
+    """Sample jobs that take whole, half or quarter nodes.
+
+    They use 1 to all nodes of one or both kinds. Arrivals are a Poisson process.
+    """
     rng = np.random.default_rng(seed)
     made = machine(FEW)
     drawn = []
@@ -78,19 +81,19 @@ def wide(jobs: int, seed: int, load: float) -> Workload:
 
 
 def capped(jobs: int, seed: int, load: float) -> Workload:
-    """Draw jobs as :func:`packed` does, on a machine whose running jobs draw at most 900 W."""
+    """Sample jobs as :func:`packed` does, on a machine with running jobs that use at most 900 W."""
     workload = packed(jobs, seed, load)
     power = Power({"core": 12, "gpu": 150}, cap=900)
     return replace(workload, machine=replace(workload.machine, power=power))
 
 
 def moldable(jobs: int, seed: int, load: float) -> Workload:
-    """Draw jobs of Lublin and Feitelson on 64 processors, each with up to five sizes by Downey's model."""
+    """Sample jobs of Lublin and Feitelson on 64 processors. Each has up to five sizes by Downey's model."""
     return mold(generate("lublin", seed=seed, jobs=jobs, processors=64, load=load), DowneyLaw(), 5, seed)
 
 
 class PowerProfile(PlanConstraint):
-    """Running jobs draw `watts` for each core, and at most `day` watts from 8 to 20 o'clock, `night` watts else."""
+    """Running jobs use `watts` per core. The cap is `day` watts from 8 to 20 o'clock, else `night` watts."""
 
     name = "power-profile"
 
@@ -106,7 +109,7 @@ class PowerProfile(PlanConstraint):
         return self.day if 8 <= time // 3600 % 24 < 20 else self.night
 
     def add_to(self, plan: PlanModel) -> None:
-        """Add a cumulative, with what each hour's cap is below the highest as an interval of its own."""
+        """Add a cumulative. The difference of each hour's cap from the highest is an interval of its own."""
         most, end = max(self.day, self.night), plan.now + plan.horizon
         jobs = [(job.interval, self.draw(job)) for job in plan.jobs.values()]
         held = [(0, job.duration + (job.start or 0), self.draw(job)) for job in plan.running.values()]
@@ -119,7 +122,7 @@ class PowerProfile(PlanConstraint):
         plan.model.add_cumulative(intervals, draws, most)
 
     def holds(self, plan: PlannedJobs) -> bool:
-        """Add up the draw whenever a job starts or an hour begins."""
+        """Sum the power whenever a job starts or an hour begins."""
         spans = [
             (job.start, job.start + job.duration, self.draw(job))
             for job in (*plan.jobs.values(), *plan.running.values()) if job.start is not None
@@ -136,7 +139,7 @@ class PowerProfile(PlanConstraint):
 
 
 class Case(NamedTuple):
-    """What is varied: a label, jobs of a load, the dispatcher with its solver, and a constraint."""
+    """A case: a label, jobs of a load, the dispatcher with its solver, and a constraint."""
 
     label: str
     draw: Callable[[int, int, float], Workload]
@@ -156,7 +159,7 @@ class Case(NamedTuple):
         return ConstraintProgramming(replace(made.options, constraints=[self.constraint]))
 
 
-#: The paper's model, every job of the plan on nodes, and that in which only those have nodes that start now.
+#: The paper's model places every planned job on nodes. The other places only jobs that start now.
 FULL, FAST = "pcp3", "pcp-fast"
 CASES = (
     *(Case(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FAST, FULL)),
@@ -172,7 +175,7 @@ CONTROL = Case("control: no solver, load 1", batches, 1.0, f"{FULL}:solver=none"
 
 
 class Shadowed:
-    """A dispatcher each of whose decisions is put to others as well, of which nothing starts.
+    """A dispatcher that puts each of its decisions to others as well. Nothing of theirs starts.
 
     Attributes
     ----------
@@ -202,7 +205,7 @@ class Shadowed:
         return reported(self._made[0])
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Decide, and ask the others."""
+        """Decide, and call the others."""
         begin = process_time()
         actions = self._made[0].dispatch(state)
         self.seconds.append(process_time() - begin)

@@ -1,4 +1,4 @@
-"""Heterogeneous nodes day after day: how long jobs wait under each dispatcher."""
+"""Heterogeneous nodes day after day: waits of jobs under each dispatcher."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ....campaigns.comparison import compare
 from ....reports.tables import Table
 from .on_nodes import EURORA, eurora_stream
 
-#: Metric of the comparison, header, and by what it is divided.
+#: Metric of the comparison, header, and its divisor.
 COLUMNS = (
     ("wait_mean", "mean wait, s", 1.0),
     ("bounded_slowdown_mean", "mean bounded slowdown", 1.0),
     ("wait_max", "longest wait, h", 3600.0),
     ("decision_ms_mean", "ms a decision", 1.0),
 )
-#: With whom the others are compared run by run, and in what.
+#: The baseline of the others, compared run by run, and the metrics.
 AGAINST, PAIRED = "hcp3", {"wait_mean": "wait", "bounded_slowdown_mean": "bounded slowdown"}
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The samples of :func:`eurora_stream`: seed k draws the k-th."""
+    """The samples of :func:`eurora_stream`. Sample k has seed k."""
 
     jobs: int
     load: float

@@ -1,4 +1,4 @@
-"""What the engine costs, against stock AccaSim and a bare loop, and where its time goes; parts of one command.
+"""Costs of the engine against stock AccaSim and a bare loop, and their breakdown. Parts of one command.
 
-Nothing is imported here: two of the modules are child processes, which would be loaded a second time.
+Nothing is imported here. Two of the modules are child processes, which would be loaded a second time.
 """

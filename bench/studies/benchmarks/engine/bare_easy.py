@@ -1,7 +1,7 @@
 """The floor: textbook EASY backfilling on a pool of processors, in bare Python.
 
-Nothing of AccaSim, of the State-and-actions protocol, of predictors or records: integers in tuples, lists and two
-heaps. How much slower the engine is says what its generality costs.
+It has nothing of AccaSim, of the State-and-actions protocol, of predictors or records. It has integers in tuples, lists
+and two heaps. How much slower the engine is says what its generality costs.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ BareJob = tuple[int, int, int, int]
 
 
 def bare_jobs(workload: Workload) -> list[BareJob]:
-    """Return the jobs of a workload whose machine is one pool of cores."""
+    """Return the jobs of a workload on a machine with one pool of cores."""
     return [(job.submit, job.runtime, job.walltime, job.nodes * job.per_node["core"]) for job in workload.jobs]
 
 
 def easy_starts(jobs: list[BareJob], processors: int) -> list[int]:
     """Return the start of every job under EASY, each running its real time.
 
-    Completions come before arrivals, arrivals before the one decision of an instant. A job that outran its request is
-    expected to end in the next second.
+    Completions come before arrivals, arrivals before the one decision of an instant. An overrun job is expected to end
+    in the next second.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def easy_starts(jobs: list[BareJob], processors: int) -> list[int]:
 
 
 def _decide(now: int, queue: list[int], jobs: list[BareJob], free: int, expected: list[tuple[int, int]]) -> list[int]:
-    """Take the jobs to start now out of `queue`, put them among the `expected` ends, and return them."""
+    """Take the jobs to start now out of `queue`. Put them among the `expected` ends, and return them."""
     ahead = 0
     while ahead < len(queue) and jobs[queue[ahead]][3] <= free:
         free -= jobs[queue[ahead]][3]
@@ -91,7 +91,7 @@ def _decide(now: int, queue: list[int], jobs: list[BareJob], free: int, expected
 def _reservation(
     now: int, size: int, free: int, jobs: list[BareJob], expected: list[tuple[int, int]]
 ) -> tuple[int, int]:
-    """Return when `size` processors are expected to be free, and how many more are free then."""
+    """Return when `size` processors are expected to be free, and the extra processors then."""
     shadow = now
     for end, job in expected:
         at = end if end > now else now + 1

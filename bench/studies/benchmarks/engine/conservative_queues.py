@@ -2,8 +2,9 @@
 
 Run it by ``python -m hpcdispatch.bench.studies.benchmarks.engine.conservative_queues``.
 
-CPU seconds for jobs submitted at once whose walltimes are up to 5 times their run times: every early end moves many
-reservations. And the cost of a decision against the jobs that wait. ``--small`` is a smoke test in seconds.
+It prints CPU seconds for jobs submitted at once. Walltimes are up to 5 times their run times. So every early end moves
+many reservations. It also prints the cost of a decision against the number of waiting jobs. ``--small`` is a smoke test
+in seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NAME = "conservative"
 
 
 def early_ends(jobs: int, seed: int = 1) -> Workload:
-    """Return jobs submitted at once to a pool of 1,000 cores, with walltimes of 1 to 5 times their run times."""
+    """Return jobs submitted at once to a pool of 1,000 cores. Walltimes are 1 to 5 times their run times."""
     rng = np.random.default_rng(seed)
     runs = np.maximum(60, rng.lognormal(7.5, 1.2, jobs)).astype(int)
     walltimes = np.ceil(runs * rng.uniform(1, 5, jobs)).astype(int)

@@ -1,4 +1,4 @@
-"""Where the CPU time of a simulation goes: the part of the engine that it is in, asked at every tick of a clock."""
+"""Where the CPU time of a simulation goes: the current part of the engine at every clock tick."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 from .....base import InputError
 
-#: Seconds of CPU time between two looks; the time of a look is small beside it.
+#: CPU seconds between two samples. The time of a sample is small beside it.
 TICK = 0.001
-#: Looks without which nothing is told: systems look every few milliseconds only.
+#: Least number of samples for a result. Systems sample every few milliseconds only.
 LEAST = 20
-#: Module or folder, the most exact first: the part that it is; what is called from elsewhere is of its caller's part.
+#: Module or folder to part, the most exact first. Calls from elsewhere belong to the caller's part.
 PARTS = {
     "accasim.": "AccaSim's loop",
     "hpcdispatch.simulation.engine": "AccaSim's loop",
@@ -41,7 +41,7 @@ PARTS = {
 
 
 def part_of(frame: FrameType | None) -> str:
-    """Return the part that the innermost function of a stack belongs to which belongs to any."""
+    """Return the part of the innermost function of a stack that belongs to any part."""
     while frame is not None:
         part = _part(str(frame.f_globals.get("__name__", "")))
         if part is not None:
@@ -52,7 +52,7 @@ def part_of(frame: FrameType | None) -> str:
 
 @cache
 def _part(module: str) -> str | None:
-    """Return the part that a module belongs to, if it belongs to any; a look is to cost little."""
+    """Return the part that a module belongs to, if any. A sample should cost little."""
     return next((part for prefix, part in PARTS.items() if module.startswith(prefix)), None)
 
 
@@ -82,7 +82,7 @@ def sampled() -> Iterator[Counter[str]]:
 
 
 def shares(run: Callable[[], Any], times: int) -> dict[str, float]:
-    """Call `run` so often, and on until it was looked at often enough; return each part's share of its CPU time.
+    """Call `run` this many times, and on until there are enough samples. Return each part's share of CPU time.
 
     The largest first.
     """

@@ -1,7 +1,7 @@
 """Our side of the engine's benchmark, in a process of its own.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.engine.engine_process ANSWER TASK REPEAT ARGUMENT...`` is the child
-process. Each task runs a slice of its workload first, so that imports and caches are not counted.
+process. Each task runs a slice of its workload first. So imports and caches are not counted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _PlugIn:
 
 
 def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]:
-    """Read the files that AccaSim reads and simulate them on the nodes of the system file; CPU seconds, median."""
+    """Read AccaSim's files and simulate them on the nodes of the system file. Median CPU seconds."""
 
     def run() -> Result:
         return simulate(read(swf, system), dispatcher)
@@ -46,9 +46,9 @@ def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]
 
 
 def pool(repeat: int, swf: str) -> dict[str, Any]:
-    """Simulate EASY on a pool, itself and as a plug-in, and run the bare loop on the same jobs, in turns.
+    """Simulate EASY on a pool, itself and as a plug-in. Run the bare loop on the same jobs, in turns.
 
-    CPU seconds, medians; and what each part of the plug-in's simulation took of it.
+    Median CPU seconds, and the share of each part in the plug-in's simulation.
     """
     workload = read(swf)
     cores = int(workload.machine.capacity.sum())
@@ -73,7 +73,7 @@ def pool(repeat: int, swf: str) -> dict[str, Any]:
 
 
 def whole(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
-    """Read a trace, simulate it on its pool and sum up; CPU seconds and peak resident memory, megabytes."""
+    """Read a trace, simulate it on its pool and sum up. CPU seconds and peak resident memory, megabytes."""
 
     def run() -> Result:
         result = simulate(_first(trace, jobs), dispatcher)
@@ -85,7 +85,7 @@ def whole(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
 
 
 def warm(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
-    """Simulate a trace on its pool, after a part of it that has its compiled code loaded; CPU seconds."""
+    """Simulate a trace on its pool. A part of it runs before to load compiled code. CPU seconds."""
     workload = _first(trace, jobs)
     simulate(workload.head(_LOADING), dispatcher)
     result, seconds = measured(lambda: simulate(workload, dispatcher))

@@ -1,7 +1,7 @@
-"""What the engine costs: against stock AccaSim, against a bare loop, on large traces.
+"""Costs of the engine against stock AccaSim, against a bare loop, and on large traces.
 
-``python -m hpcdispatch.bench.studies.benchmarks.engine`` measures everything in one run, each part in a process of its
-own, and prints a table of rates with what is required of each. ``--small`` is a smoke test of the same in seconds.
+``python -m hpcdispatch.bench.studies.benchmarks.engine`` measures everything in one run. Each part has a process of its
+own. It prints a table of rates with their requirements. ``--small`` is a smoke test of the same in seconds.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Setting:
     repeat: int = 3
 
     def cut(self, small: int) -> int | None:
-        """Return how many jobs to take, `small` in the smoke test."""
+        """Return the number of jobs to take, `small` in the smoke test."""
         return min(small, self.jobs or small) if self.small else self.jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measured figure and what is required of it.
+    """A measured figure and its requirement.
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class Row:
     jobs
         How many jobs.
     reference, ours
-        Jobs a CPU second of stock AccaSim or the bare loop, and of ours; ``None`` where that is not the question.
+        Jobs per CPU second of stock AccaSim or the bare loop, and of ours. ``None`` where that is not the question.
     value, unit
-        The figure: a ratio (``"x"``), CPU seconds (``"s"``), microseconds of them (``"us"``), megabytes (``"MB"``) or
-        jobs a CPU second (``"jobs/s"``); ``None`` if it was not measured.
+        The figure. Units are a ratio (``"x"``), CPU seconds (``"s"``), CPU microseconds (``"us"``), megabytes
+        (``"MB"``) or jobs per CPU second (``"jobs/s"``). ``None`` if it was not measured.
     required, at_least
         The bound, ``None`` where nothing is required, and whether it is a lower one.
     note
@@ -98,7 +98,7 @@ class Row:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the requirement is met; ``None`` if there is none or the figure was not measured."""
+        """Whether the requirement is met. ``None`` if there is none or the figure was not measured."""
         if self.value is None or self.required is None:
             return None
         return self.value >= self.required if self.at_least else self.value <= self.required
@@ -130,7 +130,7 @@ def measure(setting: Setting) -> Iterator[Row]:
 
 
 def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> Row:
-    """Measure a scheduler of stock AccaSim and ours on the same files; compare the schedules of FIFO.
+    """Measure a scheduler of stock AccaSim and ours on the same files. Compare the schedules of FIFO.
 
     EASY schedules differ by design: AccaSim's is not EASY.
     """
@@ -147,7 +147,7 @@ def against_stock(case: str, workload: Workload, scheduler: str, required: float
 
 
 def equal_jobs(workload: Workload, schedule: Schedule) -> int:
-    """Return how many jobs our FCFS gives the start and the nodes that a schedule of AccaSim gives them."""
+    """Return the number of jobs with equal start and nodes under our FCFS and in AccaSim's schedule."""
     jobs = simulate(workload, "fcfs").jobs
     columns = zip(jobs["id"], jobs["start"], jobs["end"], jobs["placement"], strict=True)
     return sum(
@@ -156,7 +156,7 @@ def equal_jobs(workload: Workload, schedule: Schedule) -> int:
 
 
 def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
-    """Measure our EASY on a pool, itself and as a plug-in, against the bare loop; and the parts of the latter."""
+    """Measure our EASY on a pool, itself and as a plug-in, against the bare loop. Measure the plug-in's parts."""
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         swf, _ = write_inputs(workload, Path(folder))
         took = run_module("engine.engine_process", "pool", str(repeat), str(swf))
@@ -174,7 +174,7 @@ def large(
     setting: Setting, case: str, dispatcher: str, trace: str | Path, seconds: int | None, megabytes: int | None,
     head: int | None = None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Measure the CPU time and the peak memory of a large trace, by its name or path, where there is a bound."""
+    """Measure CPU time and peak memory of a large trace, by name or path, where there is a bound."""
     took, reason = _took(setting, "whole", dispatcher, trace, head)
     jobs = took.get("jobs", 0)
     rate = jobs / took["cpu"] if took else None
@@ -185,7 +185,7 @@ def large(
 
 
 def rate_of(setting: Setting, case: str, dispatcher: str, trace: str | Path, rate: int, head: int | None = None) -> Row:
-    """Measure the jobs a CPU second of a simulation, of a large trace, by its name or path, or of its first jobs."""
+    """Measure jobs per CPU second of a simulation of a large trace, by name or path, or of its first jobs."""
     took, reason = _took(setting, "warm", dispatcher, trace, head)
     jobs = took.get("jobs", 0)
     ours = jobs / took["cpu"] if took else None
@@ -195,7 +195,7 @@ def rate_of(setting: Setting, case: str, dispatcher: str, trace: str | Path, rat
 def _took(
     setting: Setting, task: str, dispatcher: str, trace: str | Path, head: int | None
 ) -> tuple[dict[str, Any], str]:
-    """Return what a task measured of a trace in a process of its own, or else why it was not."""
+    """Return what a task measured of a trace in a process of its own, or else the failure."""
     path = at_hand(trace) if isinstance(trace, str) else trace
     if setting.small:
         return {}, "skipped: not in the small setting"

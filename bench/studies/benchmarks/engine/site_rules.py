@@ -1,4 +1,4 @@
-"""What dependencies and a weekly maintenance cost under EASY, on the compiled event loop.
+"""Cost of dependencies and a weekly maintenance under EASY, on the compiled event loop.
 
 Run it by ``python -m hpcdispatch.bench.studies.benchmarks.engine.site_rules``: CPU seconds of whole simulations, the
 least of three, in one process. ``--small`` is a smoke test in seconds.
@@ -24,7 +24,7 @@ _ROUNDS = 3
 
 
 def workloads(jobs: int) -> dict[str, Workload]:
-    """Return jobs of Lublin and Feitelson without and with both: each tenth waits for the one before it."""
+    """Return jobs of Lublin and Feitelson without and with both. Each tenth waits for the one before it."""
     made = generate("lublin", jobs=jobs, processors=256, load=0.8, seed=1)
     plain = [replace(job, walltime=min(job.walltime, WEEK - LENGTH)) for job in made.jobs]
     linked = [

@@ -1,4 +1,4 @@
-"""Slurm's scheduler as it is modelled, beside a real one; parts of one command."""
+"""Slurm's scheduler as it is modelled, and a real one. Parts of one command."""
 
 from .site_classes import classes
 from .slurm_tables import decisions, free_running, main, recorded, replay_decisions, scale

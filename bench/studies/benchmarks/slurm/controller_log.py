@@ -1,4 +1,4 @@
-"""What a real Slurm decided: the log of its controller (``DebugFlags=Backfill``), and the jobs of its accounting."""
+"""Decisions of a real Slurm: its controller's log (``DebugFlags=Backfill``), and the jobs of its accounting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .recorded_text import recorded_lines, recorded_table, recorded_time
 _TIMES = 24
 #: What a node has of the resource that exclusive jobs take whole.
 _SHARES = 1 << 20
-#: What the controller logs when its periods of priorities begin, which may be seconds after its first line.
+#: The controller logs this when its priority periods begin. That may be seconds after its first line.
 _PERIODS = "priority/multifactor: _read_last_decay_ran"
 #: What is read of a job.
 _COLUMNS = ("Partition", "Account", "User", "Submit", "Start", "End")
@@ -51,10 +51,10 @@ class Event(NamedTuple):
     time
         Seconds since 1970.
     kind
-        ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``limited`` (nodes are
-        reserved, and a limit lets it not start), ``skipped`` (too many of its user were looked at), ``allocated`` (by
-        the main scheduler), ``completed``, ``requeued`` (it gave way to another); ``ended`` (a cycle), ``evaluated``
-        (that only with ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
+        ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled`` or ``limited``. The last
+        has nodes reserved, but a limit prevents its start. Or ``skipped`` (too many jobs of its user were tested),
+        ``allocated`` (by the main scheduler), ``completed``, ``requeued`` (it was evicted) or ``ended`` (a cycle). Or
+        ``evaluated``, only with ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``.
     job
         Its id; ``45_*`` for the next task of an array.
     priority
@@ -86,14 +86,14 @@ class RecordedJob:
     limit, submit, start, end
         Seconds, of the times since 1970.
     demand, per_cpu, by_node
-        Amounts that a slot asks for, what of them was asked for by CPU, and what a job of tasks asks for by node, of
-        all that the site's machine has; empty: the cores alone.
+        Amounts per slot, their part requested per CPU, and a task job's request per node. They cover all resources of
+        the site's machine. Empty: the cores alone.
     qos
         The factor of its quality of service, from 0 to 1.
     constraint
         Of the features of its nodes.
     cpus
-        Those that it had; 0: as many as it asked for.
+        Its CPUs. 0: as many as requested.
     """
 
     partition: str
@@ -125,7 +125,7 @@ def read_log(path: Path) -> Iterator[Event]:
 
 
 def began_at(path: Path) -> float:
-    """Return when the periods of priorities began, seconds since 1970: with the log where that does not say."""
+    """Return when the priority periods began, seconds since 1970. Use the start of the log if it does not say."""
     lines = recorded_lines(path)
     number = next((number for number, line in enumerate(lines) if line[_TIMES + 2 :].startswith(_PERIODS)), 0)
     return recorded_time(lines[number][1:_TIMES], f"{path}:{number + 1}")
@@ -186,7 +186,7 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, Rec
 
 
 def with_shares(machine: Machine) -> Machine:
-    """Return a machine with one more resource, of which exclusive jobs take all that a node has, others one a slot."""
+    """Return a machine with one more resource. Exclusive jobs take all of it on a node, others one per slot."""
     capacity = np.append(machine.capacity, np.full((machine.nodes, 1), _SHARES), axis=1)
     return replace(machine, resources=(*machine.resources, "shares"), capacity=capacity)
 
@@ -202,7 +202,7 @@ def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJo
 
 
 def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> RecordedJob:
-    """Return a job that was laid out on the nodes that it had as the tasks that it asked for, which may fill any.
+    """Return a job recorded with its node layout as the requested tasks, which may fill any node.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forecasts of starts at recorded moments, beside what the real Slurm expected then."""
+"""Forecasts of starts at recorded moments, and the real Slurm's expectations then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEARNED = (LEARNED,)
 
 
 class Moment(NamedTuple):
-    """A moment, when Slurm expected the waiting jobs to start then, seconds since 1970, and their priorities."""
+    """A moment, Slurm's expected starts of the waiting jobs then, seconds since 1970, and their priorities."""
 
     now: float
     expected: dict[str, float]
@@ -70,7 +70,7 @@ def read_moments(path: Path, every: int) -> list[Moment]:
 
 
 def forecasts_table(workload: Workload, slurm: Slurm, moments: list[Moment], epoch: int, draws: int) -> Table:
-    """Return how far the forecasts at some moments are off, and how often the starts lie in their intervals.
+    """Return the errors of the forecasts at some moments, and the coverage of their intervals.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _judged(name: str, found: pd.DataFrame) -> list[str]:
     off = (found["median"] - found["real"]).abs()
     if "low" not in found:
         return [name, f"{len(found):,}", fixed(float(off.mean()), 0), fixed(float(off.median()), 0), "-", "-"]
-    # Starts are whole seconds, and so is what is said.
+    # Starts are whole seconds, and so are forecasts.
     inside = (found["real"] >= np.floor(found["low"])) & (found["real"] <= np.ceil(found["high"]))
     width = float((found["high"] - found["low"]).mean())
     means = [fixed(float(each), 0) for each in (off.mean(), off.median())]
@@ -163,7 +163,7 @@ def _of_site(
     workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int, **files: str
 ) -> Table:  # fmt: skip
     epoch, known = started_at(workload), set(workload.columns.texts())
-    # Jobs that never started, and those of which the reader knows nothing, have no start to compare with.
+    # Jobs that never started, and jobs unknown to the reader, have no start to compare with.
     kept = [moment._replace(expected={id_: start for id_, start in moment.expected.items() if id_ in known})
             for moment in moments]  # fmt: skip
     if not any(moment.expected for moment in kept):

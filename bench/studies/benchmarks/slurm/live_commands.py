@@ -1,4 +1,4 @@
-"""What the drivers of a real Slurm ask of it: jobs of its users, how they are, what is on record of them."""
+"""Commands of the drivers to a real Slurm: submit jobs of its users, and read their state and records."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .....base import InputError
 
 #: Seconds that a command may take.
 PATIENCE = 300
-#: How often a command is given that a signal ends, as a lost connection does.
+#: Number of tries of a command that a signal ends, as a lost connection does.
 _TIMES = 3
 
 
 class Owner(NamedTuple):
-    """Who submits, and under which account."""
+    """The submitting user and its account."""
 
     user: str
     account: str
@@ -45,7 +45,7 @@ def ask(*command: str) -> str:
 
 
 def owners() -> list[Owner]:
-    """Return the users for whom jobs can be submitted: all as root, else the own one."""
+    """Return the users that jobs can be submitted for. As root these are all, else the own one."""
     if os.geteuid() != 0:
         return [Owner("", "")]
     lines = ask("sacctmgr", "-n", "-P", "show", "association", "format=User,Account").splitlines()

@@ -1,4 +1,4 @@
-"""Nodes of a real Slurm, freed by a deadline: free in time or not, and the loss beside what was said."""
+"""Nodes of a real Slurm, freed by a deadline: free in time or not, and predicted and real loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....reports.tables import Table
 from .live_commands import ask, node_names, owners, submit, until_empty
 
 _SAID = re.compile(r"(\d[\d,]*) jobs? to give way, (\S+) node-hours lost")
-#: Deadlines that are drawn, and limits of jobs, minutes.
+#: Sampled deadlines, and walltimes of jobs, minutes.
 _DEADLINES, _LIMITS = (1, 2, 3, 5), (1, 2, 3, 4, 6, 10, 20)
 
 
@@ -44,7 +44,7 @@ class Trial(NamedTuple):
 
 
 def evictions(trials: int, seed: int) -> Table:
-    """Free nodes so many times; return a row for each trial, and how many were in time."""
+    """Free nodes this many times. Return a row for each trial, and how many were in time."""
     rng = np.random.default_rng(seed)
     found = [tried(rng) for _ in range(trials)]
     rows = [
@@ -60,7 +60,7 @@ def evictions(trials: int, seed: int) -> Table:
 
 
 def tried(rng: np.random.Generator) -> Trial:
-    """Fill the nodes with jobs of several ages, with more in the queue, free some of them, and clear up.
+    """Fill the nodes with jobs of several ages, with more in the queue. Free some of them, and clear up.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def tried(rng: np.random.Generator) -> Trial:
 
 
 def _fill(rng: np.random.Generator, nodes: int) -> None:
-    """Submit jobs of whole nodes, a little apart, until they are more than there are nodes."""
+    """Submit jobs of whole nodes, a little apart, until they exceed the nodes."""
     known, asked = owners(), 0
     while asked < nodes * 1.5:
         wide = int(rng.integers(1, max(nodes // 4, 1) + 1))
@@ -104,7 +104,7 @@ def _evict(nodes: int, minutes: int) -> float:
 
 
 def _free_of_reserved() -> int:
-    """Return how many reserved nodes have no job."""
+    """Return the number of reserved nodes without a job."""
     lists = re.findall(r"\bNodes=(\S+)", ask("scontrol", "show", "reservation", "-o"))
     reserved = ask("scontrol", "show", "hostnames", ",".join(lists)).split()
     busy = ask("squeue", "-h", "-t", "running,completing,suspended", "-o", "%N").split()
@@ -113,7 +113,7 @@ def _free_of_reserved() -> int:
 
 
 def _lost(begun: int) -> tuple[int, float]:
-    """Return how many jobs were requeued since a time, and the node-hours that they had run."""
+    """Return the number of jobs requeued since a time, and the node-hours that they had run."""
     since = f"now-{int(time.time()) - begun}seconds"
     lines = ask("sacct", "-a", "-D", "-X", "-n", "-P", "-S", since, "-o", "State,ElapsedRaw,NNodes").splitlines()
     runs = [line.split("|") for line in lines if line.startswith("REQUEUED")]

@@ -1,4 +1,4 @@
-"""What a real Slurm says of its queue, every so often while a driver goes on."""
+"""The state of a real Slurm's queue, at intervals while a driver continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = "%i|%t|%Q|%r|%S|%M"
 
 @contextmanager
 def noting_moments(path: Path, every: float) -> Iterator[None]:
-    """Write what ``squeue`` prints to a file, each time after ``# SECONDS SINCE 1970``, until the block ends."""
+    """Write the output of ``squeue`` to a file until the block ends. Each follows ``# SECONDS SINCE 1970``."""
     over = Event()
     thread = Thread(target=_note, args=(path, every, over), daemon=True)
     thread.start()
@@ -34,4 +34,4 @@ def _note(path: Path, every: float, over: Event) -> None:
             if (now := time.time()) >= due:
                 file.write(f"# {now:.2f}\n{ask('squeue', '-h', '-o', SHOWN)}")
                 due = now + every
-            time.sleep(1)  # not until the event: a clock that is made to run ten times as fast does not hasten that
+            time.sleep(1)  # Not until the event. A clock that runs ten times as fast does not shorten that.

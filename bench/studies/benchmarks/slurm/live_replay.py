@@ -1,4 +1,4 @@
-"""Jobs drawn and submitted to a real Slurm, and how well the dispatcher ``slurm`` meets their starts."""
+"""Sampled jobs submitted to a real Slurm, and the errors of the dispatcher ``slurm`` in their starts."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from .live_moments import noting_moments
 
 #: Seconds within which a start counts as met.
 NEAR = (2, 10, 30)
-#: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
+#: Longest run time of a job in a replay, seconds, and the factors by which its walltime is too long.
 _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
-#: Of which the memory that jobs ask for is a multiple, and eight times that what a node has.
+#: Requested memory is a multiple of this. A node has eight times that.
 _MEGABYTES = 500
-#: The reservation of some nodes, and until when its jobs come, so that they all run before it ends, seconds.
+#: The reservation of some nodes, and the latest arrival of its jobs, seconds. They all run before it ends.
 KEPT, _KEPT_LAST = "kept", 120
 #: What scontrol says of reservations, at the beginning.
 _RESERVED = "reservations.txt"
 #: The log of the controller, where it can be read.
 LOG = "slurmctld.log"
-#: What squeue says of the queue, and how often, seconds.
+#: The output of squeue for the queue, and its period, seconds.
 MOMENTS, _EVERY = "moments.txt", 20
-#: What says who may run how much.
+#: These files say what each user may run.
 _LIMITS = (
     ("association", "format=Account,User,ParentName,GrpJobs,GrpTRES,MaxJobs"),
     ("qos", "format=Name,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"),
@@ -45,7 +45,7 @@ _LIMITS = (
 
 
 class Planned(NamedTuple):
-    """A job to be submitted: when, by whom, how long it runs and may run, and the options of its shape."""
+    """A job to be submitted: time, user, run time, walltime, and the options of its shape."""
 
     at: float
     owner: Owner
@@ -55,14 +55,14 @@ class Planned(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What it runs; the tasks of an array run a few seconds more or less."""
+        """What it runs. The tasks of an array run a few seconds more or less."""
         return f"sleep $(({self.run} + ${{SLURM_ARRAY_TASK_ID:-0}} * 7 % 15))"
 
 
 def drawn_plan(
     seed: int, jobs: int, load: float, nodes: int, cores: int, users: list[Owner], queues: Sequence[str]
 ) -> list[Planned]:
-    """Return jobs of one core to half of the nodes, which come in bursts, and together are so much of the capacity.
+    """Return jobs of one core to half of the nodes, which arrive in bursts. Together they have a given load.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def drawn_plan(
     jobs
         How many.
     load
-        Core-seconds that are asked for, over those that there are until the last submission.
+        Requested core-seconds over the available ones until the last submission.
     nodes, cores
         Of the machine, and of a node.
     users
-        Who submits.
+        The submitting users.
     queues
         The partitions.
     """
@@ -99,7 +99,9 @@ def drawn_plan(
 
 
 def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
-    """Return the plan with arrays in place of some jobs: 4 to 16 tasks of a core or two, some at most 2 to 5 at a time.
+    """Return the plan with arrays in place of some jobs.
+
+    They have 4 to 16 tasks of a core or two, some at most 2 to 5 at a time.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
 
 
 def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
-    """Return the plan with a share of the first user's jobs in the reservation :data:`KEPT`, small and short ones."""
+    """Return the plan with a share of the first user's small and short jobs in the reservation :data:`KEPT`."""
     rng, found = np.random.default_rng([seed, 2]), []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
@@ -132,7 +134,7 @@ def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Plan
 
 
 def with_memory(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
-    """Return the plan with a share of the jobs that ask for memory, some by core and some by node."""
+    """Return the plan with a share of the jobs that request memory. Some do by core and some by node."""
     rng, found = np.random.default_rng([seed, 3]), []
     for job in plan:
         asks, per_core, amount = rng.random() < share, rng.random() < 0.6, rng.integers(1, 8) * _MEGABYTES
@@ -145,7 +147,10 @@ def with_memory(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
 
 
 def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
-    """Return the plan with a share of the jobs that ask for GPUs by node, one in three for a task of some cores."""
+    """Return the plan with a share of the jobs that request GPUs per node.
+
+    One in three does so for a task of some cores.
+    """
     rng, found = np.random.default_rng([seed, 4]), []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
@@ -158,7 +163,7 @@ def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]
 
 
 def reserve(user: str) -> str:
-    """Reserve a quarter of the nodes for a user from the next minute on, and all later; return what is shown."""
+    """Reserve a quarter of the nodes for a user from the next minute on. Reserve all later. Return what is shown."""
     names = node_names()
     some = ",".join(names[: max(len(names) // 4, 1)])
     create = ("scontrol", "create", "reservation")
@@ -169,7 +174,7 @@ def reserve(user: str) -> str:
 
 
 def replay(plan: list[Planned], folder: Path) -> None:
-    """Submit the jobs when they are due, wait for the last, and write the files of the site to a folder."""
+    """Submit the jobs when they are due, and wait for the last. Write the files of the site to a folder."""
     begun = time.time()
     with noting_moments(folder / MOMENTS, _EVERY):
         for job in plan:
@@ -196,7 +201,7 @@ def keep_record(folder: Path, begun: int) -> None:
 
 
 def compared(folder: Path, share: str) -> list[WhatIf]:
-    """Return how the jobs of a record fared, and would have under ``slurm`` and others, from the empty machine on."""
+    """Return metrics of a record's jobs, real and under ``slurm`` and others, from the empty machine on."""
     limits, reserved = folder / "limits.txt", folder / _RESERVED
     texts = Texts(folder / "site.txt", str(limits) if limits.exists() else "", reserved if reserved.exists() else None)
     record = SiteRecord.read(texts, share, partial(slurm_workload, folder / "jobs.sacct"), 0)
@@ -204,7 +209,7 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
 
 
 class Replay(NamedTuple):
-    """What is replayed: how many jobs, the load; the shares of arrays, in a reservation, with memory and GPUs."""
+    """What is replayed: number of jobs, load, and shares of arrays, in a reservation, with memory and GPUs."""
 
     jobs: int
     load: float
@@ -223,7 +228,7 @@ class Replay(NamedTuple):
 
 
 def replayed(drawn: Replay, folder: Path) -> Table:
-    """Replay drawn jobs, and return how close the dispatcher ``slurm`` comes.
+    """Replay sampled jobs, and return the errors of the dispatcher ``slurm``.
 
     Raises
     ------

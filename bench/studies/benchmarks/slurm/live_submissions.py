@@ -1,4 +1,4 @@
-"""``slurm submit`` on a real Slurm, its commands killed at random instants, and how every job ends."""
+"""``slurm submit`` on a real Slurm, with its commands killed at random instants, and every job's end."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import numpy as np
 from ....reports.tables import Table
 from .live_commands import ask, partitions
 
-#: Run times that the law is made of, seconds, and how often each occurs.
+#: Run times of the law, seconds, and the count of each.
 _LAW = {20: 8, 40: 6, 75: 4, 110: 4, 170: 2}
 #: Seconds between two kills, on average, and the exit code of the jobs.
 _BETWEEN, _CODE = 20.0, 3
-#: How often the accounting is asked, every ten seconds, for ends that it does not have yet.
+#: Number of queries to the accounting, every ten seconds, for ends that it does not have yet.
 _LATE = 30
 
 
 @dataclass
 class Attended:
-    """A job, the command that brings it to its end, and how often that was killed."""
+    """A job, the command that brings it to its end, and its number of kills."""
 
     folder: Path
     name: str
@@ -54,8 +54,8 @@ class Attended:
 
 
 def submissions(jobs: int, kills: int, seed: int, folder: Path) -> Table:
-    """Have jobs submitted, kill their commands so many times in all, and return how each job ended."""
-    partitions()  # where there is no Slurm that is said before any command waits for one
+    """Have jobs submitted, kill their commands this many times in all, and return each job's end."""
+    partitions()  # Without Slurm, this fails before any command waits for one.
     rng = np.random.default_rng(seed)
     law = [run for run, often in _LAW.items() for _ in range(often)]
     (folder / "law.csv").write_text("runtime\n" + "".join(f"{run}\n" for run in law))
@@ -73,7 +73,7 @@ def submissions(jobs: int, kills: int, seed: int, folder: Path) -> Table:
 
 
 def _accounted(attended: list[Attended]) -> list[list[str]]:
-    """Return the name, number, state and exit code of every run, once the accounting has the end of every job."""
+    """Return the name, number, state and exit code of every run. The accounting must have every job's end."""
     since, columns = f"now-{86400}seconds", "JobName,JobIDRaw,State,ExitCode"
     for _ in range(_LATE):
         lines = ask("sacct", "-D", "-X", "-n", "-P", "-S", since, "-o", columns).splitlines()

@@ -1,4 +1,4 @@
-"""Decision by decision: recorded cycles of backfill once more, from the real state before each; and the priorities."""
+"""Recorded backfill cycles decided again, each from the real state before it, and the priorities."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEAR, POINTS = 2, 5
 
 @dataclass(slots=True)
 class _Cycle:
-    """A recorded cycle: the state before it, and what came of it."""
+    """A recorded cycle: the state before it, and its outcome."""
 
     now: int
     free: IntArray
@@ -53,7 +53,7 @@ class _Cycle:
 
 
 class RecordedDecisions:
-    """Goes through a log, keeps the state of the cluster, and decides each cycle of backfill once more.
+    """Reads a log, keeps the state of the cluster, and decides each backfill cycle again.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class RecordedDecisions:
     Attributes
     ----------
     counts
-        How many starts were ``planned``, of them ``near`` and on the ``same nodes``; how many jobs backfill ``started``
-        and were ``started here``, on the same nodes (``start nodes``).
+        Number of starts that were ``planned``, of them ``near`` and on the ``same nodes``. Number of jobs that backfill
+        ``started``, that were ``started here``, and on the same nodes (``start nodes``).
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class RecordedDecisions:
         self._decide()
 
     def _named(self, event: Event) -> str:
-        """Return which job an event is about: of an array that waits as a whole the next of its tasks."""
+        """Return the job of an event. For an array that waits as a whole this is its next task."""
         array = event.job.partition("_")[0]
         if event.job in self._jobs or array not in self._tasks:
             return event.job
@@ -156,13 +156,13 @@ class RecordedDecisions:
             self._cycle.started |= {event.job: event} if event.kind == "backfilled" else {}
 
     def _begin(self, event: Event) -> None:
-        """Let a job run on its real nodes; tasks are laid out on them as the model does."""
+        """Let a job run on its real nodes. Tasks are laid out on them as the model does."""
         own = np.zeros_like(self._members)
         own[:, [self._node[name] for name in event.nodes]] = True
         starts = main_pass(self._tried([event.job]), Cluster(self._free, own, 0, self._base.copy()))
         if starts:
             ((_, nodes, slots),) = starts
-        else:  # They lie there in a way that the model does not know: alike on all.
+        else:  # Their layout there is unknown to the model: alike on all.
             nodes = np.flatnonzero(own[0])
             slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
             self._free[nodes] -= self._held(event.job, slots)
@@ -171,7 +171,7 @@ class RecordedDecisions:
         self._ran.add(event.job)
 
     def _evaluate(self, job: str) -> None:
-        """Let the main scheduler test a job, of which only what that does to weights is left."""
+        """Let the main scheduler test a job. Only the effect on weights is left of it."""
         main_pass(self._tried([job]), self._cluster(self._free.copy(), self._members))
 
     def _row(self, job: str) -> RunningJob:
@@ -180,7 +180,7 @@ class RecordedDecisions:
         return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
-        """Return what a job holds of each of its nodes."""
+        """Return a job's amounts on each of its nodes."""
         found = self._jobs[job]
         return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
 
@@ -196,7 +196,7 @@ class RecordedDecisions:
         tried = self._tried(cycle.order)
         table = job_table(rows, tried, len(cycle.free))
         limits = no_limits(len(cycle.order))
-        # What it neither plans nor starts is beyond a limit, too, or lacks a licence.
+        # A job that it neither plans nor starts is beyond a limit too, or lacks a licence.
         held = cycle.limited | (set(cycle.order) - set(cycle.planned) - set(cycle.started))
         limited = np.array([[0 if job in held else -1] for job in cycle.order])
         limits = limits._replace(of=limited, room=np.array([[1, 0]]), takes=np.ones((len(limited), 2), np.int64))

@@ -50,7 +50,7 @@ def recorded_table(path: Path, key: str, columns: Iterable[str] = ()) -> pd.Data
 
 
 def recorded_time(text: str, where: str) -> float:
-    """Return the seconds since 1970 of a time as Slurm prints it, in UTC or as that number.
+    """Return the seconds since 1970 of a time that Slurm prints, in UTC or as that number.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How far replays of the same jobs are apart on a real Slurm, and how far the dispatcher ``slurm`` is from each."""
+"""Differences between replays of the same jobs on a real Slurm, and from the dispatcher ``slurm``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[FloatArray, FloatArray]
 
 
 def noise(folders: Sequence[Path], share: str) -> Table:
-    """Return how far the kept records of one replay are apart, and the dispatchers from them.
+    """Return the differences between the kept records of one replay, and of the dispatchers from them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def noise(folders: Sequence[Path], share: str) -> Table:
 
 
 def _row(name: str, pairs: Sequence[Pair]) -> list[str]:
-    """Return how far waits are from the recorded ones, on average of the pairs, and the range of the mean waits."""
+    """Return the mean differences of waits from the recorded ones over the pairs, and the range of mean waits."""
     off = np.array([np.abs(waits - real) for waits, real in pairs])
     ratios = [float(np.nanmean(waits) / np.nanmean(real)) - 1 for waits, real in pairs]
     alike = [float(np.corrcoef(waits, real)[0, 1]) for waits, real in pairs]

@@ -1,4 +1,4 @@
-"""Whole runs class by class: how close ``slurm`` comes to a recorded site, beside a second run of the real Slurm."""
+"""Whole runs per class: ``slurm`` and a second real run against a recorded site."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .recorded_text import recorded_lines
 
 #: By what jobs are divided.
 CLASSES = ("all", "partition", "qos", "account", "kind")
-#: Most mean deviation, times that of the second run; most that a class's mean wait may be off.
+#: Largest mean deviation, times that of the second run. Largest error of a class's mean wait.
 WANTED, OFF = 1.3, 0.3
 _NAME = re.compile(r"\s(?:-J\s*|--job-name[ =])(\S+)")
 
 
 def classes(folder: Path, shares: str, again: Path | None) -> Table:
-    """Return how the jobs of a recorded site fared, and do under ``slurm``, by class.
+    """Return metrics of a recorded site's jobs, real and under ``slurm``, by class.
 
     Parameters
     ----------

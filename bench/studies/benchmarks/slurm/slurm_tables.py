@@ -1,4 +1,4 @@
-"""The tables: decisions of a real Slurm made again, whole runs beside real ones, and the time a year takes."""
+"""The tables: repeated decisions of a real Slurm, whole runs and real ones, and the time per year."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Record:
 
 
 def recorded() -> Record:
-    """Return the record beside the data.
+    """Return the record next to the data folder.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def recorded() -> Record:
 
 
 def decisions(record: Record, lines: int | None = None) -> Table:
-    """Return how many of the recorded decisions the model makes alike, from the real state before each.
+    """Return the number of recorded decisions that the model makes alike, from the real state before each.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def decisions(record: Record, lines: int | None = None) -> Table:
 
 
 def replay_decisions(folder: Path, shares: str) -> Table:
-    """Return the same of a replay that ``live replay --keep`` has kept, with the log of its controller."""
+    """Return the same of a replay that ``live replay --keep`` has kept, with its controller log."""
     config, log = folder / "site.txt", folder / LOG
     log = folder / f"{LOG}.gz" if (folder / f"{LOG}.gz").exists() else log
     named = (folder / name for name in ("limits.txt", "qos.txt"))
@@ -140,7 +140,7 @@ def _decided(
 
 
 def free_running(record: Record) -> Table:
-    """Return how whole simulations compare with the recorded run, beside another run of the real Slurm."""
+    """Return a comparison of whole simulations with the recorded run, and with another real run."""
     jobs = record.jobs()
     start = int(began_at(record.log))
     workload = recorded_workload(record, jobs, start)
@@ -158,7 +158,7 @@ def free_running(record: Record) -> Table:
 
 
 def recorded_workload(record: Record, jobs: dict[str, RecordedJob], start: int) -> Workload:
-    """Return the recorded jobs, whose time 0 is `start` (seconds since 1970), with the run times that they had."""
+    """Return the recorded jobs with their real run times. Time 0 is `start` (seconds since 1970)."""
     made = [
         Job(
             id=name,
@@ -177,7 +177,7 @@ def recorded_workload(record: Record, jobs: dict[str, RecordedJob], start: int) 
 
 
 def scale(jobs: int) -> Table:
-    """Return the time that a part of a year of 500,000 jobs on 1,000 nodes takes, and the year at that pace."""
+    """Return the time for a part of a year of 500,000 jobs on 1,000 nodes. Also return the year at that pace."""
     workload = drawn(jobs)
     simulate(workload.head(50), "slurm")  # compiles
     result, took = measured(lambda: simulate(workload, "slurm", overrun="kill"))
@@ -190,7 +190,10 @@ def scale(jobs: int) -> Table:
 
 
 def drawn(jobs: int) -> Workload:
-    """Return a part of a year of 500,000 jobs on 1,000 nodes, of 1 to 64 nodes each, requests 1 to 4 times too long."""
+    """Return a part of a year of 500,000 jobs on 1,000 nodes.
+
+    They take 1 to 64 nodes each. Requests are 1 to 4 times too long.
+    """
     rng = np.random.default_rng(1)
     gap = 365 * 86400 / YEAR
     nodes = 2 ** rng.integers(0, 7, jobs)
@@ -222,7 +225,7 @@ def _compared(starts: FloatArray, real: FloatArray, submit: FloatArray) -> list[
 
 
 def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
-    """Return the waits of the same jobs in another run, which has one more before them; they are known by name."""
+    """Return the waits of the same jobs in another run. It has one more job before them. Jobs match by name."""
     path = record.folder / "replay-x10.sacct"
     table = recorded_table(path, "JobName", ("Submit", "Start"))
     names = [f"j{int(job) - 1}" for job in jobs]
