@@ -85,7 +85,7 @@ class Habits:
     both
         Share of jobs with both accelerators of a node, among those with any. Target: running jobs.
     wide
-        Share of jobs whose application has several node slots. Target: resource units of a job.
+        Share of jobs from applications with several node slots. Target: resource units of a job.
     requests
         Shares of `REQUESTS`.
     """

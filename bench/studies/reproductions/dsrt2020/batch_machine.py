@@ -1,4 +1,4 @@
-"""A machine whose batch jobs can be evicted, for a month. This is our continuation of the eviction paper."""
+"""A machine with batch jobs that can be evicted, for a month. This is our continuation of the eviction paper."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def fig7(means: Means) -> Outcome:
 def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
     """Yield the claims of figure 7: the large jobs' response time.
 
-    The strategies' gap at either end follows from their requests in Table 1. At rate 0.1 the first requests are 10.86 h and 10.8
-    h. At 0.9 they are 17.39 h and 20 h. `values` and `place` are those of :func:`fig6_claims`.
+    The strategies' gap at either end follows from their requests in Table 1. At rate 0.1 the first requests are 10.86 h
+    and 10.8 h. At 0.9 they are 17.39 h and 20 h. `values` and `place` are those of :func:`fig6_claims`.
     """
     rates = list(values.values())
     for rate, each in values.items():

@@ -34,7 +34,7 @@ HYBRIDS = {
     "EASY": "easy",
     "conservative": "conservative",
 }
-#: Dispatchers whose jobs are killed at their walltimes and return with larger ones. RBS does so by itself.
+#: Dispatchers that kill jobs at their walltimes; jobs return with larger ones. RBS does so by itself.
 _RESUBMIT = ("EASY", "conservative")
 _SEEDS: dict[Scale, int] = {"smoke": 1, "small": 10, "full": 10}
 _FULL = tuple(round(0.5 + 0.1 * step, 1) for step in range(13))

@@ -107,7 +107,7 @@ def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
 
 
 def predicted_share(hours: FloatArray, number: int) -> float:
-    """Return the share of runs whose range was the most frequent before.
+    """Return the share of runs in the range that was most frequent before.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _FLOOR = 6
 
 @dataclass(frozen=True, slots=True)
 class WorkflowModel:
-    """A workflow whose run time is ``c0 + c1 * n**power * log(1 + n)**logarithm`` plus normal noise.
+    """A workflow with the run time ``c0 + c1 * n**power * log(1 + n)**logarithm`` plus normal noise.
 
     Attributes
     ----------

@@ -82,9 +82,9 @@ def measure(machines: Sequence[Workload], count: int, seed: int, begin: int = 0)
     Returns
     -------
     DataFrame
-        ``time``: seconds from the first submission. Turnarounds (s) of the user's request and of SA. SA runs on the first machine, on the machine
-        with the least predicted turnaround, and on all. On all, the first to end counts. ``chosen``, the
-        place of the machine that is chosen.
+        ``time``: seconds from the first submission. Turnarounds (s) of the user's request and of SA. SA runs on the
+        first machine, on the machine with the least predicted turnaround, and on all. On all, the first to end counts.
+        ``chosen``, the place of the machine that is chosen.
     """
     cases = drawn(machines[0], "literal", count, seed, begin)
     plans = []
