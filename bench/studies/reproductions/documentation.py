@@ -55,7 +55,7 @@ and what does not may hold on the paper's. What is marked as ours is not in the 
 
 
 def page(found: Sequence[Kept]) -> str:
-    """Return the page about kept results."""
+    """Return the page about stored results."""
     titles = {entry.name: entry.title for entry in entries()}
     place = list(titles)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))

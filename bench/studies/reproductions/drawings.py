@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _COLUMNS = 2
-#: Characters of a line of a title of a panel.
+#: Characters per line of a panel's title.
 _TITLE = 22
 _INTERVALS = "95% bootstrap intervals of the mean"
 
@@ -64,7 +64,7 @@ def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, b
 
 
 def _bars(drawn: Canvas, data: pd.DataFrame) -> None:
-    """Draw a panel for each ``panel``, two beside each other."""
+    """Draw one ``panel`` each, two side by side."""
     names = list(dict.fromkeys(data["panel"]))
     rows = -(-len(names) // _COLUMNS)
     bars = data.groupby("panel", sort=False).size().max()

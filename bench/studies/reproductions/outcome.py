@@ -121,7 +121,7 @@ class Parameter:
     chosen_by
         The basis of the choice. It differs from what judges the results.
     sensitivity
-        What becomes of the results with other values.
+        The results with other values.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Drawing:
         ``bars``: columns ``panel``, ``subject`` and ``value``, one panel each. Also either ``deviation`` or the
         interval's ``low`` and ``high``. ``lines``: columns ``panel``, ``subject``, ``x``, ``value``, ``low`` and
         ``high``. Panels have one line per subject. The optional ``counted`` marks bars behind the lines. ``steps``:
-        columns ``subject``, ``x``, ``y``, with one curve per subject. ``points``: the same columns, a point a row.
+        columns ``subject``, ``x``, ``y``, with one curve per subject. ``points``: the same columns, one point per row.
     data
         The columns.
     x_label, y_label
@@ -174,7 +174,7 @@ class Outcome:
     rows
         The numbers.
     claims
-        What is tested.
+        The claims under test.
     drawing
         The figure; ``None`` for a table.
     preconditions
@@ -231,13 +231,13 @@ class Means:
     scale
         How much is simulated.
     store
-        The folder that finished simulations are kept in.
+        The folder of finished simulations.
     workers
         Processes to simulate in; 1 is this one.
     progress
         Called now and then.
     seed
-        The first seed of what is drawn.
+        The first seed of the samples.
     seeds
         How many independent samples there are. ``None`` takes the scale's number.
     control
@@ -253,7 +253,7 @@ class Means:
     control: Control | None = None
 
     def draws(self, counts: Mapping[Scale, int]) -> range:
-        """Return the seeds of the draws; `counts` has how many there are at each scale."""
+        """Return the seeds of the samples. `counts` has how many there are at each scale."""
         return range(self.seed, self.seed + (self.seeds or counts[self.scale]))
 
     def broken(self, part: str) -> bool:
@@ -296,4 +296,4 @@ class Entry:
 
 
 class NotBuiltError(InputError):
-    """What is asked for is listed, but not built."""
+    """The requested entry is listed, but not built."""

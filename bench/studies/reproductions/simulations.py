@@ -38,7 +38,7 @@ def simulate_all(
     Parameters
     ----------
     settings
-        What is simulated.
+        The settings to simulate.
     means
         The store of simulations, and the replacement of the system under test.
     measure
@@ -49,9 +49,9 @@ def simulate_all(
     Raises
     ------
     SimulationFailedError
-        If one of them failed; the others are kept.
+        If one of them failed. The others are stored.
     CampaignInterrupted
-        On Ctrl-C; what was finished is kept.
+        On Ctrl-C. Finished simulations are stored.
     """
     loaders: Loaders = {}
     cells: dict[int, tuple[Cell, ...]] = {}

@@ -74,7 +74,7 @@ class Conditions:
 
 
 def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int, named: bool = True) -> Conditions:
-    """Return what is so.
+    """Return the preconditions and whether each is met.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
     "full": tuple(range(10_000, 190_000, 20_000)),
 }
 
-#: Stretches of a trace, or draws.
+#: Stretches of a trace, or samples.
 Drawn = Samples[Workload] | Samples[Draws]
 #: Labels to the independent parts that were simulated.
 Runs = dict[str, list[Part]]
@@ -74,7 +74,7 @@ class Contest:
     Attributes
     ----------
     samples
-        Draws, or one for each stretch.
+        Samples, or one for each stretch.
     ewt
         The expected waits of the queues. Dispatchers of versions 0 to 2 take them as an option.
     queues
@@ -158,7 +158,7 @@ def _shortened(samples: Drawn, head: int) -> Drawn:
 
 
 def eurora(means: Means) -> Contest:
-    """Return the draws of :func:`.eurora`."""
+    """Return the samples of :func:`.eurora`."""
     scale = means.scale
     jobs = Draws(JOBS[scale], _HEAD[scale])
     draws = Samples(jobs, len(means.draws(DRAWS)), label=f"eurora:jobs={JOBS[scale]}")
@@ -241,7 +241,7 @@ def notes(means: Means) -> tuple[str, ...]:
 
 
 def runs_of(means: Means) -> str:
-    """Return how many draws of the workload there are."""
+    """Return the number of samples of the workload."""
     return str(len(means.draws(DRAWS)))
 
 

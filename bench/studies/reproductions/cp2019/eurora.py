@@ -101,12 +101,12 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The draws of :func:`eurora`: seed k is the k-th.
+    """The samples of :func:`eurora`. Seed k gives the k-th.
 
     Attributes
     ----------
     jobs
-        How many are drawn.
+        Number of samples.
     head
         Keep only that many jobs of each; ``None`` keeps all.
     """
@@ -115,7 +115,7 @@ class Draws:
     head: int | None = None
 
     def __call__(self, seed: int) -> Workload:
-        """Return the draw of a seed."""
+        """Return the sample of a seed."""
         drawn = eurora(jobs=self.jobs, seed=seed)
         return drawn if self.head is None else drawn.head(self.head)
 
@@ -191,7 +191,7 @@ def _build(
 
 
 def _amounts(asked: int) -> ResourceMap:
-    """Return the amounts per node slot, by request number."""
+    """Return the amounts per node slot, by place in `REQUESTS`."""
     request, rest = divmod(asked, 9)
     flavour, accelerators = divmod(rest, 3)
     cores, memory = REQUESTS[request]

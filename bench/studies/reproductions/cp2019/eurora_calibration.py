@@ -187,7 +187,7 @@ def table(habits: Habits, sizes: Sequence[int], seeds: Sequence[int], dispatcher
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
 def main(sizes: tuple[int, ...], seeds: int, dispatcher: str, rounds: int, as_markdown: bool) -> None:
-    """Fit, if asked to, and print the table."""
+    """Fit if the option is set, and print the table."""
     habits = Habits()
     registry.create(dispatcher)
     if rounds:

@@ -89,7 +89,7 @@ class Measured:
 
 
 class _Marks:
-    """Notes when so many jobs have left, and tells it."""
+    """Note and report when this many jobs have left."""
 
     def __init__(self) -> None:
         self.began = process_time()
@@ -114,7 +114,7 @@ def on_nodes(workload: Workload, nodes: int) -> Workload:
 
 
 def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> Measured:
-    """Simulate; the jobs run on past their requests."""
+    """Simulate. Jobs may overrun their walltimes."""
     clocked = Clocked(dispatcher)
     simulate(workload.head(50), Clocked(dispatcher), predictor=predictor)  # What it needs is compiled.
     marks = _Marks()
@@ -131,7 +131,7 @@ def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> M
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> str:
-    """Return the exponent of the growth as it is shown."""
+    """Return the exponent of the growth as text."""
     return "-" if len(sizes) < 2 else f"{power_of(sizes, costs):.2f}"
 
 

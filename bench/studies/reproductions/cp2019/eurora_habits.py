@@ -251,7 +251,7 @@ def batches(rng: np.random.Generator, made: Applications, jobs: int, habits: Hab
 def _campaigns(
     rng: np.random.Generator, often: FloatArray, campaigns: int, habits: Habits
 ) -> tuple[IntArray, IntArray]:
-    """Draw campaigns of applications by their frequency. Return the number and the application of each batch."""
+    """Sample campaigns of applications by their frequency. Return the number and the application of each batch."""
     mean, deviation = habits.campaign
     length = np.exp(rng.normal(np.log(mean) - deviation**2 / 2, deviation, campaigns))
     length = np.clip(np.rint(length), 1, LONGEST * mean)

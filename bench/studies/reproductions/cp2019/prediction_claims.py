@@ -160,7 +160,7 @@ class Told:
     values
         Label to metric to a value of each sample.
     conditions
-        What is so in the simulations.
+        Preconditions of the claims.
     """
 
     values: Values

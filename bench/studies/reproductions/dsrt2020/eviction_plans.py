@@ -54,7 +54,7 @@ _TIMES = (
     "free. It and greedy run once a deadline, and their times add up. What the paper's programs are written in is not "
     "said. Operations: cells of the table, jobs that greedy looks at, partial decisions of backtracking.",
 )
-#: Moments of the log are of so many jobs.
+#: Moments of the log have this many jobs.
 _RECORDED = (12, 16)
 
 
@@ -315,7 +315,7 @@ def above_greedy(text: str, values: Floats, what: str, published: str) -> Claim:
     return Claim(text, bool(low > 0) if decided else None, evidence)
 
 
-#: What is made of the paper.
+#: Reproductions of this paper.
 RUNS: dict[str, Run] = {
     **RECORDED,
     "dsrt2020/fig5": partial(_times, JOBS[0]),

@@ -20,7 +20,7 @@ DAY, HOUR = 86400, 3600
 NODES, _DAYS, _PEAK = 4352, 34, 25
 #: The share of jobs under half an hour in 2019.
 _SHORT = 61
-#: Shares at which the generator is held against the trace.
+#: Shares at which the generator is compared with the trace.
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Seconds that a set of jobs runs together. Shorter overlaps are chance of a second or two.
 _LASTS = 600
@@ -42,7 +42,7 @@ class Occupancy(NamedTuple):
     lasts
         Seconds until the next, 0 for the last.
     nodes, jobs
-        Nodes held from then on, and number of jobs.
+        Nodes in use from then on, and number of jobs.
     expendable
         How many of the jobs ran for less than half an hour in total.
     """
@@ -54,13 +54,13 @@ class Occupancy(NamedTuple):
     expendable: IntArray
 
     def most_common(self) -> int:
-        """Return the node count above 0 that was held for longest."""
+        """Return the node count above 0 that was in use for longest."""
         held = np.bincount(self.nodes, self.lasts)
         held[0] = 0
         return int(held.argmax())
 
     def days(self, nodes: int) -> float:
-        """Return for how many days so many nodes were held."""
+        """Return for how many days this many nodes were in use."""
         return float(self.lasts[self.nodes == nodes].sum()) / 86400
 
 
@@ -86,7 +86,7 @@ def occupancy(workload: Workload, shuffled: bool = False) -> Occupancy:
 
 
 def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 1) -> list[int]:
-    """Return the moments at which this many jobs held this many nodes. None of the jobs was expendable.
+    """Return the moments at which this many jobs used this many nodes. None of the jobs was expendable.
 
     Each moment is the middle of a time between two events. Each set of jobs counts once. The paper's scenarios are such
     moments. They have 12, 16 and 24 jobs on 4,352 nodes.
@@ -98,7 +98,7 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 
     jobs
         How many ran.
     nodes
-        Nodes held together. ``None`` takes the count held for longest.
+        Nodes in use together. ``None`` takes the count in use for longest.
     least
         Seconds for which just these jobs ran, at least.
     """
@@ -258,7 +258,7 @@ def _together(spans: Floats) -> float:
 
 
 def _curves(spans: Floats) -> dict[str, list[object]]:
-    """Return held nodes: in total, and of the largest job."""
+    """Return nodes in use: in total, and of the largest job."""
     data: dict[str, list[object]] = {"subject": [], "x": [], "y": []}
 
     def add(name: str, chosen: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from ..outcome import Claim, Drawing, Means, Parameter, Row, Scale
 from ..simulations import simulate_all
 
 HOUR = 3600
-#: What is measured; eq. 2 is about large jobs.
+#: Metrics. Equation 2 is about large jobs.
 USE, RESPONSE, ALL_RESPONSE = "utilization, %", "response time, h", "response time of all jobs, h"
 METRICS = (USE, RESPONSE)
 #: Queue of the small predictable jobs. Equation 2 covers all others.
@@ -25,7 +25,7 @@ _STREAM = "stream"
 Measured = dict[str, list[float]]
 #: Two contenders, each with its name and values.
 Pair = tuple[tuple[str, list[float]], tuple[str, list[float]]]
-#: Setting to contender to what is measured.
+#: Setting to contender to measurements.
 Values = Mapping[str, Mapping[str, Measured]]
 
 HPC, NEURO, TOPT, ATOPT = "HPC", "Neuroscience", "TOptimal", "ATOptimal"
@@ -210,7 +210,7 @@ def average(measured: Sequence[Measured], metric: str) -> list[float]:
 
 
 def rows(values: Mapping[str, Mapping[str, Measured]], metrics: Sequence[str]) -> tuple[Row, ...]:
-    """Return a row for each setting, contender and metric."""
+    """Return one row per setting, contender and metric."""
     return tuple(
         row(f"{setting}, {label}", metric, measured[metric], digits=1)
         for setting, contenders in values.items()

@@ -85,7 +85,7 @@ def measured(
 ) -> Found:
     """Return the measurements of each pattern, dispatcher and mean estimation ratio.
 
-    `ratios` and `seeds` default to those of the scale. `drawn` are further options of the generator.
+    `ratios` and `seeds` default to those of the scale. `drawn` holds further options of the generator.
     """
     count = len(means.draws(_SEEDS)) if seeds is None else seeds
     places, settings = list[tuple[str, str, float]](), list[tuple[Samples[Any], str, str]]()

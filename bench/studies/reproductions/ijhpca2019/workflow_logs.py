@@ -99,7 +99,7 @@ TABLE1 = (
 
 
 def workflow_logs(models: Sequence[WorkflowModel] = TABLE1, seed: int = 0) -> pd.DataFrame:
-    """Draw the runs of workflows.
+    """Generate the runs of workflows.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ _NOTES = (
 
 
 def cases_of(means: Means) -> dict[str, pd.DataFrame]:
-    """Return the cases by how their ranges were drawn."""
+    """Return the cases by how their ranges were sampled."""
     found = measured(tuple(_KINDS.values()), means)
     return {name: found[found["kind"] == kind] for name, kind in _KINDS.items()}
 
@@ -204,7 +204,7 @@ def _by_parallelism_on_ctc(cases: pd.DataFrame) -> Iterator[Claim]:
                    ratio, 1.0, "ratio", "steadily")  # fmt: skip
 
 
-#: What is hardly another number, as a ratio.
+#: Ratios of numbers that count as equal.
 _SAME = (1 / 1.1, 1.1)
 
 

@@ -58,7 +58,7 @@ class Case:
     tried
         Of which the best is taken.
     facts
-        What the case was drawn from.
+        The source of the case.
     """
 
     place: int

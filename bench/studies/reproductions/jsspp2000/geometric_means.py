@@ -120,7 +120,7 @@ def within(text: str, ratio: Ratio, limits: tuple[float, float], what: str, publ
 
 
 def parts(cases: pd.DataFrame, by: str, count: int = 10) -> list[pd.DataFrame]:
-    """Split the cases by rising values of a column, into parts of similar size. Equal values stay together."""
+    """Split the cases by rising values of a column, into parts of similar size. Equal values share a part."""
     values = cases[by].to_numpy(dtype=np.float64)
     edges = np.unique(np.quantile(values, np.arange(1, count) / count))
     part = np.searchsorted(edges, values, side="left")

@@ -22,7 +22,7 @@ from ..simulations import finished
 from .measured_cases import TableCell
 from .recorded_logs import PUBLIC, recorded
 
-#: Raised with every change of what is drawn or kept.
+#: Raised with every change of the samples or stored columns.
 _FORMAT = 1
 LUBLIN = "Lublin"
 PROCESSORS = 128
@@ -35,7 +35,7 @@ _SEED = 2001
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is simulated at a scale.
+    """The simulations at a scale.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def _foresight(result: Result, dispatcher: SA, choosers: IntArray) -> dict[str, 
 
 
 def _efficiency(result: Result, work: IntArray) -> float:
-    """Return efficiency: the least work of completed jobs over the resources they held.
+    """Return efficiency: the least work of completed jobs over the resources used.
 
     It counts jobs that may choose and others.
     """

@@ -24,7 +24,7 @@ from ..simulations import finished
 from .drawn_cases import BEST, CHOICES, NAS, USER, Candidate, Case, Kind, drawn
 from .recorded_logs import PUBLIC, recorded
 
-#: Raised with every change of what is drawn or kept.
+#: Raised with every change of the samples or stored columns.
 _FORMAT = 2
 #: Cases of a log that are simulated together and stored before the next.
 TOGETHER = 100
@@ -37,7 +37,7 @@ _CASES: dict[Kind, dict[Scale, int]] = {
     "least-7-for-serial": {"smoke": 30, "small": 500, "full": 3500},
     "nas": {"smoke": 30, "small": 250, "full": 3335},
 }
-#: At the smallest scale so many jobs of one log.
+#: At the smallest scale this many jobs of one log.
 _SMOKE = ("KTH", 1500)
 #: Cases of a log that also use the dispatcher ``sa``. It chooses for itself.
 CHECKED = 20
@@ -47,14 +47,14 @@ Key = tuple[int, int]
 
 
 class TableCell(Cell):
-    """A cell of which a table is kept."""
+    """A cell with a stored table."""
 
     def files(self, found: pd.DataFrame) -> Files:
         """Return the table; nothing was timed."""
         return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
 
     def kept(self, store: Store) -> pd.DataFrame:
-        """Return the table that is kept."""
+        """Return the stored table."""
         return pd.read_parquet(store.path(self.key) / _TABLE)
 
 
@@ -65,7 +65,7 @@ class Batch(TableCell):
     Attributes
     ----------
     kind
-        How sizes are drawn.
+        How sizes are sampled.
     count, begin
         How many cases, and the number of the first.
     """
@@ -79,7 +79,7 @@ class Batch(TableCell):
         return super().determined() | {"cases": [_FORMAT, self.kind, self.begin, self.count]}
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
-        """Return the cases, a row each."""
+        """Return the cases, one row each."""
         del report
         return measure(
             jobs, drawn(jobs, self.kind, self.count, self.seed, self.begin), CHECKED if not self.begin else 0
@@ -133,12 +133,12 @@ def cases_in_words(means: Means, kind: Kind = "literal") -> str:
     return f"{draws * _CASES[kind][means.scale]:,} cases a log"
 
 
-#: Sets of draws.
+#: Sets of samples.
 _DRAWS: dict[Scale, int] = {"smoke": 1, "small": 1, "full": 1}
 
 
 def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:
-    """Return what is simulated of a kind at a scale. Loader functions of the jobs are added to `loaders`."""
+    """Return the simulations of a kind at a scale. Loader functions of the jobs are added to `loaders`."""
     found, count = [], _CASES[kind][means.scale]
     for log, head in [_SMOKE] if means.scale == "smoke" else [(log, None) for log in PUBLIC]:
         load = partial(_jobs, log, head)
@@ -157,7 +157,7 @@ def _jobs(log: str, head: int | None) -> Workload:
 
 
 def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -> pd.DataFrame:
-    """Return what becomes of cases, a row each.
+    """Return the results of cases, one row each.
 
     A request that starts at once takes its run time. Any other request is simulated in a copy of the whole simulation
     until its job starts. First come the strategies' choices. Then come tried requests that may beat all known
@@ -227,7 +227,7 @@ class CasePlan:
         self._tried = [*dict.fromkeys([*map(_key, case.tried), list(self.chosen.values())[-1]])]
 
     def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
-        """Return the answer at the job's arrival. Nothing can be asked `after` it."""
+        """Return the answer at the job's arrival, ignoring `after`."""
         del after
         return self.told.starts[processors, duration]
 

@@ -22,7 +22,7 @@ from .measured_cases import TOGETHER, CasePlan, TableCell, simulate_cases, with_
 from .recorded_logs import PUBLIC, recorded
 from .strategy_outcomes import RELATIVE, TURNAROUND, ratio_row
 
-#: Raised with every change of what is drawn or kept.
+#: Raised with every change of the samples or stored columns.
 _FORMAT = 1
 _SEED, _CHOICES = 2002, "SA-7"
 ONE, SEVERAL, ALL = "SA on the user's machine", "SA on the machine it chooses", "SA on all machines"
@@ -56,7 +56,7 @@ class Tried(TableCell):
         return super().determined() | {"several": [_FORMAT, others, self.begin, self.count]}
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
-        """Return the cases, a row each."""
+        """Return the cases, one row each."""
         del report
         others = [_log(name, self.head) for name, _ in self.machines[1:]]
         return measure([jobs, *others], self.count, self.seed, self.begin)

@@ -1,4 +1,4 @@
-"""What is shown of cases under several strategies. Rows, figures over parts of the cases, and preconditions."""
+"""Results of cases under several strategies. Rows, figures over parts of the cases, and preconditions."""
 
 from __future__ import annotations
 
