@@ -80,7 +80,7 @@ def is_ours(claim: Claim) -> bool:
 
 
 def verdict(claim: Claim, trials: Trials | None = None) -> str:
-    """Return what became of a claim, in words."""
+    """Return the result of a claim, in words."""
     if claim.unmet:
         return UNTESTABLE
     if uninformative(claim, trials):

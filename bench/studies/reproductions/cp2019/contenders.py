@@ -113,11 +113,11 @@ class Contest:
         return name.lower() + ":" * bool(options) + ",".join(options), predictor
 
     def results(self, labels: Sequence[str], means: Means) -> Runs:
-        """Return what was simulated of labels, part by part."""
+        """Return the simulations of labels, part by part."""
         return dict(zip(labels, self.simulated([self.spec(label) for label in labels], means), strict=True))
 
     def simulated(self, pairs: Sequence[tuple[str, str]], means: Means) -> list[list[Part]]:
-        """Return what was simulated of dispatchers and predictors."""
+        """Return the simulations of dispatchers and predictors."""
         if self.past:
             pairs = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
         return self._parts(pairs, means, None, self.past)

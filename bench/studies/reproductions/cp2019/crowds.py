@@ -37,7 +37,7 @@ class Stretch:
     past: int
 
     def simulated(self, pairs: list[tuple[str, str]], means: Means) -> list[Part]:
-        """Return what was simulated of dispatchers and predictors."""
+        """Return the simulations of dispatchers and predictors."""
         begun = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
         return [
             part

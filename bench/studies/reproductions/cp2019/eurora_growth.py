@@ -44,7 +44,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Measured:
-    """A simulation, and what it cost.
+    """A simulation and its cost.
 
     Attributes
     ----------

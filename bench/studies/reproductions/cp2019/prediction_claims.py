@@ -16,7 +16,7 @@ Values = dict[str, dict[str, list[float]]]
 _METRICS = ("slowdown", "wait")
 #: Plain schedulers, which are not in the paper.
 PLAIN = ("FCFS-W", "EASY-W")
-#: A value may exceed the other by this share. It still counts as no worse, or as alike.
+#: A value up to this factor times the other counts as no worse, or as alike.
 _TOLERANCE = 1.05
 
 

@@ -22,7 +22,7 @@ NODES, _DAYS, _PEAK = 4352, 34, 25
 _SHORT = 61
 #: Shares at which the generator is compared with the trace.
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Seconds that a set of jobs runs together. Shorter overlaps are chance of a second or two.
+#: Seconds that a set of jobs runs together. It excludes chance overlaps of a second or two.
 _LASTS = 600
 #: The paper calls a shorter-running job "expendable": killing it loses next to nothing.
 EXPENDABLE = 1800

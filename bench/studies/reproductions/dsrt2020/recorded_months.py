@@ -27,7 +27,7 @@ _SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} |
     _APART: "evict:policy=static,reserve=1024",
     **PLAIN,
 }
-#: How often a job may be made to give way.
+#: How often a job may be evicted.
 _MOST = ("0", "1", "2", "3", "5", "none")
 #: On-demand jobs per day at which some jobs are evicted repeatedly.
 _OFTEN = 12.0

@@ -76,7 +76,7 @@ def fig6_claims(values: Values, place: str = "") -> Iterator[Claim]:
     values
         By setting, in order of the work rate.
     place
-        With what the names of settings begin.
+        Prefix of the settings' names.
     """
     rates = list(values.values())
     for name in (HPC, TOPT, ATOPT):

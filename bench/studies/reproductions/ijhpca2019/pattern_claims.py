@@ -83,7 +83,7 @@ def hybrid_claims(found: Found) -> tuple[Claim, ...]:
 
 
 def hybrid_conditions(found: Found) -> dict[str, Precondition]:
-    """Return, per hybrid, that either mode starts 10% of jobs. It must hold at every ratio."""
+    """Return, per hybrid, that either mode starts at least 10% of jobs. It must hold at every ratio."""
     conditions = {}
     for label in dict.fromkeys(label for _, label, _ in found if label.startswith("hybrid")):
         shares = [float(np.mean(found[MIX, label, ratio][RESERVED])) for ratio in _ratios(found)]

@@ -46,7 +46,7 @@ _PAPER = {label: spec for label, spec in DISPATCHERS.items() if label in ("RBS",
 
 
 def surface(means: Means) -> Outcome:
-    """Return what figures 8 and 9 are on other machines."""
+    """Return figures 8 and 9 on other machines."""
     rows: list[Row] = []
     for point in _POINTS[means.scale]:
         found = measured(tuple(PATTERNS), _PAPER, means, point, _RATIOS, _SEEDS[means.scale])

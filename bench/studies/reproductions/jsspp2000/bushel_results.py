@@ -99,7 +99,7 @@ def promises(found: pd.DataFrame) -> Claim:
 
 
 def _differing(table: pd.DataFrame, over: str) -> Precondition:
-    """Return that choosers take another size in at least a fifth of the cases."""
+    """Return that choosers take another size than their own in at least a fifth of the cases."""
     share = float(table.query("again == 0 and over == @over")["other_size"].mean())
     text = f"choosers under {over} take another size in at least {100 * DIFFER:g}% of the cases"
     return Precondition(text, share >= DIFFER, f"{100 * share:.1f}%", of_system=True)

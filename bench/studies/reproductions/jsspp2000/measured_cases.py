@@ -161,8 +161,8 @@ def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -
 
     A request that starts at once takes its run time. Any other request is simulated in a copy of the whole simulation
     until its job starts. First come the strategies' choices. Then come tried requests that may beat all known
-    turnarounds. A request starts no later than its guaranteed start, so its turnaround has a known bound. Simulation
-    stops once it cannot be better.
+    turnarounds. A request starts no later than its guaranteed start, so its turnaround has a known bound. Bounds count
+    as known turnarounds. Simulation stops once it cannot be better.
 
     Returns
     -------

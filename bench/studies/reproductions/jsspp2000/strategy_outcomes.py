@@ -23,14 +23,14 @@ NOWHERE: Mapping[str, tuple[float, float | None]] = {}
 
 
 def close(cases: pd.DataFrame, strategy: str, which: str) -> Claim:
-    """Return the claim that a strategy reaches 90% of the best choice's performance."""
+    """Return the claim that a strategy reaches at least 90% of the best choice's performance."""
     ratio = contrast(gains(cases, strategy), cases, gains(cases, BEST))
     return more(f"{strategy} has at least 90% of the performance of the best choice{which}", ratio, 0.9, "ratio",
                  "above 90%")  # fmt: skip
 
 
 def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Precondition]:
-    """Return, per strategy, that it chooses another size in at least a fifth of the cases."""
+    """Return, per strategy, that its size differs from the user's in at least a fifth of the cases."""
     shares = {name: float((cases[f"{name} size"] != cases[f"{USER} size"]).mean()) for name in strategies}
     return {
         name: Precondition(
