@@ -89,7 +89,7 @@ def verdict(claim: Claim, trials: Trials | None = None) -> str:
 
 
 def conditions(preconditions: Sequence[Precondition]) -> Table:
-    """Return a line for each precondition."""
+    """Return one line per precondition."""
     met = {True: "met", False: "not met"}
     lines = [[condition.text, met[condition.met], condition.evidence] for condition in preconditions]
     return Table("Preconditions", ["precondition", "", "measured"], lines, labels=3)

@@ -16,7 +16,7 @@ from .patterns import FAILURES, MIX, PATTERNS, RESERVED, STRETCH, UTILIZATION, W
 _REAL = 1.2
 #: Printed ranges are read from figures. They hold to half a step of their numbers.
 _STEPS = {UTILIZATION: 2.5, STRETCH: 0.5, WINDOW: 6.0}
-#: Largest excess of the most over the least. It applies to values flat in the estimation ratio.
+#: Largest ratio of the most to the least, for values flat in the estimation ratio.
 _FLAT = {UTILIZATION: 1.05, STRETCH: 1.25}
 _FLY = ("SEJF", "LEJF")
 #: The two ways to run RBS. The point of the figures was chosen with the first.

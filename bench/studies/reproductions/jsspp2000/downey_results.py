@@ -166,7 +166,7 @@ def _by_work(cases: pd.DataFrame) -> Iterator[Claim]:
                "the smaller, the more advantageous")  # fmt: skip
 
 
-#: From which A on the gain grows slower.
+#: From this A on the gain grows slower.
 _SLOWER = 100.0
 
 

@@ -21,13 +21,13 @@ CHOICES = {"SA-3": 3, "SA-5": 5, "SA-7": 7}
 NAS = "SA"
 #: The least size of a sampled range.
 _LEAST = 7
-#: Walltimes are at most so long, seconds.
+#: The longest walltime, seconds.
 _LONGEST = 10**9
 #: Operations of class B in 10^9 (NAS-95-010), and the serial share. The share stands for the speedup, which is not
 #: available.
 OPERATIONS = {"MG": 18.81, "LU": 319.6, "SP": 447.1, "BT": 721.5, "EP": 100.9}
 SERIAL = {"MG": 0.005, "LU": 0.002, "SP": 0.002, "BT": 0.001, "EP": 0.0}
-#: Operations a second of a processor.
+#: Operations per second and processor.
 RATE = 50e6
 _TWOS, _SQUARES = (8, 16, 32, 64, 128, 256), (9, 16, 25, 36, 64, 121, 256)
 _SIZES: Mapping[str, tuple[int, ...]] = {"MG": _TWOS, "LU": _TWOS, "SP": _SQUARES, "BT": _SQUARES}
@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A job of a log that is another one.
+    """A job of a log, changed to a moldable one.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Case:
     lists
         What each strategy chooses from.
     tried
-        Of which the best is taken.
+        The best of these is taken.
     facts
         The source of the case.
     """

@@ -184,7 +184,8 @@ def measure(workload: Workload, spec: str, singles: int, shares: Sequence[float]
         ``others``: mean logarithms of turnaround without choosers over that now, of choosers and of others. ``error``:
         mean logarithm of choosers' turnaround over the predicted one. ``spread``: mean size of the latter.
         ``late``: share of choosers that ended after the prediction. ``other_size``: share of choosers that take another
-        size than their own. ``changes`` of mind a chooser; ``efficiency``. NaN where there are no jobs to average.
+        size than their own. ``changes``: changes of mind per chooser; ``efficiency``. NaN where there are no jobs to
+        average.
     """
     movable = np.array([place for place, job in enumerate(workload.jobs) if job.shapes])
     drawn = np.random.default_rng((_SEED, seed)).permutation(movable)
