@@ -3,7 +3,7 @@
 Run ``python -m hpcdispatch.bench.studies.reproductions.cp2019.eurora_growth --run hcp3 heuristic:correction=none``. It
 simulates 400,000 jobs in one process and prints CPU time, memory and metrics. ``--nodes 64 --nodes 1173`` simulates on
 these node counts. Submissions come proportionally closer together. ``--save FILE`` appends the measurements to a file
-of JSON lines. ``--read FILE`` prints such a file, and ``--plot FILE`` draws it.
+of JSON lines. ``--read FILE`` prints such a file. Adding ``--plot FILE`` draws its content into the second file.
 """
 
 from __future__ import annotations
