@@ -83,7 +83,9 @@ def _options(text: str, number: int, script: Path) -> list[Directive]:
 
 
 def check_script(script: Path, longest: int) -> None:
-    """Refuse a script with excluded options, or whose partition does not allow the longest walltime, minutes.
+    """Refuse a script with excluded options.
+
+    Also refuse it if its partition does not allow the longest walltime, minutes.
 
     Raises
     ------

@@ -21,7 +21,7 @@ TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A name (a user, a queue, a class of run times), with its shares of the jobs and the work."""
+    """A name (a user, a queue, a class of run times). Also its shares of the jobs and the work."""
 
     name: str
     jobs: float
@@ -47,7 +47,7 @@ class Description:
     processors
         Of the machine, counted in its primary resource.
     serial, power_of_two
-        Shares of jobs with one processor, and with a power of two (1 included).
+        Shares of jobs with one processor, and with a power of two. The latter includes 1.
     size_mean, size_median, size_max
         Processors of a job.
     classes
@@ -127,7 +127,10 @@ class Description:
 
 
 def reading_report(workload: Workload) -> dict[str, Any]:
-    """Return the dropped, merged, sorted, renumbered and inferred records, with counts and an example of each."""
+    """Return the dropped, merged, sorted, renumbered and inferred records.
+
+    They come with counts and an example of each.
+    """
     said = workload.provenance
     findings = [
         {"what": reason, "count": count, "example": said.examples.get(reason)} for reason, count in said.counts.items()
@@ -186,7 +189,7 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
 def expected_waits(workload: Workload) -> dict[str, float]:
     """Return the mean recorded wait of each queue, seconds, at least 1.
 
-    These are the expected waiting times of the CP dispatchers, versions 0 to 2. Source: Galleguillos et al., CP 2019,
+    These are the expected waiting times of the CP dispatchers' versions 0 to 2. Source: Galleguillos et al., CP 2019,
     section 5.
 
     Raises

@@ -58,7 +58,7 @@ def fetch(name: str) -> Path:
     Raises
     ------
     InputError
-        For an unknown name, or a file whose SHA-256 is not the published one.
+        For an unknown name, or a file without the published SHA-256.
     OSError
         If it cannot be downloaded or stored.
     """

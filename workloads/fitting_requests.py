@@ -1,4 +1,4 @@
-"""Find the requests of a job that fit an empty machine: its own, and those of its shapes."""
+"""Find the requests of a job that fit an empty machine. Candidates are its own request and its shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .machine import Machine
 
 
 def fitting_requests(job: Job, machine: Machine) -> tuple[int, ...]:
-    """Return the requests that fit: first -1 for the job's own, then the indices of shapes."""
+    """Return the requests that fit. First comes -1 for the job's own, then the indices of shapes."""
     asked = [(job.nodes, job.per_node), *((shape.nodes, shape.per_node or job.per_node) for shape in job.shapes)]
     return tuple(
         place for place, (nodes, per_node) in enumerate(asked, -1) if nodes <= room_for(machine, per_node)

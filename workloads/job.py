@@ -11,9 +11,8 @@ from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_wh
 Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")
 #: The conditions of dependencies, as in ``sbatch --dependency``. The job may enter the queue after the other job has
-#: started (or left without a start), has completed, has failed, or has ended in any way. The last two are after the
-#: same
-#: task of another array, and after all earlier jobs of the same user and name.
+#: started (or left without a start), has completed, has failed, or has ended in any way. ``aftercorr`` is after the
+#: same task of another array. ``singleton`` is after all earlier jobs of the same user and name.
 Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton"]
 CONDITIONS = get_args(Condition)
 #: The largest priority of a job, as in Slurm; the least is its negative.

@@ -18,7 +18,7 @@ from ..base import InputError, IntArray
 from ..base.checks import LARGEST, LONGEST
 from .job import Job
 
-#: The fields that are whole numbers, with their bounds; those that are texts with repeated values; and the others.
+#: The fields that are whole numbers, with their bounds. Then text fields with repeated values, and the others.
 NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = (

@@ -30,7 +30,7 @@ class Machine:
     name
         Of the machine.
     equivalence
-        Amounts for one processor of a trace, such as ``{"core": 1}``, which is the default.
+        Amounts for one processor of a trace, such as ``{"core": 1}`` (the default).
     reservations, outages, licences, limits, power
         Its rules for every dispatcher, see :class:`.Rules`; none by default.
 

@@ -241,7 +241,7 @@ class Power:
     Attributes
     ----------
     watts
-        Watts per unit of each resource in use; a resource that is not named has none.
+        Watts per unit of each resource in use. An unnamed resource has none.
     idle
         Further watts of the machine at all times.
     cap
@@ -353,7 +353,7 @@ class Rules:
         return next((each for each in self.reservations if each.name == name), None)
 
     def is_on(self, name: str, now: int) -> bool:
-        """Return whether there is a reservation of a name, and the time is in it; not without a name."""
+        """Return whether a reservation of this name contains the time. Without a name, return false."""
         found = self.reservation(name) if name else None
         return found is not None and any(found.windows(now, now + 1))
 

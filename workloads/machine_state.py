@@ -126,7 +126,7 @@ class MachineState:
 
 
 def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload, MachineState]:
-    """Return the jobs of a trace that had not ended at an instant, and the state at that instant.
+    """Return the jobs of a trace that had not ended at an instant. Also return the state then.
 
     Parameters
     ----------

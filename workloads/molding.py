@@ -32,9 +32,9 @@ def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, se
 
     Let a job have n_u processors (slots on a machine of several nodes). It gets shapes on `choices` equally spaced
     sizes from n_min to n_max, rounded. Its own size is left out. The least size, n_min, is uniform in 1 to n_u. The
-    largest, n_max, is uniform from n_u to the most processors that the job can use on the machine. Run time and
-    walltime of a shape are the job's times S(n_u) / S(n), rounded up. On a pool, the other amounts of a job are scaled
-    with its processors. Jobs with shapes, or without processors, are not changed.
+    largest, n_max, is uniform. It lies between n_u and the most processors that the job can use on the machine. Run
+    time and walltime of a shape are the job's times S(n_u) / S(n), rounded up. On a pool, the other amounts of a job
+    are scaled with its processors. Jobs with shapes, or without processors, are not changed.
 
     Parameters
     ----------

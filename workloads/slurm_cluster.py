@@ -1,4 +1,4 @@
-"""Read a running Slurm cluster at one moment, from the output of ``squeue --json`` and ``sinfo --json``."""
+"""Read a running Slurm cluster at one moment. The input is the output of ``squeue --json`` and ``sinfo --json``."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _entries(path: str | PathLike[str], kind: str) -> Iterator[tuple[int, Mappin
 
 
 def _nodes(entry: Mapping[str, Any], where: str) -> list[ClusterNode]:
-    """Return the node of an entry, or the nodes that sinfo groups in one since 23.02."""
+    """Return the node of an entry, or all nodes of a group. sinfo groups nodes since 23.02."""
     group = entry.get("nodes")
     if not isinstance(group, dict):
         states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}

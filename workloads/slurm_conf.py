@@ -18,7 +18,7 @@ from .machine import Machine
 
 #: Resource of slots that must lie on different nodes, as with ``-N``.
 APART = "node"
-#: Resource of slots whose memory was requested per core, as with ``--mem-per-cpu``.
+#: Resource of slots with memory requested per core, as with ``--mem-per-cpu``.
 BY_CORE = "mem_per_cpu"
 #: Prefixes of the resources of partitions, of features (``-C``) and of types of GPUs.
 PARTITION, FEATURE, GPU_TYPE = "partition/", "feature/", f"{GPU}/"

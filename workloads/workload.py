@@ -59,13 +59,13 @@ class Workload:
     ----------
     jobs
         In order of submission; ties in the order of the trace. A tuple, or :class:`JobColumns`. The latter makes a
-        :class:`Job` on access, so that readers and generators need little memory for many jobs.
+        :class:`Job` on access. Readers and generators then need little memory for many jobs.
     machine
         Their machine.
     provenance
         Their origin.
     records
-        The fields of the trace that :class:`Job` lacks, one row per job in the same order, or ``None``. They allow to
+        The fields of the trace that :class:`Job` lacks. One row per job in the same order, or ``None``. They allow to
         write a trace back completely.
 
     Raises

@@ -120,7 +120,7 @@ class Board:
         return None
 
     def again(self, cell: Cell) -> None:
-        """Take back a cell whose worker was lost. It is the next cell."""
+        """Take back the cell of a lost worker. It is the next cell."""
         self.underway.pop(cell.key, None)
         self.waiting.appendleft(cell)
 

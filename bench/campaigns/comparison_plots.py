@@ -38,7 +38,7 @@ class ComparisonPlots(ResultPlots):
     runs
         Their summaries: ``contender``, ``seed`` and the metrics.
     best
-        Returns the contender whose schedule is drawn by default.
+        Returns the contender for the schedule drawn by default.
     """
 
     def __init__(self, results: Mapping[str, Iterable[Result]], runs: pd.DataFrame, best: Callable[[], str]) -> None:

@@ -195,7 +195,7 @@ class _Pool:
             self._board.finish(cell, CellError("WorkerDied", _reason(error)))
 
     def _missed(self) -> Iterator[Future[None]]:
-        """Yield cells whose process has ended unnoticed by the pool, as happens with exit code 0.
+        """Yield cells with a process that ended unnoticed by the pool. This happens with exit code 0.
 
         If a thread of the pool has ended, no cells are sent or received: then all cells are yielded. `multiprocessing`
         is not used to check processes: if two threads check, one gets the exit code 255.

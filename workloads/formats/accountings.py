@@ -117,7 +117,7 @@ def _seconds(attempts: Iterable[Mapping[str, Any]], key: str) -> Any:
 
 
 def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]:
-    """Return the jobs of a Batsim workload in JSON, and the size of its machine, 0 if not given.
+    """Return the jobs of a Batsim workload in JSON, and its machine's size. The size is 0 if not given.
 
     The profile gives the run time. It must be a delay or a sequence of delays.
     """

@@ -77,7 +77,7 @@ class Column:
     per
         ``node`` or ``core`` if the amount is per node or core; empty: per job.
     pattern
-        Regular expression whose matched numbers are summed; empty: it is a number.
+        Regular expression. Its matched numbers are summed; empty: it is a number.
     parse
         Way to read it, one of :data:`PARSES`.
     free

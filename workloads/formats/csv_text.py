@@ -11,7 +11,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return a table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    """Return a table as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe."""
     shown = frame.rename(columns=_plain)
     for place, kind in enumerate(shown.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):

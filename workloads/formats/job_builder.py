@@ -25,13 +25,15 @@ FILLED = "walltime filled in"
 CANCELLED = 5
 #: In a column of walltimes: the job has the limit of its partition.
 OF_PARTITION = -2.0
-#: The walltime (s) of jobs without any limit: 365 days, the longest that Slurm's own unlimited partitions grant.
+#: The walltime (s) of jobs without any limit: 365 days. It is the longest that Slurm's own unlimited partitions grant.
 UNLIMITED = 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The well-formed records of a trace in order of submission; one array per attribute, one entry per record.
+    """The well-formed records of a trace in order of submission.
+
+    There is one array per attribute, one entry per record.
 
     Attributes
     ----------
@@ -40,7 +42,8 @@ class Table:
     ids
         Returns the job ids; called only for usable records.
     submit, runtime, requested_time
-        Seconds. A walltime <= 0 is missing, infinite means no limit, and :data:`OF_PARTITION` that of the queue.
+        Seconds. A walltime <= 0 is missing, and infinite means no limit. :data:`OF_PARTITION` is the limit of the
+        queue.
     processors
         <= 0 if unknown.
     memory
@@ -213,7 +216,7 @@ def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
 
 
 def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:
-    """Set missing walltimes: to the limit of the partition for unlimited jobs, else to a default."""
+    """Set missing walltimes. Unlimited jobs take the limit of their partition, others a default."""
     table = _partition_limits(table, options, log)
     missing = table.requested_time <= 0
     if not missing.any():
@@ -246,7 +249,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
 
 
 def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
-    """Set the walltime of jobs without a limit to that of their partition, if known."""
+    """Give jobs without a limit the walltime of their partition, if known."""
     unlimited, of_partition = np.isinf(table.requested_time), table.requested_time == OF_PARTITION
     if not (unlimited | of_partition).any():
         return table
@@ -305,7 +308,7 @@ def peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
 
 
 def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which of the `kept` records repeat the id of an earlier one, shape (records,)."""
+    """Return which `kept` records repeat an earlier id, shape (records,)."""
     twice = np.zeros(len(ids), dtype=np.bool_)
     chosen = np.flatnonzero(kept)
     twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True
@@ -313,7 +316,7 @@ def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def compact(column: FloatArray) -> NDArray[Any]:
-    """Return a column in 32-bit or 64-bit integers if all values are whole, else a copy."""
+    """Return a column in 32-bit or 64-bit integers if all values are whole. Otherwise return a copy."""
     if column.size and not np.array_equal(column, np.trunc(column)):
         return column.copy()
     small = not column.size or (column.min() >= -(2**31) and column.max() < 2**31)

@@ -1,4 +1,7 @@
-"""Complete workloads as JSON lines: the machine and the provenance, then one job per line with all its fields."""
+"""Complete workloads as JSON lines.
+
+First come the machine and the provenance, then one job per line with all its fields.
+"""
 
 from __future__ import annotations
 
@@ -236,7 +239,7 @@ def _well_formed(
 
 
 def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: Log) -> list[_Read]:
-    """Drop the jobs and shapes that do not fit the machine, or refuse the first one if strict."""
+    """Drop the jobs and shapes that do not fit the machine. If strict, refuse the first one."""
     kept: list[_Read] = []
     shapes = 0
     for number, job, row in jobs:

@@ -52,9 +52,9 @@ def jobs_of(
 ) -> pd.DataFrame:
     """Return the well-formed rows of a table with our columns.
 
-    These are ``line``; numbers (nan if unknown), in seconds and kilobytes of the whole job; and texts (empty if
-    unknown). A limit is infinite for none, and :data:`~.job_builder.OF_PARTITION` for that of the partition. Other rows
-    are added to `malformed`.
+    These are ``line``, then numbers (nan if unknown) and texts (empty if unknown). Numbers are in seconds and kilobytes
+    of the whole job. A limit is infinite for none, and :data:`~.job_builder.OF_PARTITION` for that of the partition.
+    Other rows are added to `malformed`.
     """
     texts = {name: plain_texts(frame[name]) for name in described.sources if name in frame}
     good = np.ones(len(frame), dtype=np.bool_)
@@ -110,7 +110,7 @@ def jobs_of(
 
 
 def has_local_times(frame: pd.DataFrame, name: str) -> bool:
-    """Return whether a column has local times, and not seconds since 1970 or times with an offset."""
+    """Return whether a column has local times. Seconds since 1970 and times with an offset are not local."""
     return bool(frame[name].str.contains(_LOCAL, regex=True).any())
 
 
@@ -124,7 +124,10 @@ def wanted_rows(frame: pd.DataFrame, described: ColumnMap) -> NDArray[np.bool_]:
 
 
 def plain_texts(series: pd.Series[Any]) -> TextArray:
-    """Return a column as texts without outer blanks: whole numbers without decimals, empty for missing values."""
+    """Return a column as texts without outer blanks.
+
+    Whole numbers lose their decimals, and missing values become empty.
+    """
     if _has_series(series):
         return np.full(len(series), "", dtype=object)
     whole = series.dtype.kind == "f"
@@ -194,7 +197,7 @@ def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> Non
 
 
 def _complete(found: dict[str, Any], described: ColumnMap) -> None:
-    """Compute missing columns: starts from waits, run times from ends, amounts of jobs from those of nodes."""
+    """Compute missing columns. Starts come from waits, run times from ends, amounts of jobs from those of nodes."""
     unknown = np.full(len(found["submit"]), np.nan)
     wait = found.get("wait")
     if "start" not in found and wait is not None:

@@ -21,7 +21,7 @@ _SMALLEST = 1032
 def refuse_if_too_large(
     path: Path, needs: tuple[float, int], lines: int | None, memory: int | None, bounds: Bounds
 ) -> None:
-    """Refuse a trace that would not fit into memory, by its size and the length of its first lines.
+    """Refuse a trace that would not fit into memory. Its size and the length of its first lines decide.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 
 
 def _size(path: Path) -> tuple[float, float]:
-    """Return the approximate length of an unpacked text, and of a line of its first megabyte."""
+    """Return the approximate length of an unpacked text. Also return that of a line of its first megabyte."""
     with open_regular(path) as file:
         sample, taken = file.read(_SAMPLE), _SAMPLE
         if sample.startswith(GZIP_MAGIC):

@@ -1,4 +1,4 @@
-"""A cache folder of parsed traces, as Parquet: by content, options and the code of the readers."""
+"""A cache folder of parsed traces, as Parquet. Its key is the content, the options and the code of the readers."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class ReadOptions:
     Raises
     ------
     InputError
-        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"``, or there is no such time zone.
+        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"``. Also if there is no such time zone.
     """
 
     machine: Machine | None = None
@@ -118,7 +118,7 @@ class Log:
     examples: dict[str, str] = field(default_factory=dict)
 
     def note(self, text: str, example: str = "", **counts: int) -> None:
-        """Add a line with an example, and its counts (underscores in their names become spaces)."""
+        """Add a line with an example, and its counts. Underscores in their names become spaces."""
         self.notes.append(f"{text}, such as {example}" if example else text)
         for name, count in counts.items():
             reason = name.replace("_", " ")
@@ -127,7 +127,7 @@ class Log:
                 self.examples.setdefault(reason, example)
 
     def joined(self, count: int, example: str = "") -> None:
-        """Say how many lines were read as part of a record that began before them."""
+        """Say how many lines belong to a record that began before them."""
         if count:
             text = f"{counted(count, 'line')} read as part of the record before, whose texts have ends of lines"
             self.note(text, example, lines_joined=count)

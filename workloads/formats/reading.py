@@ -68,10 +68,10 @@ def read(
         The file; gzip is recognised by its content.
     machine
         The machine, or the path of an AccaSim system file in JSON. Each processor then uses the machine's
-        `equivalence`. If the machine has a resource ``mem``, it also uses the memory requested per processor (kilobytes
-        in SWF). The processors of a job are grouped into node slots as large as the nodes allow. Without it, the
-        machine is one pool of as many cores as the header says (MaxProcs). JSON lines have their own machine and node
-        slots. Another machine may replace theirs.
+        `equivalence`. With a resource ``mem``, it also uses the memory requested per processor (kilobytes in SWF). The
+        processors of a job are grouped into node slots as large as the nodes allow. Without it, the machine is one pool
+        of as many cores as the header says (MaxProcs). JSON lines have their own machine and node slots. Another
+        machine may replace theirs.
     lenient
         Count, list and drop malformed records instead of refusing the file. These have a wrong number of fields, an
         invalid number, a negative or falling submission time, or a duplicate id.
@@ -93,8 +93,7 @@ def read(
         A folder for parsed large traces, to read them faster the next time. Its keys are the content of the file, the
         options, and the code of the readers. Without it nothing is written. Not used with `head`.
     memory
-        Most bytes for reading. The default is what the system, the limits of this process, and its control groups
-        leave.
+        Most bytes for reading. By default, it is what the system, this process's limits and its control groups leave.
     format
         ``swf``, ``sacct``, ``jsonl``, or the name of a built-in column map such as ``pm100``. Or the path of another
         map (TOML, see :mod:`~hpcdispatch.workloads.formats.column_maps`).
@@ -103,12 +102,12 @@ def read(
     delimiter
         Text between the fields of ``sacct`` output, if its header does not show it.
     columns
-        The names of the columns, separated by commas, of a file of ``sacct`` without a header.
+        Column names, separated by commas, for a file of ``sacct`` without a header.
     keep_zero
         Keep jobs with a recorded run time of 0 as one second. In SWF, 0 is less than half a second.
     max_size
         Bytes of the largest file to read, by default 4 GB. A larger value raises the other bounds in proportion. These
-        are 200 times that when unpacked, 100 million records, 2 GB of memory.
+        are 200 times that when unpacked: 100 million records, 2 GB of memory.
     partition_limits
         The limit of each partition or queue (s, ``None`` for none), for jobs that have no other.
 

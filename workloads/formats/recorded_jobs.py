@@ -163,7 +163,7 @@ def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], re
 
 
 def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
-    """Return the records with one for all parts of a heterogeneous job (``285+0``, ``285+1``), which run together."""
+    """Return the records, merging all parts of a heterogeneous job. Its parts (``285+0``, ``285+1``) run together."""
     if not jobs["id"].str.contains("+", regex=False).any():
         return jobs
     whole = jobs["id"].str.replace(r"\+\d+", "", regex=True)
@@ -184,7 +184,7 @@ def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
     """Return the earliest possible start of each job: its submission or eligible time.
 
     Tasks that their array held back (``%n``) are eligible later than others. This does not count. All tasks of an array
-    arrive together. That is when the first started task was eligible, if that was before its start.
+    arrive together. It is the eligible time of the first started task, if before its start.
     """
     submit, start = number(jobs, "submit"), number(jobs, "start", np.nan)
     arrival = submit
@@ -213,7 +213,7 @@ def workload_of(
     jobs: pd.DataFrame, more: dict[str, Any], options: ReadOptions, log: Log, machine: Machine | None = None, *,
     relative: bool = False,
 ) -> Workload:  # fmt: skip
-    """Return the workload of jobs, by default on a pool of the most processors in use at once.
+    """Return the workload of jobs. The default machine is a pool of the most processors in use at once.
 
     Jobs with unknown cores count in nodes.
 
@@ -258,7 +258,7 @@ def workload_of(
 
 
 def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
-    """Return the table with times from `zero`, the starts on that clock, and the unit of a processor."""
+    """Return the table with times from `zero`. Also return the starts on that clock, and the unit of a processor."""
     start, nodes = number(jobs, "start", np.nan), number(jobs, "nodes")
     end = jobs["end"].to_numpy(dtype=np.float64) if "end" in jobs else np.full(len(jobs), np.inf)
     allocated = number(jobs, "cores")

@@ -40,7 +40,7 @@ class RunHistory:
     times
         Seconds, each above 0, shape (runs,).
     censored
-        Whether each run ended at its limit, so that its true time is longer, shape (runs,).
+        Whether each run ended at its limit, so that its true time is longer. Shape (runs,).
     left_out
         Number of runs that say nothing on the run time, by state.
     at_limit
@@ -80,9 +80,9 @@ def read_run_history(
 ) -> RunHistory:
     """Read run times, in the order of the file.
 
-    The file has one run time per line, or is a table with a header. Tabs, ``|``, ``;`` or ``,`` separate its fields
-    (the first of these in its first line). It may be gzipped. A column ``State`` of sacct tells the runs that ended by
-    themselves (COMPLETED) and those at their limit (TIMEOUT). Others are left out.
+    The file has one run time per line, or is a table with a header. Tabs, ``|``, ``;`` or ``,`` separate its fields.
+    The first of these in its first line counts. It may be gzipped. A column ``State`` of sacct tells how runs ended.
+    COMPLETED ones ended by themselves, TIMEOUT ones at their limit. Others are left out.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def read_run_history(
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        If it is empty, has no such column, has an invalid time, or every run was cut off. The message has file, line
-        and column.
+        If it is empty, lacks the column, has an invalid time, or every run was cut off. The message has file, line and
+        column.
     """
     path = Path(path)
     if unit not in get_args(Unit):
@@ -176,7 +176,7 @@ def _checked_seconds(path: Path, name: str, texts: Any, unit: Unit) -> FloatArra
 
 
 def as_seconds(texts: Any, unit: Unit = "s") -> FloatArray:
-    """Return texts as seconds: numbers in `unit`, or times in the formats of Slurm or users; nan if invalid."""
+    """Return texts as seconds. They are numbers in `unit`, or times in formats of Slurm or users; nan if invalid."""
     series = pd.Series(texts, dtype="object")
     numbers = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64) * _SECONDS[unit]
     seconds: FloatArray = np.where(np.isnan(numbers), durations(series.to_numpy()), numbers)

@@ -48,8 +48,8 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
 
     Job steps are skipped. Of a requeued job (``sacct -D``) the last attempt is read. The parts of a heterogeneous job
     are one job. An array that waits as a whole is one job per task. Times count from the first arrival, and jobs are
-    sorted by arrival. A job arrives when it becomes eligible. Without a machine, it is a pool of the largest numbers of
-    cores and GPUs in use at once.
+    sorted by arrival. A job arrives when it becomes eligible. The default machine is a pool. It has the largest numbers
+    of cores and GPUs in use at once.
 
     ``Workload.records`` gets these columns:
 
@@ -149,7 +149,7 @@ def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], opti
 
 
 def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
-    """Add an hour to ends that are less than an hour before the start, as if clocks were put back."""
+    """Add an hour to ends that are less than an hour before the start. This assumes that clocks were put back."""
     if "end" not in jobs:
         return
     gap = jobs["end"] - jobs["start"]
@@ -205,7 +205,7 @@ def _told_by(read: Callable[[str], str], texts: TextArray) -> TextArray:
 
 
 def _nodes_asked(jobs: pd.DataFrame) -> IntArray:
-    """Return the number of nodes that each job requested (``-N``), 0 if its tasks may go anywhere (only ``-n``).
+    """Return the number of nodes that each job requested (``-N``). It is 0 if its tasks may go anywhere (only ``-n``).
 
     ``SubmitLine`` tells this. Without it, several ``ReqNodes`` count as requested, and so does a single allocated node.
     Without ``ReqNodes``, several nodes count as requested if they have equal processors.
@@ -219,9 +219,9 @@ def _nodes_asked(jobs: pd.DataFrame) -> IntArray:
 
 
 def _arrays(jobs: pd.DataFrame) -> TextArray:
-    """Return the array of each task, empty for other jobs, with the limit on running tasks, as in ``278%3``.
+    """Return the array of each task, empty for other jobs. It includes the limit on running tasks, as in ``278%3``.
 
-    The limit is recorded while tasks wait, and in ``SubmitLine``, unless the script itself sets it.
+    The limit is recorded while tasks wait. It is also in ``SubmitLine``, unless the script sets it.
     """
     parts = (id_.partition("_") for id_ in text(jobs, "id").tolist())
     tasks = np.array([array if task else "" for array, _, task in parts], dtype=object)
@@ -260,7 +260,7 @@ def _with_tasks(
 
 
 def array_tasks(text: str) -> list[str] | None:
-    """Return the ids of the tasks of an array such as ``278_[9-39%10]``, ``None`` if the text is no array.
+    """Return the ids of the tasks of an array such as ``278_[9-39%10]``. ``None`` if the text is no array.
 
     A list that Slurm has cut short, ``278_[1,3,...]``, gives the listed tasks.
     """

@@ -132,7 +132,7 @@ def stochastic(
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
         over = SCALED_DOWN if scaled_down is None else scaled_down
-        # Predictable jobs whose run times sum up to the expected work, all in the span.
+        # Predictable jobs, all in the span. Their run times sum up to the expected work.
         count = round(work_rate * machine * span / stream_processors / (applications[0].mean / over))
         submit, runs = uniform_times(rng, count, span), applications[0].draw(rng, count, over=over)
     kinds = np.concatenate([kinds, np.full(len(submit), len(applications))])

@@ -1,4 +1,4 @@
-"""Tables and figures of the five papers, made again: measured beside published, and which claims hold."""
+"""Reproduce tables and figures of the five papers. They show measured and published values, and valid claims."""
 
 from .catalogue import entries, find
 from .controls import DRAWS, ENOUGH, Trials, try_controls

@@ -1,7 +1,7 @@
-"""All tables and figures that are to be reproduced, built or not.
+"""Catalogue of all tables and figures to reproduce, built or not.
 
-A paper's are built in the module of its name here, such as ``cp2019``: its ``RUNS`` has the function of each. Another
-paper's need a module of its own and nothing else.
+A paper's entries are built in the module of its name here, such as ``cp2019``. Its ``RUNS`` has one function per entry.
+Another paper needs only a module of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ....base import InputError
 from .controls import CONTROLS
 from .outcome import Entry, NotBuiltError, Run
 
-#: What each paper is, by the first part of the names.
+#: Description of each paper, by the first part of the names.
 PAPERS = {
     "cp2019": "Galleguillos, Kiziltan, Sîrbu, Babaoglu: Constraint Programming-based Job Dispatching for Modern HPC "
     "Applications, CP 2019",
@@ -29,7 +29,7 @@ PAPERS = {
 }
 #: Marks a title of which the paper has nothing.
 _OURS = "(ours, not in the paper)"
-#: How many runs the papers have, of all of one or of a figure.
+#: How many runs the papers have. The key is a whole paper or a figure.
 _PAPER_RUNS = {
     "cp2019": "1 trace",
     "icpp2019": "50",
@@ -111,7 +111,7 @@ _TITLES = {
 
 @cache
 def _runs(paper: str) -> Mapping[str, Run]:
-    """Return the functions of a paper by name; none where it has no module."""
+    """Return the functions of a paper by name. Empty without a module."""
     module = f"{__package__}.{paper}"
     found: Mapping[str, Run] = {} if find_spec(module) is None else import_module(module).RUNS
     return found

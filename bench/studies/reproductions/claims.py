@@ -1,4 +1,4 @@
-"""From the samples of a metric to a number with an interval, and from inequalities to what they say of a claim."""
+"""Numbers with intervals from samples of a metric, and claims from inequalities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def row(
     digits: int = 0,
     timed: bool = False,
 ) -> Row:
-    """Return the mean of a value of each sample, with its interval."""
+    """Return the mean of a value over the samples, with its interval."""
     measured, (low, high) = float(np.mean(values)), mean_interval(np.asarray(values, dtype=float))
     found = (None if math.isnan(number) else number for number in (measured, low, high))
     mean, least, most = found
@@ -44,11 +44,11 @@ def less(
     factor: float = 1.0,
     timed: bool = False,
 ) -> Claim:
-    """Return the claim that one thing is less than `factor` times another.
+    """Return the claim that one thing is below `factor` times another.
 
-    The ratio is that of the means over the samples, which are independent draws (seeds of a generator, disjoint months
-    of a trace). It holds if its bootstrap interval, from pairs drawn together, is below `factor`; it does not if the
-    interval is above; and in between, or with fewer than :data:`LEAST` samples, it is not decided.
+    The ratio is that of the means over the samples. Samples are independent: seeds of a generator, or disjoint months
+    of a trace. The bootstrap interval samples both things together. The claim holds if the interval is below `factor`.
+    It fails if the interval is above. It is undecided in between, or with fewer than :data:`LEAST` samples.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ def more(
     factor: float = 1.0,
     strictly: bool = False,
 ) -> Claim:
-    """Return the claim that one thing is not less than `factor` times another, judged as :func:`less`.
+    """Return the claim that one thing is at least `factor` times another. It is judged as in :func:`less`.
 
-    Strictly, it is more than that. Where both are the same in every sample, nothing told them apart, and it is not
-    decided.
+    Strictly, it is more than that. If both are equal in every sample, nothing tells them apart. The claim is then
+    undecided.
     """
     ratio, low, high = _ratio(named[1], other[1])
     below = None if np.array_equal(named[1], other[1]) else by_side(low, high, factor, len(named[1]))
@@ -89,7 +89,7 @@ def more(
 
 
 def within(text: str, name: str, values: Sequence[float], low: float, high: float, published: str) -> Claim:
-    """Return the claim that a percentage lies between two others; all samples must agree."""
+    """Return the claim that a percentage lies between two others. All samples must agree."""
     inside = [low <= value <= high for value in values]
     holds = None if len(values) < LEAST or len(set(inside)) > 1 else inside[0]
     many = dict.fromkeys(f"{value:.1f}" for value in (min(values), max(values)))
@@ -99,8 +99,8 @@ def within(text: str, name: str, values: Sequence[float], low: float, high: floa
 def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tuple[Claim, ...]:
     """Return the claims as they stand under preconditions.
 
-    Where one of the jobs is not met, a claim cannot be tested here. Where one of the system under test is not met, the
-    system is not what the paper describes, and a claim about it does not hold.
+    An unmet precondition on the jobs makes a claim untestable here. An unmet precondition on the system means that it
+    differs from the paper's. A claim about it then fails.
     """
     missing = [each for each in preconditions if not each.met]
     failing = [f"{each.text} ({each.evidence})" for each in missing if each.of_system]
@@ -117,17 +117,17 @@ def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tup
 
 
 def by_construction(claim: Claim) -> Claim:
-    """Return a claim as one that follows from the definitions: shown, not counted."""
+    """Mark a claim as one that follows from the definitions. It is shown, not counted."""
     return replace(claim, kind="construction")
 
 
 def calibrated(claim: Claim) -> Claim:
-    """Return a claim as one that the set-up was fitted to: shown, not counted."""
+    """Mark a claim as one that the set-up was fitted to. It is shown, not counted."""
     return replace(claim, kind="calibrated")
 
 
 def by_side(low: float, high: float, limit: float, samples: int) -> bool | None:
-    """Return whether an interval lies below a limit, ``None`` if it lies on both sides or there is none."""
+    """Return whether an interval lies below a limit. ``None`` if it lies on both sides or there is no interval."""
     if samples < LEAST or math.isnan(low) or low < limit <= high:
         return None
     return high < limit

@@ -1,4 +1,7 @@
-"""Systems under test replaced by plain ones: which claims notice, and which would hold of any system."""
+"""Controls: plain systems that replace the systems under test.
+
+They show which claims notice, and which would hold of any system.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from .outcome import Claim, Control, Entry, Means, Outcome, Scale
 
-#: The share of the tested claims that must notice a control.
+#: Share of the tested claims that must notice a control.
 ENOUGH = 0.9
-#: How many draws are made at the smallest scale where controls are judged.
+#: Samples at the smallest scale where controls are judged.
 DRAWS = 5
 _MODEL = "(?:pcp|hcp)[a-z0-9-]*"
 _VERSION = "(?:pcp|hcp)(?:[1-3]|-[a-z]+)"
@@ -54,7 +57,7 @@ _FACTS = Control("what the cases are sorted by is shuffled", part="facts")
 _TURNAROUNDS = Control("the turnarounds of the best are the user's", part="best")
 _BUSHEL = Control("SA asks for what the user asks", (("sa:", "sa:by=user,"),))
 
-#: By name of a table or figure; what has none tests no system.
+#: By name of a table or figure. Those without controls test no system.
 CONTROLS: Mapping[str, tuple[Control, ...]] = {
     **dict.fromkeys((f"cp2019/{name}" for name in ("fig1", "fig2", "fig3", "fig4", "table2", "hpc2n")), _CP),
     "icpp2019/table1": (Control("the search is the maximum", part="search"),),
@@ -84,14 +87,14 @@ SYSTEM = ""
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """What becomes of the claims of a study under its controls.
+    """Results of a study's claims under its controls.
 
     Attributes
     ----------
     name, scale, runs
-        Of the study, at which scale, and of how many draws.
+        The study's name, its scale, and how many independent samples it has.
     verdicts
-        By name of a control, :data:`SYSTEM` for the system itself, whether each claim holds by its text.
+        Whether each claim holds by its text, by name of the control. :data:`SYSTEM` is the system itself.
     """
 
     name: str
@@ -104,7 +107,7 @@ class Trials:
         return tuple(control for control, each in self._controls() if each.get(text) is True)
 
     def notices(self, text: str) -> tuple[str, ...]:
-        """Return the controls that a claim notices: it holds of the system, and not of them."""
+        """Return the controls that a claim notices. It holds of the system, and not of them."""
         if self.verdicts.get(SYSTEM, {}).get(text) is not True:
             return ()
         return tuple(control for control, each in self._controls() if text in each and each[text] is not True)
@@ -125,7 +128,7 @@ class Trials:
 
 
 def try_controls(entry: Entry, means: Means, outcome: Outcome) -> Trials:
-    """Return what becomes of the claims of an outcome when each control in turn replaces the system under test."""
+    """Return an outcome's claims under each control. Each control in turn replaces the system under test."""
     verdicts = {SYSTEM: _verdicts(outcome.claims)}
     for control in entry.controls:
         assert entry.run is not None

@@ -1,4 +1,4 @@
-"""The page of the documentation about all reproductions, made from their kept results."""
+"""Documentation page of all reproductions, made from their stored results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ and what does not may hold on the paper's. What is marked as ours is not in the 
 
 
 def page(found: Sequence[Kept]) -> str:
-    """Return the page about kept results."""
+    """Return the page about stored results."""
     titles = {entry.name: entry.title for entry in entries()}
     place = list(titles)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
@@ -97,7 +97,7 @@ def page(found: Sequence[Kept]) -> str:
 
 
 def trials_on_page() -> dict[str, Trials]:
-    """Return what the page of the repository has of controls, by study."""
+    """Return the controls on the repository's page, by study."""
     data = PAGE.with_suffix(".json")
     return {kept.name: kept.trials for kept in (load(data) if data.is_file() else ()) if kept.trials is not None}
 
@@ -115,14 +115,14 @@ def _tried(ordered: Sequence[Kept]) -> list[str]:
 
 
 def write_page(path: Path, results: Path | None) -> int:
-    """Write the page, and beside it the results it is made from; return how many there are.
+    """Write the page, and its source results beside it. Return how many results there are.
 
     Parameters
     ----------
     path
-        The page; its results are in a file with the suffix ``.json``.
+        The page. Its results are in a file with the suffix ``.json``.
     results
-        A folder of results, which replace those of the same names; ``None`` for none.
+        A folder of results that replace those with the same names. ``None`` for none.
     """
     data = path.with_suffix(".json")
     found = {kept.name: kept for kept in (load(data) if data.is_file() else ())}

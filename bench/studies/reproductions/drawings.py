@@ -1,4 +1,4 @@
-"""The figures of reproductions as files, in the style of the report's."""
+"""Write the figures of reproductions as files, in the report's style."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _COLUMNS = 2
-#: Characters of a line of a title of a panel.
+#: Characters per line of a panel's title.
 _TITLE = 22
 _INTERVALS = "95% bootstrap intervals of the mean"
 
 
 def draw(entry: Entry, drawing: Drawing, folder: Path) -> list[Path]:
-    """Write a figure as PNG, SVG and CSV into a folder; return the files."""
+    """Write a figure as PNG, SVG and CSV into a folder. Return the files."""
     data = pd.DataFrame(drawing.data)
     files = {"csv": data.to_csv(index=False, lineterminator="\n").encode()}
     files |= _curves(entry, drawing, data) if drawing.kind in ("steps", "points") else _panelled(entry, drawing, data)
@@ -64,7 +64,7 @@ def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, b
 
 
 def _bars(drawn: Canvas, data: pd.DataFrame) -> None:
-    """Draw a panel for each ``panel``, two beside each other."""
+    """Draw one ``panel`` each, two side by side."""
     names = list(dict.fromkeys(data["panel"]))
     rows = -(-len(names) // _COLUMNS)
     bars = data.groupby("panel", sort=False).size().max()
@@ -74,7 +74,7 @@ def _bars(drawn: Canvas, data: pd.DataFrame) -> None:
 
 
 def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
-    """Draw a bar for each subject; those with the same end of the name, such as ``-W``, have the same colour."""
+    """Draw one bar per subject. Names with the same ending, such as ``-W``, share a colour."""
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - it takes a second to import
 
     subjects = data["subject"].tolist()
@@ -96,7 +96,7 @@ def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
 
 
 def _spread(data: pd.DataFrame) -> list[Floats]:
-    """Return how far the line of each bar reaches below and above its value."""
+    """Return how far each bar's line reaches below and above its value."""
     value = data["value"].to_numpy(dtype=float)
     if "deviation" in data:
         return [0 * value, data["deviation"].to_numpy(dtype=float)]

@@ -1,4 +1,4 @@
-"""Figures of values over x with their intervals, a panel a metric."""
+"""Figures of values over x with their intervals, one panel per metric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHARACTERS = 26
 
 
 def draw_lines(drawn: Canvas, title: str, drawing: Drawing, data: pd.DataFrame) -> None:
-    """Draw a panel for each ``panel``, two beside each other, and one legend for all under the title."""
+    """Draw one ``panel`` each, two side by side. One legend for all stands under the title."""
     names, subjects = (list(dict.fromkeys(data[column])) for column in ("panel", "subject"))
     across = min(_ACROSS, len(names))
     drawn.set_size_inches(WIDTH, 0.9 + -(-len(names) // across) * _HEIGHT)
@@ -63,7 +63,7 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
 
 
 def _labels(ticks: list[float]) -> list[str]:
-    """Return what stands at ticks on a logarithmic scale: nothing where it would touch what stands before."""
+    """Return tick labels for a logarithmic scale. A label is empty where it would touch the previous one."""
     labels, free_from = [], -math.inf
     for tick in ticks:
         label = f"{tick:,.10g}"
@@ -76,7 +76,7 @@ def _labels(ticks: list[float]) -> list[str]:
 
 
 def _counts(axes: Axes, bars: pd.DataFrame) -> None:
-    """Draw counts as bars behind the lines, with an axis of their own on the right."""
+    """Draw counts as bars behind the lines. They have their own axis on the right."""
     if bars.empty:
         return
     behind = axes.twinx()

@@ -1,4 +1,4 @@
-"""What a reproduction of a table or figure is, and what comes out of it."""
+"""Types for a reproduction of a table or figure, and for its outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scale = Literal["smoke", "small", "full"]
 #: Seconds (for tests), minutes, and up to hours.
 SCALES: tuple[Scale, ...] = get_args(Scale)
 
-#: Whether a claim's check can fail, whether it follows from the definitions, or whether the set-up was fitted to it.
+#: Whether a claim's check can fail, follows from the definitions, or uses a fitted set-up.
 ClaimKind = Literal["tested", "construction", "calibrated"]
 
 
@@ -26,7 +26,7 @@ class Row:
     Attributes
     ----------
     subject
-        Whose it is, such as a dispatcher with its predictor.
+        Its subject, such as a dispatcher with its predictor.
     metric
         What is measured, with its unit.
     measured
@@ -34,11 +34,11 @@ class Row:
     published
         In the paper; ``None`` where it prints none.
     low, high
-        A 95% bootstrap interval of the mean over the samples; ``None`` where there is one sample.
+        A 95% bootstrap interval of the mean over the samples. ``None`` where there is one sample.
     digits
         How many are shown behind the point.
     timed
-        Whether it is a measured time, never the same twice.
+        Whether it is a measured time, which varies between runs.
     """
 
     subject: str
@@ -60,15 +60,16 @@ class Claim:
     text
         The inequality, in words.
     holds
-        Whether it does; ``None`` where the samples do not tell, or where it cannot be tested.
+        Whether it does; ``None`` if the samples do not tell, or it cannot be tested.
     evidence
         The numbers.
     timed
         Whether they are measured times.
     kind
-        Only a tested claim counts: one that holds by construction, or that the set-up was calibrated to, is shown.
+        Only a tested claim counts. Claims that hold by construction, or that the set-up was calibrated to, are only
+        shown.
     unmet
-        The preconditions that are not met, without which the claim cannot be tested here; empty where all are.
+        Unmet preconditions that the claim needs to be tested. Empty if all are met.
     """
 
     text: str
@@ -86,7 +87,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """What must be so in the simulations for a claim to be tested by them.
+    """A condition on the simulations that a claim's test needs.
 
     Attributes
     ----------
@@ -97,8 +98,8 @@ class Precondition:
     evidence
         The numbers.
     of_system
-        Whether it is about the system under test: then a claim does not hold where it is not met. Where one of the
-        jobs is not met, a claim cannot be tested.
+        Whether it is about the system under test. If unmet, the claim fails. An unmet condition on the jobs makes a
+        claim untestable.
     """
 
     text: str
@@ -118,9 +119,9 @@ class Parameter:
     value
         What was chosen.
     chosen_by
-        What it was chosen by, which is not what it is judged by.
+        The basis of the choice. It differs from what judges the results.
     sensitivity
-        What becomes of the results with other values.
+        The results with other values.
     """
 
     name: str
@@ -136,21 +137,20 @@ class Drawing:
     Attributes
     ----------
     kind
-        ``bars``: columns ``panel``, ``subject``, ``value`` and either ``deviation`` or the interval's ``low`` and
-        ``high``, a panel each; ``lines``: columns ``panel``, ``subject``, ``x``, ``value``, ``low`` and ``high``, a
-        panel each and a line for each subject, and maybe ``counted``, true of what is drawn as bars behind the lines;
-        ``steps``: columns ``subject``, ``x``, ``y``, a curve for each subject; ``points``: the same columns, a point a
-        row.
+        ``bars``: columns ``panel``, ``subject`` and ``value``, one panel each. Also either ``deviation`` or the
+        interval's ``low`` and ``high``. ``lines``: columns ``panel``, ``subject``, ``x``, ``value``, ``low`` and
+        ``high``. Panels have one line per subject. The optional ``counted`` marks bars behind the lines. ``steps``:
+        columns ``subject``, ``x``, ``y``, with one curve per subject. ``points``: the same columns, one point per row.
     data
         The columns.
     x_label, y_label
-        What stands at the axes; panels have their names at that of the values.
+        Axis labels. Panels have their names at the value axis.
     x_range
         The stretch of x that is shown; ``None`` for all.
     x_ticks
-        Names of the places 0, 1, ... on the x-axis of lines; none where x is a number.
+        Names of the places 0, 1, ... on the x-axis of lines. Empty if x is a number.
     log_x, log_y
-        Whether x (of lines) or y (of lines and points) is on a logarithmic scale; that of points is linear up to 1.
+        Whether x (of lines) or y (of lines and points) is logarithmic. That of points is linear up to 1.
     """
 
     kind: Literal["bars", "lines", "steps", "points"]
@@ -174,15 +174,15 @@ class Outcome:
     rows
         The numbers.
     claims
-        What is tested.
+        The claims under test.
     drawing
         The figure; ``None`` for a table.
     preconditions
-        What must be so for claims to be tested, and whether it is.
+        Preconditions of the claims, and whether each is met.
     parameters
         What the paper does not print.
     runs
-        How many independent draws the numbers are of, in words; empty where nothing is drawn.
+        Number of independent samples behind the numbers, in words. Empty without samples.
     """
 
     notes: tuple[str, ...]
@@ -196,16 +196,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The system under test replaced by a plain one, under which a claim that tests the system does not hold.
+    """A plain system in place of the one under test. Claims that test the system fail under it.
 
     Attributes
     ----------
     name
-        What replaces what, such as "SEJF and LEJF are FCFS".
+        The replacement in words, such as "SEJF and LEJF are FCFS".
     instead
-        From the pattern of a dispatcher's or predictor's spec, matched from its beginning, to what replaces the match.
+        From a spec pattern to its replacement. A dispatcher's or predictor's spec matches from its start.
     part
-        The part that is broken where the system is no dispatcher; a study asks for it by :meth:`Means.broken`.
+        The broken part, if the system is no dispatcher. A study asks for it by :meth:`Means.broken`.
     """
 
     name: str
@@ -213,7 +213,7 @@ class Control:
     part: str = ""
 
     def __call__(self, spec: str) -> str:
-        """Return the spec that stands for a dispatcher or predictor; that of a warm start is changed inside."""
+        """Return the replacement spec for a dispatcher or predictor. A warm start is changed inside."""
         if spec.startswith("warm-start:"):
             begin, over, inside = spec.partition(",over=")
             return begin + over + self(inside.replace("/", ",")).replace(",", "/")
@@ -231,15 +231,15 @@ class Means:
     scale
         How much is simulated.
     store
-        The folder that finished simulations are kept in.
+        The folder of finished simulations.
     workers
         Processes to simulate in; 1 is this one.
     progress
         Called now and then.
     seed
-        The first seed of what is drawn.
+        The first seed of the samples.
     seeds
-        How many independent draws there are; those of the scale if ``None``.
+        How many independent samples there are. ``None`` takes the scale's number.
     control
         What replaces the system under test; ``None`` runs the system itself.
     """
@@ -253,11 +253,11 @@ class Means:
     control: Control | None = None
 
     def draws(self, counts: Mapping[Scale, int]) -> range:
-        """Return the seeds of the draws; `counts` has how many there are at each scale."""
+        """Return the seeds of the samples. `counts` has how many there are at each scale."""
         return range(self.seed, self.seed + (self.seeds or counts[self.scale]))
 
     def broken(self, part: str) -> bool:
-        """Return whether a part of the system under test is broken on purpose."""
+        """Return whether the control breaks a part of the system under test."""
         return self.control is not None and self.control.part == part
 
 
@@ -271,7 +271,7 @@ class Entry:
     Attributes
     ----------
     name
-        ``PAPER/tableN`` or ``PAPER/figN``; another word for what the paper does not have.
+        ``PAPER/tableN`` or ``PAPER/figN``. Other words name what the paper lacks.
     title
         What it shows.
     paper
@@ -281,7 +281,7 @@ class Entry:
     controls
         What replaces its systems under test, each in turn.
     paper_runs
-        How many runs the paper has; empty where it says nothing.
+        Runs in the paper. Empty if it does not say.
     ours
         Whether the paper has nothing like it.
     """
@@ -296,4 +296,4 @@ class Entry:
 
 
 class NotBuiltError(InputError):
-    """What is asked for is listed, but not built."""
+    """The requested entry is listed, but not built."""

@@ -1,4 +1,4 @@
-"""Outcomes in a folder: JSON that is the same from run to run, and the measured times in a file of their own."""
+"""Outcomes in a folder: JSON that is equal from run to run. The measured times are in a separate file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Kept:
     notes, rows, claims, preconditions, parameters, runs
         As in :class:`~.outcome.Outcome`.
     trials
-        What became of the claims under the controls, maybe at another scale; ``None`` where that was not tried.
+        Results of the claims under the controls, maybe at another scale. ``None`` where that was not tried.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Kept:
 
     @classmethod
     def of(cls, entry: Entry, scale: str, outcome: Outcome, trials: Trials | None = None) -> Kept:
-        """Return what is kept of an outcome: what is not timed comes first."""
+        """Return the stored part of an outcome. Untimed parts come first."""
         rows = sorted(outcome.rows, key=lambda row: row.timed)
         claims = sorted(outcome.claims, key=lambda claim: claim.timed)
         return cls(
@@ -55,7 +55,7 @@ class Kept:
 
 
 def put(folder: Path, kept: Kept) -> list[Path]:
-    """Write the files of an outcome: of measured times and of controls only if there are any; return them."""
+    """Write an outcome's files and return them. Files for measured times and controls are written only if needed."""
     written = [] if kept.trials is None else [put_trials(folder, kept.trials)]
     for suffix, timed in ((_SAME, False), (_TIMES, True)):
         path = _path(folder, kept.name, suffix)
@@ -70,7 +70,7 @@ def put(folder: Path, kept: Kept) -> list[Path]:
 
 
 def put_trials(folder: Path, trials: Trials) -> Path:
-    """Write what became of the claims of a study under its controls; return the file."""
+    """Write the results of a study's claims under its controls. Return the file."""
     path = _path(folder, trials.name, _TRIALS)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(asdict(trials), indent=1, ensure_ascii=False) + "\n")
@@ -78,7 +78,7 @@ def put_trials(folder: Path, trials: Trials) -> Path:
 
 
 def find_trials(folder: Path, name: str) -> Trials | None:
-    """Return what :func:`put_trials` wrote for a study, ``None`` where there is none.
+    """Return the results that :func:`put_trials` wrote for a study. ``None`` if there are none.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _trials(part: dict[str, Any]) -> Trials:
 
 
 def find(folder: Path, name: str) -> Kept | None:
-    """Return the last outcome of a reproduction, ``None`` where there is none.
+    """Return the last outcome of a reproduction, ``None`` if there is none.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def _path(folder: Path, name: str, suffix: str) -> Path:
 
 
 def _part(kept: Kept, timed: bool) -> dict[str, Any]:
-    """Return what is measured time, or all the rest, as JSON knows it."""
+    """Return the measured times, or all the rest, as JSON values."""
     return {
         "format": _FORMAT,
         "name": kept.name,

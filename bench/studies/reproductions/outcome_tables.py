@@ -1,4 +1,4 @@
-"""An outcome as tables of text, for the terminal and for Markdown."""
+"""Format an outcome as text tables, for the terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 UNTESTABLE = "not testable here"
 UNINFORMATIVE = "not informative"
-#: What a claim of a paper has in its evidence; any other is ours.
+#: Marker of a paper's claim in its evidence. Claims without it are ours.
 PAPER = "; the paper:"
 #: How a claim of each kind is marked.
 KINDS: dict[ClaimKind, str] = {"tested": "", "construction": "by construction", "calibrated": "calibrated"}
 
 
 def published(value: float) -> str:
-    """Return a number as it is printed in a paper, with the digits that it has."""
+    """Return a number with the digits that the paper prints."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
 
 
 def numbers(rows: Sequence[Row]) -> Table:
-    """Return a line for each subject, and a column for each metric, with one more where the paper has numbers.
+    """Return one line per subject and one column per metric. Published numbers add a column.
 
-    Where the paper has none and the metrics outnumber the subjects, they are the lines.
+    If the paper has none and metrics outnumber the subjects, metrics become the lines.
     """
     metrics = list(dict.fromkeys(row.metric for row in rows))
     subjects = list(dict.fromkeys(row.subject for row in rows))
@@ -54,7 +54,7 @@ def numbers(rows: Sequence[Row]) -> Table:
 
 
 def verdicts(claims: Sequence[Claim], trials: Trials | None = None) -> Table:
-    """Return a line for each claim, with the controls that it notices or that meet it as well."""
+    """Return one line per claim. It shows the controls that the claim notices, or that also meet it."""
     timed = {True: " (measured times)", False: ""}
     lines = [[claim.text, verdict(claim, trials), _grounds(claim) + timed[claim.timed]] for claim in claims]
     if trials is None or len(trials.verdicts) < 2:
@@ -70,7 +70,7 @@ def _controls(claim: Claim, trials: Trials) -> str:
 
 
 def uninformative(claim: Claim, trials: Trials | None) -> bool:
-    """Return whether a claim holds as well of every control, so that it says nothing of the system under test."""
+    """Return whether a claim holds of every control too. It then says nothing of the system under test."""
     return claim.holds is True and claim.counts and trials is not None and trials.informative(claim.text) is False
 
 
@@ -80,7 +80,7 @@ def is_ours(claim: Claim) -> bool:
 
 
 def verdict(claim: Claim, trials: Trials | None = None) -> str:
-    """Return what became of a claim, in words."""
+    """Return the result of a claim, in words."""
     if claim.unmet:
         return UNTESTABLE
     if uninformative(claim, trials):
@@ -89,25 +89,25 @@ def verdict(claim: Claim, trials: Trials | None = None) -> str:
 
 
 def conditions(preconditions: Sequence[Precondition]) -> Table:
-    """Return a line for each precondition."""
+    """Return one line per precondition."""
     met = {True: "met", False: "not met"}
     lines = [[condition.text, met[condition.met], condition.evidence] for condition in preconditions]
     return Table("Preconditions", ["precondition", "", "measured"], lines, labels=3)
 
 
 def unprinted(parameters: Sequence[Parameter]) -> Table:
-    """Return a line for each parameter that the paper does not print."""
+    """Return one line per parameter that the paper does not print."""
     lines = [[parameter.name, parameter.value, parameter.chosen_by, parameter.sensitivity] for parameter in parameters]
     return Table("Not printed in the paper", ["parameter", "value", "chosen by", "with other values"], lines, labels=4)
 
 
 def tally(claims: Sequence[Claim], trials: Trials | None = None) -> str:
-    """Return how many tested claims hold, do not, and are not decided, and how many others there are."""
+    """Return how many tested claims hold, fail or are undecided. Others are counted separately."""
     return tally_all([(claim, trials) for claim in claims])
 
 
 def tally_all(judged: Sequence[tuple[Claim, Trials | None]]) -> str:
-    """Return the tally of claims of several studies, each with what became of its study under controls."""
+    """Return the tally of several studies' claims. Each study comes with its results under controls."""
     claims = [claim for claim, _ in judged]
     counted = [claim for claim, trials in judged if claim.counts and not uninformative(claim, trials)]
     count = {verdict: sum(claim.holds is verdict for claim in counted) for verdict in VERDICTS}
@@ -135,7 +135,7 @@ def _cell(row: Row | None) -> str:
 
 
 def clean(value: Any) -> Any:
-    """Return a value as JSON knows it: no numbers that are not finite, and no more digits than are of use."""
+    """Return a JSON value without non-finite numbers and unneeded digits."""
     if isinstance(value, float):
         return float(f"{value:.10g}") if math.isfinite(value) else None
     return value

@@ -1,4 +1,4 @@
-"""The simulations of a study: each is kept, and done once, whatever study asks for it."""
+"""Simulations of a study. Each is stored and run once for all studies that need it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class SimulationFailedError(Exception):
 def simulate_all(
     settings: Sequence[Setting], means: Means, measure: Callable[[Result], T], tables: Collection[str] = TABLES
 ) -> list[list[T]]:
-    """Return what is measured of each setting, one value for each seed.
+    """Return the measurements of each setting, one value per seed.
 
-    Settings with the same samples have the same jobs. Seeds of what is drawn begin at that of `means`, and its control
-    replaces dispatchers and predictors.
+    Settings with the same samples have the same jobs. Seeds begin at that of `means`. Its control replaces dispatchers
+    and predictors.
 
     Parameters
     ----------
     settings
-        What is simulated.
+        The settings to simulate.
     means
-        Where simulations are kept, and what replaces the system under test.
+        The store of simulations, and the replacement of the system under test.
     measure
         Called with one result at a time.
     tables
@@ -49,9 +49,9 @@ def simulate_all(
     Raises
     ------
     SimulationFailedError
-        If one of them failed; the others are kept.
+        If one of them failed. The others are stored.
     CampaignInterrupted
-        On Ctrl-C; what was finished is kept.
+        On Ctrl-C. Finished simulations are stored.
     """
     loaders: Loaders = {}
     cells: dict[int, tuple[Cell, ...]] = {}
@@ -61,14 +61,14 @@ def simulate_all(
         change = means.control or str
         pairs = [(change(settings[place][1]), change(settings[place][2])) for place in own]
         cells |= dict(zip(own, drawn.cells(pairs, loaders), strict=True))
-    # All simulations of the same jobs stand beside each other, so that these are drawn once.
+    # Simulations of the same jobs are neighbours, so that the jobs are generated once.
     together = sorted((cell for each in cells.values() for cell in each), key=lambda cell: (cell.workload, cell.seed))
     store = finished(together, loaders, means)
     return [[measure(store.result(cell, tables)) for cell in cells[place]] for place in range(len(settings))]
 
 
 def finished(cells: Iterable[Cell], loaders: Loaders, means: Means) -> Store:
-    """Simulate the cells that are not kept yet, each once; return where all are, or raise as :func:`simulate_all`."""
+    """Simulate each missing cell once. Return the store, or raise as :func:`simulate_all`."""
     store = Store(means.store)
     plan = Plan.of("", cells, loaders)
     outcome = run_campaign(plan, store, workers=means.workers, retry=True, progress=means.progress)

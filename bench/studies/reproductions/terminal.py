@@ -1,4 +1,4 @@
-"""Reproductions on a terminal: what there is, and what one came to."""
+"""Print reproductions on a terminal: the available ones, and each result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STYLES = {True: "green", False: "red", None: "yellow"}
 
 
 def show(console: Console, entry: Entry, means: Means, outcome: Outcome, trials: Trials, out: Path | None) -> None:
-    """Print an outcome and what became of its claims under controls, and keep both in a folder if there is one."""
+    """Print an outcome and its claims' results under controls. Store both if a folder is set."""
     kept = Kept.of(entry, means.scale, outcome, trials)
     about = f"scale {means.scale}"
     if outcome.runs:
@@ -50,7 +50,7 @@ def show(console: Console, entry: Entry, means: Means, outcome: Outcome, trials:
 
 
 def listing(out: Path | None) -> rich_table.Table:
-    """Return all tables and figures, with their last results in a folder."""
+    """Return all tables and figures, with their last results from a folder."""
     if out is not None and not out.is_dir():
         raise InputError(f"{out}: expected a folder of results, got {'a file' if out.exists() else 'none'}")
     table = terminal_table(["name", "what", "status", "last result"], 4)
@@ -63,7 +63,7 @@ def listing(out: Path | None) -> rich_table.Table:
 
 
 def mutation_table(trials: Sequence[Trials]) -> rich_table.Table:
-    """Return, for each study and control, how many of the claims that hold of the system notice it."""
+    """Return, by study and control, how many claims that hold of the system notice it."""
     table = terminal_table(["study", "what replaces the system", "claims that hold", "notice it"], 2)
     for each in trials:
         held = each.held()
@@ -74,7 +74,7 @@ def mutation_table(trials: Sequence[Trials]) -> rich_table.Table:
 
 
 def unnoticed(trials: Trials, judged: Sequence[Claim], on_page: Trials | None) -> tuple[int, list[str]]:
-    """Return how many claims of a study are tested and hold of the system, and those that notice no control.
+    """Return how many tested claims of a study hold of the system. Also return those that notice no control.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def unnoticed(trials: Trials, judged: Sequence[Claim], on_page: Trials | None) -
     judged
         Its claims.
     on_page
-        What the page has of the same; a claim that it calls not informative is no test.
+        The page's results for the study. A claim that the page calls not informative is no test.
     """
     tested = [claim.text for claim in judged if claim.counts and claim.holds and not uninformative(claim, on_page)]
     return len(tested), [text for text in tested if not trials.notices(text)]

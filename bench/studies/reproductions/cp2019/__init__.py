@@ -1,4 +1,7 @@
-"""Galleguillos, Kiziltan, Sîrbu and Babaoglu, CP 2019: predictions, and PCP and HCP in their versions."""
+"""Reproduce Galleguillos, Kiziltan, Sîrbu and Babaoglu, CP 2019.
+
+The paper covers predictions and the versions of PCP and HCP.
+"""
 
 from .accuracy import RUNS
 

@@ -15,14 +15,14 @@ from .parameters import parameters
 from .prediction_claims import COLUMNS, TABLE2, TIMED, Values, accuracy_claims, size_claims
 from .quality import fig2, fig3, fig4, on_hpc2n
 
-#: Published mean absolute error (min) and shares of under- and overestimates (%) by predictor.
+#: Published values by predictor. Mean absolute error (min), shares of under- and overestimates (%).
 _ACCURACY = {"W": (225.0, 3.6, 96.3), "R": (0.0, 0.0, 0.0), "D": (40.0, 25.8, 53.7)}
 _METHODS = {"W": "walltime", "R": "real", "D": "heuristic"}
 _DIGITS = (2, 2, 1, 1, 1, 1)
 
 
 def fig1(means: Means) -> Outcome:
-    """Return the distribution of run time / predicted run time by predictor."""
+    """Return the distribution of run time over predicted run time, by predictor."""
     contest = runs.eurora(means)
     found = contest.results(("HCP3-W", "HCP3-R", "HCP3-D"), means)
     rows: list[Row] = []
@@ -53,7 +53,7 @@ def fig1(means: Means) -> Outcome:
 
 
 def table2(means: Means) -> Outcome:
-    """Return times and problem sizes, and what runs under a budget."""
+    """Return times and problem sizes. Runs under a budget are included."""
     contest = runs.eurora(means)
     found = contest.results([label for label in TABLE2 if label != "HCP"], means)
     values = {name: _sizes(parts) for name, parts in found.items()}

@@ -1,4 +1,4 @@
-"""What must be so in the simulations for the claims of the CP 2019 paper to be tested by them."""
+"""Preconditions that let the simulations test the claims of the CP 2019 paper."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..claims import LEAST, Floats
 from ..outcome import Precondition
 from .months import Part
 
-#: The heuristic's error as a share of the requests' at most, and percent of the requests near the truth at most.
+#: The heuristic's error as a share of the walltimes' error, at most. Percent of walltimes near the run time, at most.
 ERROR, NEAR = 0.3, 10.0
-#: Waiting jobs from which on it matters which of them are in the model: the paper's m.
+#: From this many waiting jobs, their choice for the model matters. This is the paper's m.
 CROWD = 100
 
 
@@ -38,15 +38,15 @@ class Conditions:
     nodes
         More than one node: of every claim.
     queues
-        At least two queues in every sample: where versions 0 to 2 weigh jobs by theirs.
+        At least two queues in every sample. Versions 0 to 2 weigh jobs by their queue.
     names
-        The jobs have names, by which the heuristic goes: of what is said of -D.
+        The jobs have names, which the heuristic needs. Claims about -D need this.
     heuristic
-        The heuristic errs much less than the requests: of the same, and about the system.
+        The heuristic errs much less than the walltimes. Claims about -D and about the system need this.
     requests
-        Few requests are near the truth: of what is said of -W as a prediction.
+        Few walltimes are near the run time. Claims about -W as a prediction need this.
     crowd
-        More jobs wait than get a start time: of version 0.
+        More jobs wait than get a start time. Claims about version 0 need this.
     """
 
     nodes: Precondition
@@ -74,12 +74,12 @@ class Conditions:
 
 
 def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int, named: bool = True) -> Conditions:
-    """Return what is so.
+    """Return the preconditions and whether each is met.
 
     Parameters
     ----------
     guessed, requested
-        Parts that were simulated with the heuristic, and with the requests.
+        Parts that were simulated with the heuristic, and with the walltimes.
     nodes, named
         Of the machine; whether its jobs have names.
     """
@@ -107,5 +107,5 @@ def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int
 
 
 def _together(parts: Sequence[Part]) -> dict[str, float]:
-    """Return how well the run times of all parts together were predicted."""
+    """Return how accurate the predicted run times of all parts are together."""
     return accuracy(*map(np.concatenate, zip(*(real_and_predicted(part.jobs) for part in parts), strict=True)))

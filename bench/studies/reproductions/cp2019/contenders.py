@@ -1,4 +1,4 @@
-"""Which dispatchers and predictors the CP 2019 paper compares, and the jobs they are compared on here."""
+"""Dispatchers and predictors that the CP 2019 paper compares. The module also selects the jobs for the comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..simulations import simulate_all
 from .eurora import EXPECTED_WAITS, Draws, eurora_machine
 from .months import Part, months_of
 
-#: The paper's -D counts a job that outran its prediction as one of one more second.
+#: The paper's -D gives an overrunning job one more second.
 PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
 PCPS = (
     "FCFS-W",
@@ -37,19 +37,21 @@ PCPS = (
     "FAST-D",
 )
 HCPS = ("FCFS-W", "EASY-W", "PBS", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
-#: FAST is ours: PCP3 in which only the jobs that start now have nodes.
-#: Queues by priority: the shorter the expected wait the higher.
+#: FAST is ours: PCP3 that assigns nodes only to the jobs that start now. Queue priorities: a shorter expected wait
+#: gives a higher one.
 _WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
 QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
-#: Jobs of a draw, how many of them are a past under EASY, and how many draws. At full scale one is cut into its months.
+#: Jobs of a sample, how many of them EASY dispatches first, and how many samples. At full scale one is cut into its
+#: months.
 JOBS: dict[Scale, int] = {"smoke": 1000, "small": 6000, "full": 400_000}
 PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 0}
-#: Fewer than 1,000 jobs are not drawn; so many of them are simulated.
+#: Fewer than 1,000 jobs cannot be generated. This many of them are simulated.
 _HEAD: dict[Scale, int | None] = {"smoke": 60, "small": None, "full": None}
 DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}
-#: The budget, in jobs of each draw from the first one on, of version 0 of PCP, which cannot finish.
+#: The budget of PCP's version 0, which cannot finish. In jobs of each sample, counted from the first one.
 PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "small": 20, "full": 100}
-#: HPC2N: its machine, the jobs of a stretch, how many of them are a past, and the first jobs, a year apart and more.
+#: HPC2N: its machine, the jobs of a stretch, and how many EASY dispatches first. Then the first jobs, at least a year
+#: apart.
 HPC2N_NODES, HPC2N_CORES = 120, 2
 HPC2N_JOBS: dict[Scale, int] = {"smoke": 60, "small": 3500, "full": 10_000}
 HPC2N_PAST: dict[Scale, int] = {"smoke": 40, "small": 2500, "full": 2000}
@@ -59,7 +61,7 @@ HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
     "full": tuple(range(10_000, 190_000, 20_000)),
 }
 
-#: Stretches of a trace, or draws.
+#: Stretches of a trace, or samples.
 Drawn = Samples[Workload] | Samples[Draws]
 #: Labels to the independent parts that were simulated.
 Runs = dict[str, list[Part]]
@@ -72,13 +74,13 @@ class Contest:
     Attributes
     ----------
     samples
-        Draws, or one for each stretch.
+        Samples, or one for each stretch.
     ewt
-        The expected waits of the queues, as an option of the dispatchers of versions 0 to 2.
+        The expected waits of the queues. Dispatchers of versions 0 to 2 take them as an option.
     queues
         Queues by priority, for PBS.
     past
-        The first jobs of each sample, which EASY dispatches and which are not measured.
+        The first jobs of each sample. EASY dispatches them, and they are not measured.
     monthly
         Whether a result is cut into months.
     named
@@ -99,7 +101,7 @@ class Contest:
         return first.machine.nodes if isinstance(first, Workload) else eurora_machine().nodes
 
     def spec(self, label: str) -> tuple[str, str]:
-        """Return dispatcher and predictor of a label such as ``PCP3-D``; one without a letter has the walltime."""
+        """Return dispatcher and predictor of a label such as ``PCP3-D``. A label without a letter uses the walltime."""
         name, _, letter = label.partition("-")
         predictor = PREDICTORS[letter or "W"]
         if name == "PBS":
@@ -111,17 +113,17 @@ class Contest:
         return name.lower() + ":" * bool(options) + ",".join(options), predictor
 
     def results(self, labels: Sequence[str], means: Means) -> Runs:
-        """Return what was simulated of labels, part by part."""
+        """Return the simulations of labels, part by part."""
         return dict(zip(labels, self.simulated([self.spec(label) for label in labels], means), strict=True))
 
     def simulated(self, pairs: Sequence[tuple[str, str]], means: Means) -> list[list[Part]]:
-        """Return what was simulated of dispatchers and predictors."""
+        """Return the simulations of dispatchers and predictors."""
         if self.past:
             pairs = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
         return self._parts(pairs, means, None, self.past)
 
     def cold(self, pairs: Sequence[tuple[str, str]], means: Means, head: int) -> list[list[Part]]:
-        """Return the same without a past, of the first `head` jobs."""
+        """Return the same for the first `head` jobs, without an EASY phase."""
         return self._parts(pairs, means, head, 0)
 
     def _parts(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None, past: int) -> list[list[Part]]:
@@ -138,12 +140,12 @@ class Contest:
         ]
 
 
-#: Dispatchers that weigh jobs by the expected waits of their queues.
+#: Dispatchers that weigh jobs by their queues' expected waits.
 _WEIGHING = ("PCP", "PCP1", "PCP2", "HCP", "HCP1", "HCP2")
 
 
 def after_past(past: int, dispatcher: str) -> str:
-    """Return the spec of a dispatcher that begins after a past."""
+    """Return the spec of a dispatcher that begins after the EASY phase."""
     return f"warm-start:jobs={past},over=" + dispatcher.replace(",", "/")
 
 
@@ -156,7 +158,7 @@ def _shortened(samples: Drawn, head: int) -> Drawn:
 
 
 def eurora(means: Means) -> Contest:
-    """Return the draws of :func:`.eurora`."""
+    """Return the samples of :func:`.eurora`."""
     scale = means.scale
     jobs = Draws(JOBS[scale], _HEAD[scale])
     draws = Samples(jobs, len(means.draws(DRAWS)), label=f"eurora:jobs={JOBS[scale]}")
@@ -171,9 +173,9 @@ def _whole_hpc2n() -> Workload:
 
 
 def hpc2n(means: Means) -> Contest:
-    """Return stretches of HPC2N, on its nodes; its jobs have one queue, and no names.
+    """Return stretches of HPC2N, on its nodes. Its jobs have one queue and no names.
 
-    Another seed takes the stretches behind those of the seed before; another number spreads them over the log.
+    Another seed takes the stretches behind those of the previous seed. Another number spreads them over the log.
     """
     count = HPC2N_JOBS[means.scale]
     stretches = tuple(
@@ -193,7 +195,10 @@ def hpc2n_firsts(means: Means) -> list[int]:
 
 
 def stopped(contest: Contest, means: Means) -> Runs:
-    """Return version 0 of PCP under its budget, from the first job of each draw on, and version 1 on the same jobs."""
+    """Return PCP's version 0 under its budget, and version 1 on the same jobs.
+
+    Both begin at the first job of each sample.
+    """
     jobs = PCP_BUDGET[means.scale]
     pcp = f"pcp:ewt={contest.ewt},d=0.005,d_max=0.005", PREDICTORS["W"]
     found = contest.cold([pcp, contest.spec("PCP1-W")], means, jobs)
@@ -213,7 +218,7 @@ def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Mea
 
 
 def notes(means: Means) -> tuple[str, ...]:
-    """Return what was simulated on Eurora, and how it differs from the paper."""
+    """Return what was simulated on Eurora. The notes also say how it differs from the paper."""
     scale = means.scale
     jobs = _HEAD[scale] or JOBS[scale]
     what = (
@@ -236,7 +241,7 @@ def notes(means: Means) -> tuple[str, ...]:
 
 
 def runs_of(means: Means) -> str:
-    """Return how many draws of the workload there are."""
+    """Return the number of samples of the workload."""
     return str(len(means.draws(DRAWS)))
 
 

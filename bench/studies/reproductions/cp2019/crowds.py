@@ -1,6 +1,6 @@
-"""Version 0 of HCP beside others, on stretches of jobs that come while many wait.
+"""Compare version 0 of HCP with others while many jobs wait.
 
-It takes so long in a crowd that it gets a budget of jobs; and where nobody waits all versions do the same.
+Version 0 takes so long on a long queue that it gets a budget of jobs. With an empty queue all versions do the same.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from .contenders import PREDICTORS, Contest, Runs, after_past
 from .eurora import Draws
 from .months import Part
 
-#: Who is compared with version 0.
+#: Dispatchers that version 0 is compared with.
 LABELS = ("HCP", "HCP1-W", "HCP1-D", "HCP2-D", "HCP3-D", "lookahead-D")
 AS_PRINTED = "HCP as printed"
-#: A stretch begins with the first job at whose submission more jobs than this wait under EASY, some of the paper's 340.
+#: A stretch begins when more jobs than this wait under EASY. The triggering job is its first. The paper has some 340
+#: waiting jobs.
 WAITING = 300
-#: Its jobs that are measured, and how many before them EASY dispatches.
+#: Jobs of a stretch that are measured. `PAST`: jobs before them, which EASY dispatches.
 BUDGET: dict[Scale, int] = {"smoke": 10, "small": 200, "full": 500}
 PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 5000}
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some jobs of a draw, of which the first `past` are not measured."""
+    """Some jobs of a sample. The first `past` are not measured."""
 
     jobs: Samples[Workload]
     past: int
 
     def simulated(self, pairs: list[tuple[str, str]], means: Means) -> list[Part]:
-        """Return what was simulated of dispatchers and predictors."""
+        """Return the simulations of dispatchers and predictors."""
         begun = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
         return [
             part
@@ -45,7 +46,10 @@ class Stretch:
 
 
 def crowd_begins(part: Part, waiting: int = WAITING) -> int:
-    """Return the row of `part.jobs`, by its label, at whose submission more than `waiting` first wait, or else most."""
+    """Return the row of `part.jobs`, by its label, where a long queue begins.
+
+    At its submission more than `waiting` jobs first wait, or else most.
+    """
     jobs = part.jobs
     started = np.searchsorted(np.sort(jobs["start"].to_numpy()), jobs["submit"].to_numpy(), side="right")
     many = np.arange(1, len(jobs) + 1) - started
@@ -54,9 +58,9 @@ def crowd_begins(part: Part, waiting: int = WAITING) -> int:
 
 
 def stretches(contest: Contest, means: Means) -> list[Stretch]:
-    """Return one of each draw or month, chosen by the queue under EASY alone.
+    """Return one stretch of each sample or month. Only the queue under EASY decides which.
 
-    Those whose jobs are all of one queue, which versions 0 to 2 cannot weigh, are left out, unless all are.
+    Versions 0 to 2 cannot weigh jobs of a single queue. Such stretches are left out, unless all are such.
     """
     found: dict[bool, list[Stretch]] = {True: [], False: []}
     [drawn] = contest.samples
@@ -74,14 +78,14 @@ def stretches(contest: Contest, means: Means) -> list[Stretch]:
 
 
 def early(contest: Contest, means: Means) -> Runs:
-    """Return HCP as its authors' code has it, and others on the same jobs; last HCP as printed."""
+    """Return HCP as in its authors' code, and others on the same jobs. The last one is HCP as printed."""
     pairs = [contest.spec(label) for label in LABELS] + [(f"hcp:ewt={contest.ewt}", PREDICTORS["W"])]
     each = [stretch.simulated(pairs, means) for stretch in stretches(contest, means)]
     return dict(zip((*LABELS, AS_PRINTED), map(list, zip(*each, strict=True)), strict=True))
 
 
 def note(scale: Scale, stretches: int) -> str:
-    """Return which jobs version 0 was run on, and how many stretches of them there are."""
+    """Return which jobs version 0 was run on, and how many stretches."""
     return (
         f"HCP, version 0, has a budget: {BUDGET[scale]:,} jobs of each draw or month, from the first on at whose "
         f"submission more than {WAITING} wait under EASY (where there is none, from the longest queue on), which "

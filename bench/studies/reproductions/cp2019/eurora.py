@@ -1,8 +1,8 @@
-"""Generate a workload like that of Eurora, CINECA's machine of 64 nodes with GPUs or MICs.
+"""Generate a workload like that of Eurora. It was CINECA's machine of 64 nodes with GPUs or MICs.
 
 C. Galleguillos, Z. Kiziltan, A. Sirbu, O. Babaoglu: "Constraint programming-based job dispatching for modern HPC
-applications", CP 2019, section 5. The trace is not public. The habits of the users are fitted to what the paper prints
-of it.
+applications", CP 2019, section 5. The trace is not public. The users' habits are fitted to the figures that the paper
+prints.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from .eurora_habits import (
     batches,
 )  # fmt: skip
 
-#: The paper's trace: jobs, and days from March 2014 to July 2015. The first day is a Saturday.
+#: The paper's trace: jobs, and days (March 2014 to July 2015). The first day is a Saturday.
 JOBS, DAYS = 400_000, 518
-#: Fewer jobs cannot have 0.75% above 5 h, since these come in batches.
+#: Fewer jobs cannot have 0.75% above 5 h. Such jobs come in batches.
 LEAST = 1000
-#: Submissions by hour of the day, and by day of the week.
+#: Submissions by hour of day, and by day of week.
 BY_HOUR = (2, 1.5, 1, 1, 1, 1, 1.5, 2.5, 5, 8, 9, 9, 7, 7.5, 9, 9, 9, 8, 6, 4, 3.5, 3, 3, 2.5)
 BY_DAY = (0.4, 0.4, 1.2, 1.25, 1.25, 1.25, 1.15)
 RESOURCES = ("core", "mem", "gpu", "mic")
@@ -52,28 +52,27 @@ SHORTEST, LONGEST = (1, 30, HOUR, 5 * HOUR), (MINUTE - 1, HOUR - 1, 5 * HOUR - 1
 MOST_DAYS = 36_525
 #: Extra seconds for which a killed job keeps its nodes.
 CLEARING = (2, 45)
-#: The expected wait of each queue, in the format of the option ``ewt`` of dispatchers.
+#: Expected wait of each queue, in the dispatchers' ``ewt`` format.
 EXPECTED_WAITS = ";".join(f"{name}:{wait}" for name, wait, _ in QUEUES)
 
 
 @generator("eurora")
 def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Workload:
-    """Draw jobs of users with habits on Eurora's 64 nodes, half with 2 GPUs each, half with 2 MICs.
+    """Generate jobs of users with habits on Eurora's 64 nodes. Half have 2 GPUs each, half 2 MICs.
 
     Each node has 16 cores and 16 GB.
 
-    A few users submit much, and many submit little. Each has a few applications with a fixed queue, walltime, request
-    and naming. Applications run in campaigns: one batch of similar jobs after another, faster than the machine can run
-    them. The jobs of a batch stop at once, take minutes, hours or longer. Their run time drifts from batch to batch as
-    the input changes. Some jobs fail in their first minute, and some batches reach their walltime. Queues therefore
-    come from bursts and from contention for accelerators, while most of the machine is idle.
+    A few users submit much, and many submit little. Each has a few applications. Queue, walltime, request and naming
+    are fixed per application. Applications run in campaigns: one batch of similar jobs after another. Batches come
+    faster than the machine can run them. The jobs of a batch stop at once, take minutes, or take hours or longer. Their
+    run time drifts between batches as the input changes. Some jobs fail in their first minute. Some batches reach their
+    walltime. Bursts and contention for accelerators therefore cause queues. Most of the machine is idle meanwhile.
 
-    The accuracy of predictions is not an input: it follows from the habits.
-    :class:`.Habits` lists the target of each fit.
+    The accuracy of predictions is not an input. It follows from the habits.
 
-    Queues, their default walltimes and their expected waits are those of the authors' first CP dispatcher. The defaults
-    are 30 min for debug, 6 h for parallel and 24 h for longpar. The expected waits are equal to them. Reservation has
-    the expected wait of debug, and a default of 12 h, which is ours.
+    Queues, default walltimes and expected waits come from the authors' first CP dispatcher. The defaults: 30 min for
+    debug, 6 h for parallel, 24 h for longpar. The expected waits are equal to them. Reservation has the expected wait
+    of debug. Its default of 12 h is ours.
 
     Parameters
     ----------
@@ -102,12 +101,12 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The draws of :func:`eurora`: seed k is the k-th.
+    """The samples of :func:`eurora`. Seed k gives the k-th.
 
     Attributes
     ----------
     jobs
-        How many are drawn.
+        Number of samples.
     head
         Keep only that many jobs of each; ``None`` keeps all.
     """
@@ -116,19 +115,19 @@ class Draws:
     head: int | None = None
 
     def __call__(self, seed: int) -> Workload:
-        """Return the draw of a seed."""
+        """Return the sample of a seed."""
         drawn = eurora(jobs=self.jobs, seed=seed)
         return drawn if self.head is None else drawn.head(self.head)
 
 
 def eurora_machine() -> Machine:
-    """Return 64 nodes of 16 cores and 16 GB, the first half with 2 GPUs each, the others with 2 MICs."""
+    """Return 64 nodes of 16 cores and 16 GB. The first half has 2 GPUs each, the others 2 MICs."""
     rows = [[16, 16, 2, 0]] * 32 + [[16, 16, 0, 2]] * 32
     return Machine(RESOURCES, np.array(rows, dtype=np.int64), "Eurora, in the image of")
 
 
 def eurora_jobs(jobs: int, seed: int, habits: Habits | None = None, span: float | None = None) -> JobColumns:
-    """Draw the jobs alone, over `span` days, with optional other habits."""
+    """Generate only the jobs, over `span` days, with optional other habits."""
     habits = habits or Habits()
     rng = np.random.default_rng(seed)
     users = int(np.clip(round(8 * (jobs / 1000) ** 0.5), 3, 200))
@@ -146,7 +145,7 @@ def eurora_jobs(jobs: int, seed: int, habits: Habits | None = None, span: float 
 def _runtimes(
     rng: np.random.Generator, typical: Applications, drawn: Batches, batch: IntArray, habits: Habits
 ) -> IntArray:
-    """Draw the run time of each job: that of its batch with noise, a failure, or its walltime."""
+    """Sample the run time of each job. It is its batch's with noise, a failure, or its walltime."""
     application, kind = drawn.application[batch], drawn.kind[batch]
     walltime = typical.walltime[application]
     runtime = np.exp(drawn.log_runtime[batch] + typical.noise[application] * rng.standard_normal(len(batch)))
@@ -159,7 +158,7 @@ def _runtimes(
 
 
 def _submissions(rng: np.random.Generator, drawn: Batches, days: float, habits: Habits) -> IntArray:
-    """Return the submission of each batch, seconds. Campaigns begin by the cycles of the day and the week."""
+    """Return the submission of each batch, seconds. Campaigns begin by the daily and weekly cycles."""
     whole = int(days) + 1
     rate = np.repeat(np.array(BY_DAY)[np.arange(whole) % len(BY_DAY)], 24) * np.tile(BY_HOUR, whole)
     spent = np.concatenate([[0.0], np.cumsum(rate)])
@@ -192,7 +191,7 @@ def _build(
 
 
 def _amounts(asked: int) -> ResourceMap:
-    """Return the amounts of a node slot, by the number of its request."""
+    """Return the amounts per node slot, by place in `REQUESTS`."""
     request, rest = divmod(asked, 9)
     flavour, accelerators = divmod(rest, 3)
     cores, memory = REQUESTS[request]
@@ -202,7 +201,10 @@ def _amounts(asked: int) -> ResourceMap:
 
 
 def _names(typical: Applications, drawn: Batches, batch: IntArray, place: IntArray) -> list[str]:
-    """Name the jobs: ``md``, ``md_7`` with the place in the batch, or ``md042`` with the batch, after a project."""
+    """Return job names, one per job.
+
+    They are ``md``, ``md_7`` with the place in the batch, or ``md042`` with the batch. A project may come first.
+    """
     stems = [
         _project(project) + STEMS[stem]
         for project, stem in zip(drawn.project.tolist(), typical.stem[drawn.application].tolist(), strict=True)

@@ -1,9 +1,9 @@
-"""What the generator ``eurora`` reaches of the paper's figures, and the fit of its users' habits to them.
+"""Fit the users' habits of the generator ``eurora`` to the paper's figures.
 
-``python -m hpcdispatch.bench.studies.reproductions.cp2019.eurora_calibration`` simulates workloads under a cheap
-dispatcher, the heuristic predicting online, and prints a table of targets and what is reached, for several sizes and
-seeds. ``--fit ROUNDS`` starts from the habits as they are and moves each fitted one by how far its target is missed,
-round after round; it prints the habits that it ends with.
+Run ``python -m hpcdispatch.bench.studies.reproductions.cp2019.eurora_calibration``. It simulates workloads under a
+cheap dispatcher, with the heuristic predicting online. It prints a table of targets and reached values, for several
+sizes and seeds. ``--fit ROUNDS`` starts from the current habits. Each round moves every fitted habit by how far its
+target is missed. It then prints the resulting habits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .conditions import accuracy
 from .eurora import JOBS, eurora_jobs, eurora_machine
 from .eurora_habits import HOUR, Habits
 
-#: Figure: the paper's value, and what it is. Percents are of all jobs; the last five are means over dispatcher calls.
+#: Figure: the paper's value, and what it is. Percents are of all jobs. The last five are means over dispatcher calls.
 TARGETS: dict[str, tuple[float, str]] = {
     "short": (93.14, "jobs under 1 h, %"),
     "medium": (6.10, "jobs of 1 to 5 h, %"),
@@ -49,16 +49,16 @@ TARGETS: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A habit and the target that it is fitted to.
+    """A habit and its target.
 
     Attributes
     ----------
     habit, place
-        The field of :class:`Habits`, and the place in it where it is a tuple.
+        The field of :class:`Habits`, and the place in a tuple field.
     target
         A key of `TARGETS`.
     power
-        A round multiplies the habit by the target over what was reached, to this power.
+        A round multiplies the habit by (target / reached value) to this power.
     bounds
         Least and most.
     """
@@ -86,7 +86,7 @@ PAIRS = (
 
 
 def reached(jobs: int, seed: int, habits: Habits, dispatcher: str = "easy") -> dict[str, float]:
-    """Return the figures of a workload, by the keys of `TARGETS`; predictions are made as jobs arrive."""
+    """Return the figures of a workload, by the keys of `TARGETS`. Predictions are made as jobs arrive."""
     source = f"eurora_jobs(jobs={jobs}, seed={seed})"
     workload = Workload(eurora_jobs(jobs, seed, habits), eurora_machine(), Provenance(source))
     result = simulate(workload, dispatcher, predictor="heuristic")
@@ -106,7 +106,7 @@ def _accuracy(name: str, runtime: IntArray, predicted: IntArray) -> dict[str, fl
 
 
 def _at_calls(workload: Workload, result: Result) -> dict[str, float]:
-    """Return what is a mean over the calls of the dispatcher; what runs is counted after the call."""
+    """Return means over the calls of the dispatcher. Running jobs are counted after the call."""
     jobs, calls = result.jobs, result.decisions
     units = sum(workload.columns.amounts(name) for name in workload.machine.resources)
     by_id = dict(zip(workload.columns.texts(), np.asarray(units).tolist(), strict=True))
@@ -140,7 +140,10 @@ def moved(habits: Habits, means: dict[str, float]) -> Habits:
 def fit(
     habits: Habits, jobs: int, seeds: Sequence[int], dispatcher: str, rounds: int, tell: Callable[[str], None]
 ) -> Habits:
-    """Move the habits `rounds` times; return those that miss least: squared logarithms of target over reached."""
+    """Move the habits `rounds` times and return those with the least miss.
+
+    The miss sums squared logarithms of target over reached value.
+    """
     best, least = habits, np.inf
     for _ in range(rounds):
         found = [reached(jobs, seed, habits, dispatcher) for seed in seeds]
@@ -154,7 +157,7 @@ def fit(
 
 
 def table(habits: Habits, sizes: Sequence[int], seeds: Sequence[int], dispatcher: str) -> Table:
-    """Return targets and figures, a column for each size and seed."""
+    """Return targets and figures, one column per size and seed."""
     columns: list[FloatArray] = []
     for jobs in sizes:
         for seed in seeds:
@@ -184,11 +187,11 @@ def table(habits: Habits, sizes: Sequence[int], seeds: Sequence[int], dispatcher
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
 def main(sizes: tuple[int, ...], seeds: int, dispatcher: str, rounds: int, as_markdown: bool) -> None:
-    """Fit, if asked to, and print the table."""
+    """Fit if the option is set, and print the table."""
     habits = Habits()
     registry.create(dispatcher)
     if rounds:
-        # Other seeds than those that are shown, so that what is shown was not fitted.
+        # Seeds other than the shown ones, so that shown values were not fitted.
         apart = range(1000, 1000 + seeds)
         habits = fit(habits, sizes[-1], apart, dispatcher, rounds, lambda line: click.echo(line, err=True))
         click.echo(f"{habits}\n")

@@ -1,9 +1,9 @@
-"""What dispatchers cost and reach on the workload ``eurora``, and how the cost grows with its jobs and its nodes.
+"""Measure what dispatchers cost and reach on the workload ``eurora``. Show how the cost grows with jobs and nodes.
 
-``python -m hpcdispatch.bench.studies.reproductions.cp2019.eurora_growth --run hcp3 heuristic:correction=none``
-simulates 400,000 jobs in one process and prints CPU time, memory and metrics; ``--nodes 64 --nodes 1173`` simulates on
-so many nodes, with submissions as many times closer. ``--save FILE`` adds what was measured to a file of JSON lines,
-and ``--read FILE`` prints, and with ``--plot FILE`` draws, what such a file has.
+Run ``python -m hpcdispatch.bench.studies.reproductions.cp2019.eurora_growth --run hcp3 heuristic:correction=none``. It
+simulates 400,000 jobs in one process and prints CPU time, memory and metrics. ``--nodes 64 --nodes 1173`` simulates on
+these node counts. Submissions come proportionally closer together. ``--save FILE`` appends the measurements to a file
+of JSON lines. ``--read FILE`` prints such a file. Adding ``--plot FILE`` draws its content into the second file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..outcome import Drawing
 from .eurora import eurora
 
 NODES, JOBS = 64, 400_000
-#: Times at which so many jobs have left are told, as far as there are so many.
+#: Report the time when this many jobs have left, if reached.
 MARKS = (12_500, 25_000, 50_000, 100_000, 200_000, JOBS)
 #: Metric of a summary: what it is called.
 METRICS = {
@@ -44,7 +44,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Measured:
-    """A simulation, and what it cost.
+    """A simulation and its cost.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Measured:
     decision_ms
         CPU milliseconds of a call of the dispatcher, mean.
     calls, intervals
-        Calls, and the mean number of intervals in the model; 0 without a model.
+        Calls, and the mean number of intervals in the model. 0 without a model.
     prediction_ms
         Milliseconds of a job's predictions, by the wall clock.
     memory
@@ -89,7 +89,7 @@ class Measured:
 
 
 class _Marks:
-    """Notes when so many jobs have left, and tells it."""
+    """Note and report when this many jobs have left."""
 
     def __init__(self) -> None:
         self.began = process_time()
@@ -103,7 +103,10 @@ class _Marks:
 
 
 def on_nodes(workload: Workload, nodes: int) -> Workload:
-    """Return the jobs on a machine of so many nodes of the same two kinds, submitted as many times faster."""
+    """Return the jobs on a machine with this many nodes of the same two kinds.
+
+    Jobs are submitted proportionally faster.
+    """
     kinds = workload.machine.capacity[[0, -1]]
     machine = Machine(workload.machine.resources, np.repeat(kinds, (nodes - nodes // 2, nodes // 2), axis=0))
     jobs = [replace(job, submit=job.submit * NODES // nodes) for job in workload.jobs]
@@ -111,7 +114,7 @@ def on_nodes(workload: Workload, nodes: int) -> Workload:
 
 
 def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> Measured:
-    """Simulate; the jobs run on past their requests."""
+    """Simulate. Jobs may overrun their walltimes."""
     clocked = Clocked(dispatcher)
     simulate(workload.head(50), Clocked(dispatcher), predictor=predictor)  # What it needs is compiled.
     marks = _Marks()
@@ -128,12 +131,12 @@ def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> M
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> str:
-    """Return the exponent of the growth as it is shown."""
+    """Return the exponent of the growth as text."""
     return "-" if len(sizes) < 2 else f"{power_of(sizes, costs):.2f}"
 
 
 def tables(runs: Sequence[Measured]) -> list[Table]:
-    """Return cost and quality, the growth with the jobs and that with the nodes."""
+    """Return cost and quality, the growth with jobs, and the growth with nodes."""
     made = [_costs(runs)]
     long = _over_jobs(runs)
     if long:
@@ -170,7 +173,7 @@ def _mark(run: Measured, mark: int) -> str:
 
 
 def _over_jobs(runs: Sequence[Measured]) -> list[Measured]:
-    """Return the run of most jobs on the machine as it is, of each name."""
+    """Return each name's run with the most jobs, on the original machine."""
     found: dict[str, Measured] = {}
     for run in runs:
         if run.nodes == NODES and len(run.marks) > 1 and (run.name not in found or run.jobs > found[run.name].jobs):
@@ -179,7 +182,7 @@ def _over_jobs(runs: Sequence[Measured]) -> list[Measured]:
 
 
 def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
-    """Return the runs that differ in the nodes alone, by name and jobs."""
+    """Return the runs that differ only in nodes, by name and jobs."""
     found: dict[tuple[str, int, int], list[Measured]] = {}
     for run in sorted(runs, key=lambda run: run.nodes):
         found.setdefault((run.name, run.jobs, run.seed), []).append(run)
@@ -187,7 +190,7 @@ def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
 
 
 def picture(runs: Sequence[Measured], kind: str) -> bytes:
-    """Return CPU time over jobs, and CPU time of a decision over nodes, as a picture."""
+    """Draw CPU time over jobs, and CPU time per decision over nodes."""
     points = [("CPU seconds against jobs", run.name, float(mark), seconds)
               for run in _over_jobs(runs) for mark, seconds in run.marks.items()]  # fmt: skip
     points += [("CPU ms a decision against nodes", name, float(run.nodes), run.decision_ms)

@@ -1,4 +1,4 @@
-"""The users of Eurora, their applications, and the batches that they submit."""
+"""Users of Eurora, their applications, and the batches that they submit."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from .....base import FloatArray, IntArray
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-#: Kinds of runs: they stop at once, take minutes, take 1 to 5 h, or take longer.
+#: Kinds of runs: stop at once, minutes, 1 to 5 h, longer.
 KINDS = ("seconds", "minutes", "hours", "day")
 SECONDS, MINUTES, HOURS, LONG = range(4)
-#: Name, expected wait in seconds, and walltimes in seconds, the default of the queue first.
+#: Name, expected wait and walltimes, in seconds. The queue's default walltime comes first.
 QUEUES: tuple[tuple[str, int, tuple[int, ...]], ...] = (
     ("debug", HOUR // 2, (30 * MINUTE, 10 * MINUTE, 15 * MINUTE, 20 * MINUTE)),
     ("parallel", 6 * HOUR, (6 * HOUR, HOUR, 2 * HOUR, 3 * HOUR, 4 * HOUR, 5 * HOUR)),
@@ -28,30 +28,31 @@ STEMS = (
     "scf", "train", "wave",
 )  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#: Ways to name the jobs of an application: all the same, by the number in the batch, by that of the batch.
+#: Ways to name an application's jobs. All the same, by number in the batch, or by the batch's number.
 PLAIN, BY_JOB, BY_BATCH = range(3)
 NAMINGS = (0.45, 0.35, 0.2)
-#: Deviations of the logarithm of applications' typical run times, by kind, and the share of `Habits.spread` by kind.
+#: Deviations of the logarithm of applications' typical run times, by kind. Then the share of `Habits.spread` by kind.
 TYPICAL_SPREAD, INPUT_SPREAD = (0.6, 0.8, 0.25, 0.3), (0.5, 1.0, 0.35, 0.35)
-#: Most batches of a campaign, as a multiple of the mean.
+#: Most batches per campaign, as a multiple of the mean.
 LONGEST = 10
-#: Accelerators of an application, and its cores and GB per node slot.
+#: Accelerators of an application; cores and GB per node slot.
 CPU, GPU, MIC = range(3)
 REQUESTS = ((1, 1), (2, 2), (4, 4), (8, 7), (8, 14), (16, 14))
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The parameters of the workload, each with the target of its fit.
+    """Parameters of the workload, each with its fitted target.
 
     Attributes
     ----------
     shares
         Of all jobs, by kind. Target: duration classes.
     batch
-        Mean jobs of a batch, by kind. Target: exact predictions of the heuristic, its over- against its underestimates.
+        Mean jobs of a batch, by kind. Target: exact predictions of the heuristic, its overestimates against its
+        underestimates.
     campaign
-        Mean number of batches in a campaign, and the deviation of its logarithm. Target: waiting jobs.
+        Mean number of batches per campaign, and the deviation of its logarithm. Target: waiting jobs.
     gap
         Mean seconds between two batches of a campaign.
     pace
@@ -59,32 +60,32 @@ class Habits:
     median
         Of the applications' typical run times, by kind, seconds.
     fewer
-        How much smaller batches of longer runs are, as a power of the run time over the typical one. Target:
-        underestimates of the heuristic.
+        How much smaller batches of longer runs are. A power of run time over typical run time. Target: underestimates
+        of the heuristic.
     renames
-        Probability that a campaign begins a project. Its letters then precede the names of the application's jobs.
-        Target: error of the heuristic.
+        Probability that a campaign begins a project. Its letters then precede the names of the jobs. Target: error of
+        the heuristic.
     same_kind
-        Probability that a batch has the kind of the previous one in the campaign.
+        Probability that a batch repeats the previous batch's kind, per campaign.
     change, spread
-        Probability of a new size of input for a batch. The second is the resulting deviation of the logarithm of the
-        run time. Target: predictions within a quarter.
+        Probability that a batch has a new input size. The second is the resulting deviation of the run time's
+        logarithm. Target: predictions within a quarter.
     noise
-        Largest deviation of the logarithm of the run times in a batch. Each application has its own below it.
+        Largest deviation of the run times' logarithm in a batch. Each application has its own below it.
     fails
         Probability that a run ends within its first minute.
     overruns
-        Probability that a batch with a walltime below an hour reaches it. Target: overruns.
+        Probability that a batch with walltime below an hour reaches it. Target: overruns.
     queues
         Share of the jobs, by queue.
     typed
-        Share of the jobs with another walltime than the default of the queue. Target: error of the walltimes.
+        Share of the jobs with another walltime than their queue's default. Target: error of the walltimes.
     flavours
         Share of the jobs with no accelerator, GPUs, MICs.
     both
-        Share of the jobs with both accelerators of a node, among those with any. Target: running jobs.
+        Share of jobs with both accelerators of a node, among those with any. Target: running jobs.
     wide
-        Share of the jobs of applications with several node slots. Target: resource units of a job.
+        Share of jobs from applications with several node slots. Target: resource units of a job.
     requests
         Shares of `REQUESTS`.
     """
@@ -113,20 +114,20 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class Applications:
-    """Typical values of each application: arrays of shape (applications,), by kind (applications, kinds).
+    """Typical values of each application. Arrays of shape (applications,); by kind (applications, kinds).
 
     Attributes
     ----------
     user, weight
-        Its user, and its share of all jobs, not normalised.
+        User of the application, and its share of all jobs, not normalised.
     stem, naming
-        Its place in `STEMS`, and the naming of its jobs.
+        Place in `STEMS`, and the naming of the jobs.
     queue, walltime
-        The place of its queue in `QUEUES`, and its walltime in seconds.
+        Place of the queue in `QUEUES`, and walltime in seconds.
     flavour, accelerators, request, slots
-        Kind and number of accelerators, place of the other amounts in `REQUESTS`, number of node slots.
+        Kind and number of accelerators, place of the other amounts in `REQUESTS`, and number of node slots.
     typical, noise
-        Logarithm of its run times in seconds, by kind, and the deviation in a batch.
+        Logarithm of run times in seconds, by kind. Then the deviation in a batch.
     mixture
         Share of each kind of its jobs.
     """
@@ -147,7 +148,7 @@ class Applications:
 
 
 def applications(rng: np.random.Generator, users: int, habits: Habits) -> Applications:
-    """Draw the applications of `users` users: a few heavy users, many light ones."""
+    """Sample the applications of `users` users: few heavy and many light ones."""
     user = np.repeat(np.arange(users), np.minimum(rng.geometric(0.35, users), 6))
     count = len(user)
     weight = rng.gamma(4, 0.25, count) / (2.0 + user)
@@ -182,7 +183,7 @@ def applications(rng: np.random.Generator, users: int, habits: Habits) -> Applic
 
 
 def _request_shares(habits: Habits) -> tuple[float, ...]:
-    """Return the share of each walltime of each queue: that of the default, and equal shares of the others."""
+    """Return the share of each walltime, per queue. The default has its own share, the others have equal ones."""
     shares: list[float] = []
     for share, (_, _, requests) in zip(habits.queues, QUEUES, strict=True):
         others = len(requests) - 1
@@ -191,7 +192,7 @@ def _request_shares(habits: Habits) -> tuple[float, ...]:
 
 
 def stratified(rng: np.random.Generator, weight: FloatArray, shares: tuple[float, ...]) -> IntArray:
-    """Assign classes, the heaviest item first. The probability of a class is its remaining room, if large enough."""
+    """Assign classes, the heaviest item first. A class's probability is its remaining room, if large enough."""
     room = np.array(shares) / np.sum(shares) * weight.sum()
     classes = np.empty(len(weight), dtype=np.int64)
     for place in np.argsort(-weight, kind="stable").tolist():
@@ -211,7 +212,7 @@ class Batches:
     campaign
         Rising numbers.
     application, project, kind, size
-        Its application, its project letters (-1: none), its kind of run, its number of jobs.
+        Application, project letters (-1: none), kind of run, and number of jobs.
     log_runtime
         Logarithm of the typical run time, seconds.
     cut
@@ -228,7 +229,7 @@ class Batches:
 
 
 def batches(rng: np.random.Generator, made: Applications, jobs: int, habits: Habits) -> Batches:
-    """Draw campaigns until there are enough jobs; the last batch is shortened."""
+    """Sample campaigns until there are enough jobs. The last batch is shortened."""
     per_job = made.mixture / np.array(habits.batch)  # batches of each kind per job
     batches_per_job = float(made.weight @ per_job.sum(axis=1) / made.weight.sum())
     campaigns = int(jobs * batches_per_job / habits.campaign[0]) + 5
@@ -250,7 +251,7 @@ def batches(rng: np.random.Generator, made: Applications, jobs: int, habits: Hab
 def _campaigns(
     rng: np.random.Generator, often: FloatArray, campaigns: int, habits: Habits
 ) -> tuple[IntArray, IntArray]:
-    """Draw campaigns of applications by their frequency. Return the number and the application of each batch."""
+    """Sample campaigns of applications by their frequency. Return the number and the application of each batch."""
     mean, deviation = habits.campaign
     length = np.exp(rng.normal(np.log(mean) - deviation**2 / 2, deviation, campaigns))
     length = np.clip(np.rint(length), 1, LONGEST * mean)
@@ -260,7 +261,7 @@ def _campaigns(
 
 
 def _projects(rng: np.random.Generator, campaign: IntArray, application: IntArray, habits: Habits) -> IntArray:
-    """Return the project of each batch: the latest one of its application, -1 before the first."""
+    """Return the project of each batch. It is the application's latest one, and -1 before the first."""
     order = np.argsort(application, kind="stable")
     begins = (np.diff(campaign, prepend=-1) != 0) & (rng.random(len(campaign)) < habits.renames)
     first = np.diff(application[order], prepend=-1) != 0
@@ -272,7 +273,7 @@ def _projects(rng: np.random.Generator, campaign: IntArray, application: IntArra
 
 
 def _fitted(mixture: FloatArray, weight: FloatArray, habits: Habits) -> FloatArray:
-    """Fit the shares of the kinds for each application, so that the shares over all jobs are met."""
+    """Fit the shares of the kinds for each application. The shares over all jobs then match."""
     for _ in range(100):
         mixture = mixture / mixture.sum(axis=1, keepdims=True)
         mixture = mixture * (np.array(habits.shares) / (weight @ mixture / weight.sum()))
@@ -280,7 +281,7 @@ def _fitted(mixture: FloatArray, weight: FloatArray, habits: Habits) -> FloatArr
 
 
 def _kinds(rng: np.random.Generator, campaign: IntArray, cumulative: FloatArray, habits: Habits) -> IntArray:
-    """Draw the kind of each batch: from its application's mixture, or that of the previous batch in the campaign."""
+    """Sample the kind of each batch. It comes from the application's mixture or the campaign's previous batch."""
     drawn = (rng.random(len(campaign))[:, None] > cumulative[:, :-1]).sum(axis=1)
     fresh = rng.random(len(campaign)) >= habits.same_kind
     fresh[np.flatnonzero(np.diff(campaign, prepend=-1))] = True
@@ -288,7 +289,7 @@ def _kinds(rng: np.random.Generator, campaign: IntArray, cumulative: FloatArray,
 
 
 def _deviations(rng: np.random.Generator, key: IntArray, kind: IntArray, habits: Habits) -> FloatArray:
-    """Return the deviation of the logarithm of each batch's run time from the typical one. Each `key` drifts alone."""
+    """Return each batch's deviation of the run time's logarithm from the typical one. Each `key` drifts alone."""
     order = np.argsort(key, kind="stable")
     changes = rng.random(len(key)) < habits.change
     changes[np.diff(key[order], prepend=-1) != 0] = True

@@ -1,4 +1,4 @@
-"""The independent parts of simulations: a whole one, or its months."""
+"""Independent parts of simulations: whole ones, or their months."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from .....base import BoolArray
 from .....simulation import Result
 
-#: Seconds; a month with fewer jobs than this share of the mean month is left out, as the last, which is cut.
+#: Seconds. A month with fewer jobs than this share of the mean is left out. This removes the last month, which is cut.
 MONTH, _LEAST = 30 * 86400, 0.5
 
 
@@ -25,9 +25,9 @@ class Part:
     seconds
         Of each decision, shape (decisions,).
     prediction_s, simulation_s
-        Seconds; of a month, by its shares of the jobs and of the time of decisions.
+        Seconds. For a month, split by its shares of jobs and of decision time.
     utilization
-        Work of the jobs over capacity, from the first submission to the last end of them.
+        Work of the jobs over capacity, from first submission to last end.
     """
 
     jobs: pd.DataFrame
@@ -39,7 +39,7 @@ class Part:
 
     @classmethod
     def of(cls, result: Result, past: int = 0) -> Part:
-        """Return a simulation without its first jobs, and without the decisions before the next one is submitted."""
+        """Return a simulation without its first jobs. Decisions before the next submission are left out too."""
         summary = result.summary()
         seconds = result.timings.loc[result.timings["what"] == "decision", "seconds"]
         whole = cls(
@@ -53,7 +53,7 @@ class Part:
 
 
 def months_of(result: Result) -> list[Part]:
-    """Return the months of a simulation: jobs by their submission, decisions by their time."""
+    """Return the months of a simulation. Jobs go by submission, decisions by time."""
     whole = Part.of(result)
     first = int(whole.jobs["submit"].min())
     of_job = ((whole.jobs["submit"] - first) // MONTH).to_numpy()
@@ -77,7 +77,7 @@ def _selected(whole: Part, jobs: BoolArray, decisions: BoolArray) -> Part:
 
 
 def _pace(jobs: pd.DataFrame) -> float:
-    """Return the work of jobs that ran, units times seconds, over the time that they took together."""
+    """Return the jobs' work (units times seconds) over their common time span."""
     ran = jobs[jobs["attempts"] > 0]
     if ran.empty:
         return 0.0

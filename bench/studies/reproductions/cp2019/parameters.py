@@ -1,4 +1,4 @@
-"""What the CP 2019 paper does not print, and what was chosen."""
+"""Choices for parameters that the CP 2019 paper does not print."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..outcome import Parameter, Scale
 from . import contenders as runs
 from .eurora import EXPECTED_WAITS
 
-#: Options of HCP3 and HCP1, other values of what the paper does not print, and what they are instead of.
+#: Options of HCP3 and HCP1 with other values for unprinted parameters. Each names the run it varies.
 VARIANTS = {
     "HCP3-D, no local search": ("HCP3-D", "iterations=0"),
     "HCP1-W, all queues alike": ("HCP1-W", "ewt=3600"),
@@ -14,7 +14,7 @@ VARIANTS = {
 
 
 def parameters(scale: Scale) -> tuple[Parameter, ...]:
-    """Return them; what becomes of other values is measured by the rows of ``cp2019/fig3``."""
+    """Return these parameters. The rows of ``cp2019/fig3`` measure other values."""
     see, page = "rows of cp2019/fig3 at its end", "bench/studies/pages/cp.md"
     return (
         Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", page),

@@ -16,7 +16,7 @@ Values = dict[str, dict[str, list[float]]]
 _METRICS = ("slowdown", "wait")
 #: Plain schedulers, which are not in the paper.
 PLAIN = ("FCFS-W", "EASY-W")
-#: By how much of the other a value may be above it and still count as no worse, or as alike.
+#: A value up to this factor times the other counts as no worse, or as alike.
 _TOLERANCE = 1.05
 
 
@@ -37,7 +37,7 @@ def accuracy_claims(found: Values) -> tuple[Claim, ...]:
 
 
 def pcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
-    """Return the claims about the versions of PCP (section 6.2, figure 2)."""
+    """Return claims about the versions of PCP (section 6.2, figure 2)."""
     told = Told(values, conditions)
     return (
         *told.better("PCP3-R", "PCP1-R", ("up to -58%", "up to -13%")),
@@ -51,7 +51,7 @@ def pcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
 
 
 def hcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
-    """Return the claims about the versions of HCP (section 6.2, figure 3)."""
+    """Return claims about the versions of HCP (section 6.2, figure 3)."""
     told = Told(values, conditions)
     return (
         *told.best("HCP3-R"),
@@ -64,7 +64,7 @@ def hcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
 
 
 def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
-    """Return the claims about version 0 of HCP (section 6.2, figure 3)."""
+    """Return claims about version 0 of HCP (section 6.2, figure 3)."""
     told = Told(values, conditions)
     return (
         *told.worse("HCP1-D", "HCP"),
@@ -75,7 +75,7 @@ def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
 
 
 def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
-    """Return the claims about medium and long jobs (figure 4) and about the utilization (not shown there)."""
+    """Return claims about medium and long jobs (figure 4). Others are about the utilization, which it does not show."""
     found: list[Claim] = []
     for family in ("PCP", "HCP"):
         for letter in "RD":
@@ -95,7 +95,7 @@ def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     return (*found, *given([alike], conditions.of(least, most)))
 
 
-#: Published columns of Table 2 by label: dispatching time (ms), prediction and simulation time (s), average intervals,
+#: Published columns of Table 2 by label. Dispatching time (ms), prediction and simulation time (s), average intervals,
 #: requested and available resources.
 TABLE2: dict[str, tuple[float | None, ...]] = {
     "PCP1-W": (743, None, 262_436, 145, 853, 1476),
@@ -106,18 +106,19 @@ TABLE2: dict[str, tuple[float | None, ...]] = {
     "HCP3-R": (523, None, 201_223, 51, 258, 1473),
     "HCP3-D": (575, 308, 215_814, 63, 571, 1474),
 }
-#: Names of its columns, in that order; the first three are measured times.
+#: Names of its columns, in that order. The first three are measured times.
 COLUMNS = (
     "dispatching time, ms", "prediction time, s", "simulation time, s", "intervals", "requested resources",
     "available resources",
 )  # fmt: skip
 TIMED = COLUMNS[:3]
-#: Who is below whom in Table 2 in dispatching time and problem size; the first three also in simulation time.
+#: Pairs of Table 2 where one is below the other. They hold for dispatching time and problem size. The first three also
+#: hold for simulation time.
 _CUTS = (("HCP1-W", "HCP"), ("HCP3-R", "HCP1-W"), ("HCP3-D", "HCP1-W"), ("PCP3-R", "PCP1-W"), ("PCP3-D", "PCP1-W"))
 
 
 def size_claims(values: Values, conditions: Conditions, *, with_zero: bool = False) -> tuple[Claim, ...]:
-    """Return the claims about times and problem sizes (section 6.1, table 2), those of version 0 apart."""
+    """Return claims about times and problem sizes (section 6.1, table 2). Those about version 0 are separate."""
     cuts = [(mine, base, "simulation time, s") for mine, base in _CUTS[:3]]
     columns = ("dispatching time, ms", "intervals", "requested resources")
     cuts += [(mine, base, column) for column in columns for mine, base in _CUTS]
@@ -142,7 +143,7 @@ def _cut(values: Values, mine: str, base: str, column: str) -> Claim:
 def _pair(
     values: Values, metric: str, named: str, other: str
 ) -> tuple[tuple[str, list[float]], tuple[str, list[float]]]:
-    """Return both over the parts in which there is something to take a mean of, such as long jobs."""
+    """Return both over the parts where a mean exists, such as long jobs."""
     every = zip(values[named][metric], values[other][metric], strict=True)
     pairs = [pair for pair in every if np.isfinite(pair).all()] or [(np.nan, np.nan)]
     return (named, [first for first, _ in pairs]), (other, [second for _, second in pairs])
@@ -150,14 +151,16 @@ def _pair(
 
 @dataclass(frozen=True)
 class Told:
-    """Claims about two dispatchers, in slowdown and wait, under what they need; none where one was not simulated.
+    """Claims about two dispatchers, in slowdown and wait, with their preconditions.
+
+    There are none if a dispatcher was not simulated.
 
     Attributes
     ----------
     values
         Label to metric to a value of each sample.
     conditions
-        What is so in the simulations.
+        Preconditions of the claims.
     """
 
     values: Values

@@ -1,4 +1,4 @@
-"""Figures 2 to 4 of the CP 2019 paper: mean and standard deviation of slowdown and wait."""
+"""Draw figures 2 to 4 of the CP 2019 paper. They show mean and standard deviation of slowdown and wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .parameters import VARIANTS, parameters
 from .prediction_claims import Values, accuracy_claims, class_claims, early_claims, hcp_claims, pcp_claims
 
 Class = tuple[str, str, float, float]
-#: Suffix of the metrics of a class, what it is called, and its least and largest run time, seconds.
+#: Metric suffix of a class, its title, and its run time range (s).
 _ALL = ("", "", 0.0, np.inf)
 _MEDIUM, _LONG = ((f"_{name}", f"{name} jobs: ", float(low), float(high)) for name, low, high in CLASSES[1:])
 _DIGITS = {"slowdown": 1, "wait": 0}
@@ -32,7 +32,7 @@ def fig2(means: Means) -> Outcome:
 
 
 def fig3(means: Means) -> Outcome:
-    """Return slowdown and wait of the versions of HCP, of HCP as printed under a budget, and of others."""
+    """Return slowdown and wait of the versions of HCP and of others. HCP as printed runs under a budget."""
     contest = runs.eurora(means)
     found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
     others = runs.varied(contest, VARIANTS, means)
@@ -53,7 +53,7 @@ def fig3(means: Means) -> Outcome:
 
 
 def fig4(means: Means) -> Outcome:
-    """Return slowdown and wait of medium and long jobs, and the utilization."""
+    """Return slowdown and wait of medium and long jobs. The utilization is included."""
     labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
     found = _quality(runs.eurora(means), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
     limits = (
@@ -64,7 +64,7 @@ def fig4(means: Means) -> Outcome:
 
 
 def on_hpc2n(means: Means) -> Outcome:
-    """Return slowdown and wait of versions 1 to 3 on HPC2N."""
+    """Return slowdown and wait on HPC2N, for versions 1 to 3."""
     labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
 
     def claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
@@ -111,7 +111,7 @@ def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
 
 
 def _finite(values: Sequence[float]) -> list[float]:
-    """Return the values of the parts that have one, NaN where none has."""
+    """Return the parts' values where they exist, NaN if none does."""
     return [value for value in values if np.isfinite(value)] or [np.nan]
 
 
@@ -136,7 +136,7 @@ def _values(found: runs.Runs, classes: Sequence[Class]) -> Values:
 
 
 def _measured(parts: Sequence[Part], classes: Sequence[Class]) -> dict[str, list[float]]:
-    """Return the metrics of each part, and how well its run times were predicted; NaN where a class has no jobs."""
+    """Return each part's metrics, and how well its run times were predicted. NaN where a class has no jobs."""
     found: dict[str, list[float]] = {"utilization": []}
     for part in parts:
         found["utilization"].append(part.utilization)

@@ -1,4 +1,7 @@
-"""Maurya, Nicolae, Guliani and Rafique, DS-RT 2020: eviction plans beside greedy and backtracking."""
+"""Reproduce Maurya, Nicolae, Guliani and Rafique, DS-RT 2020.
+
+The paper has eviction plans beside greedy and backtracking.
+"""
 
 from .eviction_plans import RUNS
 

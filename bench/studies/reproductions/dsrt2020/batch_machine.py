@@ -1,4 +1,4 @@
-"""A machine whose batch jobs give way, for a month: ours, in continuation of the eviction paper."""
+"""A machine with batch jobs that can be evicted, for a month. This is our continuation of the eviction paper."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAN, GREEDY, KILL, WAIT = "least loss", "greedy", "kill only", "wait"
 POLICIES = {PLAN: "dp", GREEDY: "greedy", KILL: "kill", WAIT: "wait"}
 #: A plain scheduler underneath, where no job gives way.
 PLAIN = {"FCFS": "evict:policy=wait,over=fcfs"}
-#: Nodes that are set apart: the two largest sizes of on-demand jobs.
+#: Nodes set apart: the two largest sizes of on-demand jobs.
 _APART: dict[Scale, tuple[int, int]] = {"smoke": (256, 512), "small": (1024, 2048), "full": (1024, 2048)}
 #: Metric to key of the summary, factor and digits.
 _METRICS = {
@@ -46,13 +46,13 @@ _DELAY, _LOSS, _SLOWDOWN = "delay_mean", "lost_node_hours", "batch_bounded_slowd
 
 
 def policies(means: Means) -> Outcome:
-    """Return the delay of on-demand jobs and the loss of batch jobs under each policy."""
+    """Return delay of on-demand jobs and loss of batch jobs, per policy."""
     found = {name: [result.summary() for result in results] for name, results in _results(means).items()}
     return replace(judged(found, _notes(means), list(found)[-2]), runs=str(len(_seeds(means))))
 
 
 def judged(found: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()) -> Outcome:
-    """Return the numbers, figure and claims of the summaries of each policy; `apart` is that of nodes set apart."""
+    """Return numbers, figure and claims from each policy's summaries. `apart` is that of nodes set apart."""
     rows: list[Row] = []
     points: dict[str, list[str | float]] = {"subject": [], "x": [], "y": []}
     for name, each in found.items():
@@ -92,7 +92,7 @@ def _results(means: Means) -> dict[str, list[Result]]:
 
 
 def by_name(specs: Mapping[str, str], samples: Sequence[Samples[Workload]], means: Means) -> dict[str, list[Result]]:
-    """Return the results of named dispatchers, one for each of the samples."""
+    """Return the results of named dispatchers, one per sample."""
     settings = [(each, spec, "walltime") for spec in specs.values() for each in samples]
     found = [result for [result] in simulate_all(settings, means, lambda result: result)]
     return {name: found[place * len(samples) : (place + 1) * len(samples)] for place, name in enumerate(specs)}

@@ -1,4 +1,7 @@
-"""Maurya, Nicolae, Guliani and Rafique, DS-RT 2020: eviction plans beside greedy and backtracking."""
+"""Reproduce Maurya, Nicolae, Guliani and Rafique, DS-RT 2020.
+
+The module compares eviction plans with greedy and backtracking.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ from .batch_machine import policies
 from .recorded_moments import NOTE, RECORDED, recorded_scenarios
 from .recorded_months import recorded_months, starvation
 
-#: Scenarios of each kind, and partial decisions that a backtracking looks at, at most.
+#: Scenarios of each kind, and most partial decisions for backtracking.
 _SEEDS: dict[Scale, int] = {"smoke": 1, "small": 10, "full": 50}
 #: Losses are found in a moment.
 _LOSS_SEEDS: dict[Scale, int] = {"smoke": 1, "small": 50, "full": 50}
 _LIMITS: dict[Scale, int] = {"smoke": 10**5, "small": LIMIT, "full": LIMIT}
 _SHOWN = (1, 5, 10, 13, 15)
-#: The plan is "up to five orders of magnitude faster" than backtracking, greedy "at least 30x" faster than both.
+#: The plan is "up to five orders of magnitude faster" than backtracking. Greedy is "at least 30x" faster than both.
 _ORDERS, _GREEDY = 1e5, 30.0
 
 _Responses = Mapping[int, Sequence[Response]]
@@ -51,12 +54,12 @@ _TIMES = (
     "free. It and greedy run once a deadline, and their times add up. What the paper's programs are written in is not "
     "said. Operations: cells of the table, jobs that greedy looks at, partial decisions of backtracking.",
 )
-#: Moments of the log are of so many jobs.
+#: Moments of the log have this many jobs.
 _RECORDED = (12, 16)
 
 
 def _times(jobs: int, means: Means) -> Outcome:
-    """Return the response times for scenarios of so many jobs: figures 5 to 7."""
+    """Return response times for scenarios of this many jobs. Figures 5 to 7."""
     seeds = means.draws(_SEEDS)
     limit = _LIMITS[means.scale]
     drawn = [tuple(scenario(jobs, seed)) for seed in seeds]
@@ -83,7 +86,7 @@ def _measured(jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
 
 
 def _response(means: Means, jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
-    """Return the response of a scenario; under a control, with an approach replaced by another."""
+    """Return the response of a scenario. A control replaces one approach by another."""
     found = _measured(jobs, nodes, limit)
     if means.broken("plan"):
         same = found.agree and found.best == found.greedy
@@ -127,7 +130,7 @@ def _agreement(found: _Responses) -> Claim:
 
 
 def _speed(found: _Responses) -> tuple[Claim, ...]:
-    """Return what the paper says of the plan and of greedy, in each scenario for the K that it is truest for least."""
+    """Return the paper's claims on the plan and on greedy. Each scenario uses the K where the claim is least true."""
     each = list(zip(*found.values(), strict=True))
     whole = [max(response.plan_ms for response in same) for same in each]
     close = [max(same, key=lambda response: response.greedy_ms[-1] / response.plan_ms) for same in each]
@@ -168,7 +171,7 @@ def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
 
 
 def _figure(found: _Responses) -> Drawing:
-    """Return the response time up to each deadline, a panel for each K."""
+    """Return response time up to each deadline, one panel per K."""
     curves: dict[str, Callable[[Response], Floats]] = {
         "plan": lambda response: np.full(len(DEADLINES), response.plan_ms),
         "greedy": lambda response: np.array(response.greedy_ms),
@@ -186,7 +189,7 @@ def _columns() -> dict[str, list[Any]]:
 
 
 def _add(data: dict[str, list[Any]], panel: str, subject: str, samples: Sequence[Floats]) -> None:
-    """Add the mean of curves over the deadlines, with its interval."""
+    """Add the mean of curves over deadlines, with its interval."""
     for place, values in enumerate(zip(*samples, strict=True)):
         mean = float(np.mean(values))
         low, high = mean_interval(np.array(values, dtype=float))
@@ -197,7 +200,7 @@ def _add(data: dict[str, list[Any]], panel: str, subject: str, samples: Sequence
 
 
 def fig8(means: Means) -> Outcome:
-    """Return how much more greedy loses than the plan, on drawn scenarios and on moments of the trace."""
+    """Return how much more greedy loses than the plan. On random scenarios and on moments of the trace."""
     seeds = means.draws(_LOSS_SEEDS)
     running = {("drawn", jobs): [scenario(jobs, seed) for seed in seeds] for jobs in JOBS}
     running |= {("trace", jobs): recorded_scenarios(jobs, len(seeds)) for jobs in _RECORDED}
@@ -229,7 +232,7 @@ _Losses = Mapping[tuple[int, int], Floats]
 
 
 def _losses(running: Mapping[int, Sequence[Sequence[RunningJob]]]) -> tuple[_Losses, _Losses]:
-    """Return the losses of the plan and of greedy by number of jobs and of nodes, shape (scenarios, deadlines)."""
+    """Return losses of the plan and of greedy by number of jobs and nodes. Shape (scenarios, deadlines)."""
     best: dict[tuple[int, int], Floats] = {}
     quick: dict[tuple[int, int], Floats] = {}
     for (jobs, each), nodes in product(running.items(), NODES):
@@ -249,10 +252,10 @@ def _loss_rows(subject: str, extra: Floats, best: Floats) -> list[Row]:
 
 
 def parameters(seeds: range) -> tuple[Parameter, ...]:
-    """Return what the paper does not print of its scenarios, and what greedy's extra loss is with other values."""
+    """Return unprinted parameters of the paper's scenarios. The metric is greedy's extra loss with other values."""
 
     def extra(grain: int = 1, **fields: float) -> str:
-        """Return the mean extra loss over K and deadlines of 12 jobs, with some fields of all jobs set anew."""
+        """Return the mean extra loss over K and deadlines. It is for 12 jobs, with some fields of all jobs replaced."""
         drawn = [scenario_of(generate("theta-scenario", jobs=12, seed=seed, grain=grain)) for seed in seeds]
         jobs = [tuple(job.model_copy(update=fields) for job in one.jobs) for one in drawn]
         other = [one.model_copy(update={"jobs": each}) for one, each in zip(drawn, jobs, strict=True)]
@@ -260,7 +263,7 @@ def parameters(seeds: range) -> tuple[Parameter, ...]:
         return short(float(np.mean([quick[key] - best[key] for key in best])))
 
     def used(place: float) -> str:
-        """Return the same where all jobs use so much of the printed ranges of the memory."""
+        """Return the same where all jobs use this much of the printed memory ranges."""
         share, critical = (low + place * (high - low) for low, high in (IN_USE, CRITICAL))
         return extra(system_size=MEMORY * share, application_size=MEMORY * share * critical)
 
@@ -280,7 +283,7 @@ def parameters(seeds: range) -> tuple[Parameter, ...]:
 
 
 def quality_claims(best: _Losses, quick: _Losses, extra: _Losses, where: str = "drawn") -> list[Claim]:
-    """Return the claims about what greedy and the plan lose, from the losses of each and their difference."""
+    """Return claims about the losses of greedy and the plan. The inputs are each loss and their difference."""
     claims = []
     for jobs in dict.fromkeys(count for count, _ in extra):
         own = [losses for (count, _), losses in extra.items() if count == jobs]
@@ -304,7 +307,7 @@ def quality_claims(best: _Losses, quick: _Losses, extra: _Losses, where: str = "
 
 
 def above_greedy(text: str, values: Floats, what: str, published: str) -> Claim:
-    """Return the claim that the mean of a difference is above 0."""
+    """Return the claim that a difference has a mean above 0."""
     low, high = mean_interval(values)
     decided = len(values) >= LEAST and not low <= 0 <= high
     interval = "" if np.isnan(low) else f" [{short(low)}, {short(high)}]"
@@ -312,7 +315,7 @@ def above_greedy(text: str, values: Floats, what: str, published: str) -> Claim:
     return Claim(text, bool(low > 0) if decided else None, evidence)
 
 
-#: What is made of the paper.
+#: Reproductions of this paper.
 RUNS: dict[str, Run] = {
     **RECORDED,
     "dsrt2020/fig5": partial(_times, JOBS[0]),

@@ -1,4 +1,4 @@
-"""A trace with on-demand jobs among its jobs, which then can save their states: what eviction is tried on."""
+"""A trace with on-demand jobs. Its own jobs can then save their states. This is the input for eviction."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .....workloads.generators.eviction_scenarios import draw_checkpoints
 from .....workloads.generators.theta import DAY, URGENT_NODES, URGENT_RUNTIMES
 from .....workloads.job import Checkpoint, ResourceMap
 
-#: GB/s of the file system and of a node of Theta (Maurya et al., DS-RT 2020, section IV.A).
+#: GB/s of the file system and per node of Theta (Maurya et al., DS-RT 2020, section IV.A).
 AGGREGATE, NODE = 250.0, 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
-    """On-demand jobs that are added to a trace, and what it costs its jobs to give way.
+    """On-demand jobs added to a trace, and eviction costs of its jobs.
 
     Attributes
     ----------
     rate
-        On-demand jobs a day, in a Poisson process, at least 0.
+        On-demand jobs per day, in a Poisson process, at least 0.
     deadline
         Seconds within which they should start, at least 0.
     restart
-        Seconds that a batch job needs before it works on after it gave way, at least 0.
+        Seconds that an evicted batch job needs before it resumes, at least 0.
     writes
-        Whether an application checkpoint counts only once it is written.
+        Whether an application checkpoint counts only after it is written.
     seed
         Of the random numbers.
 
@@ -56,16 +56,16 @@ class OnDemand:
 
 
 def with_on_demand(workload: Workload, added: OnDemand | None = None) -> Workload:
-    """Return a trace with on-demand jobs, on one pool of nodes, with batch jobs that can save their states.
+    """Return a trace with on-demand jobs, on one pool of nodes. Its batch jobs can save their states.
 
-    A node is a unit of the machine's primary resource. On-demand jobs ask for 512, 1,024 or 2,048 nodes, at most half
-    the machine, and run 5 to 60 min, as those of ``generate("theta")``. Checkpoints are drawn as in section IV.B of
-    Maurya et al., DS-RT 2020; an application's takes the time of equation 1.
+    A node is one unit of the machine's primary resource. On-demand jobs need 512, 1,024 or 2,048 nodes, at most half
+    the machine. They run 5 to 60 min, as in ``generate("theta")``. Checkpoints are sampled as in section IV.B of Maurya
+    et al., DS-RT 2020. An application checkpoint takes the time of equation 1.
 
     Raises
     ------
     InputError
-        If the trace has no jobs, or a job asks for none of the primary resource.
+        If the trace has no jobs, or a job has none of the primary resource.
     """
     added = OnDemand() if added is None else added
     columns, machine = workload.columns, workload.machine
@@ -93,13 +93,13 @@ def with_on_demand(workload: Workload, added: OnDemand | None = None) -> Workloa
 
 
 def _costs(save: Checkpoint, nodes: int, added: OnDemand) -> Checkpoint:
-    """Return a way to save a state with what it costs."""
+    """Return a way to save a state, with its cost."""
     write = math.ceil(max(nodes * save.application_size / AGGREGATE, save.application_size / NODE))
     return replace(save, restart=added.restart, write=write if added.writes else 0)
 
 
 def _urgent(rng: np.random.Generator, batch: Sequence[Job], total: int, added: OnDemand) -> Iterator[Job]:
-    """Draw the on-demand jobs, over the time in which batch jobs are submitted."""
+    """Generate the on-demand jobs, over the submission period of batch jobs."""
     begin, end = batch[0].submit, batch[-1].submit + 1
     count = int(rng.poisson(added.rate * (end - begin) / DAY))
     submit = np.sort(rng.integers(begin, end, count)).tolist()

@@ -1,4 +1,4 @@
-"""The trace of Theta: what ran when, and its moments of many jobs (figures 1 to 4 of the eviction paper)."""
+"""Recorded occupancy of the Theta trace, and its moments of many jobs (figures 1 to 4 of the eviction paper)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..claims import Floats
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 
 DAY, HOUR = 86400, 3600
-#: Nodes that the paper's machine is mostly occupied on, days it was so in 2019, and the most jobs it had then.
+#: Nodes that the paper's machine is mostly occupied on, days of this in 2019, and the most jobs then.
 NODES, _DAYS, _PEAK = 4352, 34, 25
 #: The share of jobs under half an hour in 2019.
 _SHORT = 61
-#: Shares at which the generator is held against the trace.
+#: Shares at which the generator is compared with the trace.
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Seconds for which a set of jobs runs together that is no chance of a second or two.
+#: Seconds that a set of jobs runs together. It excludes chance overlaps of a second or two.
 _LASTS = 600
-#: A job that runs for less is "expendable" in the paper: killing it loses next to nothing.
+#: The paper calls a shorter-running job "expendable": killing it loses next to nothing.
 EXPENDABLE = 1800
 NOTE = (
     "The trace is of Theta in 2022, published with CQSim+: 23,911 jobs on 4,360 nodes, with starts, ends, sizes and "
@@ -33,7 +33,7 @@ NOTE = (
 
 
 class Occupancy(NamedTuple):
-    """What ran when a trace was recorded, between one start or end and the next.
+    """Running jobs when a trace was recorded, between events. Events are starts and ends.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Occupancy(NamedTuple):
     lasts
         Seconds until the next, 0 for the last.
     nodes, jobs
-        How many nodes jobs held from then on, and how many jobs.
+        Nodes in use from then on, and number of jobs.
     expendable
-        How many of the jobs ran for less than half an hour in all.
+        How many of the jobs ran for less than half an hour in total.
     """
 
     times: IntArray
@@ -54,23 +54,23 @@ class Occupancy(NamedTuple):
     expendable: IntArray
 
     def most_common(self) -> int:
-        """Return the number of nodes above 0 that was held for longest."""
+        """Return the node count above 0 that was in use for longest."""
         held = np.bincount(self.nodes, self.lasts)
         held[0] = 0
         return int(held.argmax())
 
     def days(self, nodes: int) -> float:
-        """Return for how many days so many nodes were held."""
+        """Return for how many days this many nodes were in use."""
         return float(self.lasts[self.nodes == nodes].sum()) / 86400
 
 
 def occupancy(workload: Workload, shuffled: bool = False) -> Occupancy:
-    """Return what ran when; the sizes may be shuffled among the jobs.
+    """Return when each job ran. The sizes may be shuffled among jobs.
 
     Raises
     ------
     InputError
-        If the trace holds no recorded waits, or a job has no size.
+        If the trace has no recorded waits, or a job has no size.
     """
     start, sizes = recorded_starts(workload), recorded_sizes(workload)
     if shuffled:
@@ -86,10 +86,10 @@ def occupancy(workload: Workload, shuffled: bool = False) -> Occupancy:
 
 
 def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 1) -> list[int]:
-    """Return the moments at which so many jobs held so many nodes, and none of them was expendable.
+    """Return the moments at which this many jobs used this many nodes. None of the jobs was expendable.
 
-    Each is the middle of a time between a start or end and the next; each set of jobs counts once. The paper's
-    scenarios are such moments, of 12, 16 and 24 jobs on 4,352 nodes.
+    Each moment is the middle of a time between two events. Each set of jobs counts once. The paper's scenarios are such
+    moments. They have 12, 16 and 24 jobs on 4,352 nodes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 
     jobs
         How many ran.
     nodes
-        How many nodes they held together; those that were held for longest if ``None``.
+        Nodes in use together. ``None`` takes the count in use for longest.
     least
         Seconds for which just these jobs ran, at least.
     """
@@ -109,7 +109,7 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 
 
 
 def spans_at(workload: Workload, instant: int) -> FloatArray:
-    """Return start and end in hours from the first start, and nodes, of what ran at a moment; shape (jobs, 3)."""
+    """Return start and end in hours from the first start, and nodes. It lists the jobs of a moment, shape (jobs, 3)."""
     start, sizes = recorded_starts(workload), recorded_sizes(workload)
     runtime = workload.columns.runtime
     end, ran = start + runtime, running_at(start, runtime, instant)
@@ -125,7 +125,7 @@ def trace() -> Workload:
 
 
 def recorded_scenarios(jobs: int, count: int) -> list[list[RunningJob]]:
-    """Return up to `count` moments of so many jobs on the most common number of nodes that share no job, in order."""
+    """Return up to `count` disjoint moments of this many jobs on the most common number of nodes. They are in order."""
     found: list[list[RunningJob]] = []
     seen: set[str] = set()
     for instant in moments(occupancy(trace()), jobs):
@@ -138,7 +138,7 @@ def recorded_scenarios(jobs: int, count: int) -> list[list[RunningJob]]:
 
 
 def fig1(means: Means) -> Outcome:
-    """Return nodes and jobs of the first month of the trace, and the trace beside what the generator draws."""
+    """Return nodes and jobs of the first month of the trace. Also compare the trace with the generator's output."""
     log = occupancy(trace(), means.broken("sizes"))
     common = log.most_common()
     shown = log.times < log.times[0] + (3 if means.scale == "smoke" else 31) * DAY
@@ -175,7 +175,7 @@ _BESIDE = (
 
 
 def _beside() -> list[Row]:
-    """Return what jobs are like in the trace and in the generator."""
+    """Return job properties in the trace and in the generator."""
     rows = []
     for subject, workloads in (
         ("trace", [trace()]),
@@ -189,7 +189,7 @@ def _beside() -> list[Row]:
 
 
 def _described(workload: Workload) -> dict[str, float]:
-    """Return sizes, run times, requests and load of the batch jobs."""
+    """Return sizes, run times, walltimes and load of the batch jobs."""
     batch = np.array([kind == "batch" for kind in workload.columns.kind.each()])
     columns, resource = workload.columns, workload.machine.resources[workload.machine.primary]
     units = columns.amounts(resource)
@@ -214,7 +214,7 @@ def _described(workload: Workload) -> dict[str, float]:
 
 
 def recorded(jobs: int, means: Means) -> Outcome:
-    """Return the jobs that run at the moments of so many jobs: figures 2 to 4."""
+    """Return the jobs that run at the moments of this many jobs. Figures 2 to 4."""
     log = occupancy(trace(), means.broken("sizes"))
     found = moments(log, jobs, NODES)
     lasting = len(moments(log, jobs, NODES, least=_LASTS))
@@ -258,7 +258,7 @@ def _together(spans: Floats) -> float:
 
 
 def _curves(spans: Floats) -> dict[str, list[object]]:
-    """Return the nodes that are held: all of them, and those of the largest job."""
+    """Return nodes in use: in total, and of the largest job."""
     data: dict[str, list[object]] = {"subject": [], "x": [], "y": []}
 
     def add(name: str, chosen: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Months of the trace of Theta with on-demand jobs, under each policy: ours, in continuation of the eviction paper."""
+"""Months of the Theta trace with on-demand jobs, under each policy. This is our continuation of the eviction paper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .batch_machine import PLAIN, PLAN, POLICIES, Summaries, by_name, judged
 from .on_demand import OnDemand, with_on_demand
 from .recorded_moments import DAY, NOTE, trace
 
-#: Months of the trace, 30 days each, and days of each that are taken.
+#: Months of the trace, 30 days each, and days taken of each.
 _MONTHS: dict[Scale, tuple[int, int]] = {"smoke": (1, 2), "small": (12, 30), "full": (12, 30)}
 _ENDS, _APART = "least loss, own ends", "1,024 nodes apart"
 _SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} | {
@@ -27,14 +27,14 @@ _SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} |
     _APART: "evict:policy=static,reserve=1024",
     **PLAIN,
 }
-#: How often a job may be made to give way.
+#: How often a job may be evicted.
 _MOST = ("0", "1", "2", "3", "5", "none")
-#: On-demand jobs a day, at which some jobs are hit again and again.
+#: On-demand jobs per day at which some jobs are evicted repeatedly.
 _OFTEN = 12.0
 
 
 def recorded_months(means: Means) -> Outcome:
-    """Return the delay of on-demand jobs and the loss of batch jobs under each policy, month by month."""
+    """Return the delay of on-demand jobs and the loss of batch jobs. Per policy, month by month."""
     found = _summaries(_simulated(_SPECS, OnDemand(), means))
     months, days = _MONTHS[means.scale]
     notes = (
@@ -51,7 +51,7 @@ def recorded_months(means: Means) -> Outcome:
 
 
 def _own_ends(found: Summaries) -> tuple[Claim, ...]:
-    """Return what relying on jobs that are predicted to end by themselves is worth."""
+    """Return the value of relying on jobs predicted to end by themselves."""
 
     def named(policy: str, key: str) -> tuple[str, list[float]]:
         return policy, [summary[key] for summary in found[policy]]
@@ -63,7 +63,7 @@ def _own_ends(found: Summaries) -> tuple[Claim, ...]:
 
 
 def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
-    """Return what is not the paper's, and what the least loss loses with other values."""
+    """Return parameters that are not the paper's. The metric is the least loss with other values."""
     usual = OnDemand()
     plan = {"least loss": _SPECS["least loss"]}
 
@@ -89,7 +89,7 @@ def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
 
 
 def starvation(means: Means) -> Outcome:
-    """Return how often batch jobs are made to give way, and what a bound on that costs the on-demand jobs."""
+    """Return how often batch jobs are evicted. Also return what a bound on it costs the on-demand jobs."""
     specs = {most: f"evict:most={most}" for most in _MOST}
     results = _simulated(specs, OnDemand(rate=_OFTEN), means)
     measured = {most: [_starved(result) for result in each] for most, each in results.items()}
@@ -116,7 +116,7 @@ _EVICTED, _MISSED, _LONGEST = "most evictions of one job", "on-demand jobs late,
 
 
 def _starved(result: Result) -> dict[str, float]:
-    """Return how hard the batch jobs of a month were hit."""
+    """Return how hard a month's batch jobs were affected."""
     attempts, summary = result.attempts, result.summary()
     gone = attempts[attempts["outcome"].isin(["killed", "checkpointed"])]
     times = Counter(gone["id"])
@@ -149,7 +149,7 @@ def _bounds(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Claim
 
 @cache
 def _months(scale: Scale, added: OnDemand, seed: int) -> tuple[Samples[Workload], ...]:
-    """Return the months of the trace with on-demand jobs, another draw of them in each."""
+    """Return the months of the trace with on-demand jobs. Each month has another sample of them."""
     months, days = _MONTHS[scale]
     submit = trace().columns.submit
     edges = np.searchsorted(submit, submit[0] + np.arange(months + 1) * 30 * DAY)

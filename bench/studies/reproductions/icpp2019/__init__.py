@@ -1,4 +1,7 @@
-"""Gainaru, Pallez, Sun and Raghavan, ICPP 2019: reservation sequences and the scheduling of stochastic jobs."""
+"""Reproduce Gainaru, Pallez, Sun and Raghavan, ICPP 2019.
+
+The paper covers reservation sequences and the scheduling of stochastic jobs.
+"""
 
 from .request_tables import RUNS
 

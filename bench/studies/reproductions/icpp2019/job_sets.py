@@ -1,4 +1,4 @@
-"""Figures 2 to 5 of the ICPP 2019 paper: sets of stochastic jobs (scenarios 1 and 2)."""
+"""Figures 2 to 5 of the ICPP 2019 paper. They use sets of stochastic jobs (scenarios 1 and 2)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .strategies_compared import (
 LAWS = ("truncnorm", "beta", "exponential", "pareto")
 _ALLOCATIONS = ("full", "half", "truncnorm", "beta")
 _STRATEGIES = (HPC, NEURO, TOPT)
-#: By how much TOptimal is said to be better than the best of the others, in words and as a factor, by metric.
+#: Claimed gain of TOptimal over the best other. In words and as a factor, by metric.
 _MODEST = {USE: ("+10-11%", 1.10), RESPONSE: ("-12-14%", 0.88)}
 _MUCH = {USE: ("over 1.5x", 1.5), RESPONSE: ("over 2.5x", 0.4)}
 _GAINS = {"truncnorm": _MODEST, "beta": _MODEST, "exponential": _MUCH, "pareto": _MUCH}
-#: What "drastically" means here: no number is printed, and the least of the gains that the paper prints is 10%.
+#: What "drastically" means here. No number is printed, and the least printed gain is 10%.
 DRASTICALLY = 1.1
 HISTORIES = (1, 2, 5, 10, 20, 50, 100)
 _SHARES: Mapping[Scale, Sequence[float]] = {
@@ -42,7 +42,7 @@ _SHARES: Mapping[Scale, Sequence[float]] = {
 
 
 def fig2(means: Means) -> Outcome:
-    """Return utilization and response time by law, for jobs on all or on some processors."""
+    """Return utilization and response time by law. Jobs use all or some processors."""
     seeds, large = runs.sizes("fig2", means)
     contenders = [Contender(name, over) for over in runs.MOVING for name in _STRATEGIES] + runs.PLAIN
     settings = {
@@ -73,7 +73,7 @@ def fig2(means: Means) -> Outcome:
 
 
 def fig2_claims(values: Values) -> Iterator[Claim]:
-    """Yield the claims of figure 2: the gain of TOptimal by law."""
+    """Yield the claims of figure 2: TOptimal's gain by law."""
     for law in LAWS:
         chosen = [each for setting, each in values.items() if setting.startswith(f"{law},")]
         for metric, (said, factor) in _GAINS[law].items():
@@ -91,7 +91,7 @@ def fig2_claims(values: Values) -> Iterator[Claim]:
 
 
 def _against_best(settings: Sequence[Mapping[str, Measured]], metric: str, named: str, others: Sequence[str]) -> Pair:
-    """Return a contender and the best of others in each setting, with their means over the settings for each seed."""
+    """Return a contender and the best other in each setting. Means are over the settings, for each seed."""
     pick = max if metric == USE else min
     best = [
         pick((each[name] for name in others), key=lambda metrics: float(np.mean(metrics[metric]))) for each in settings
@@ -128,7 +128,10 @@ def fig3(means: Means) -> Outcome:
 
 
 def fig4(means: Means) -> Outcome:
-    """Return utilization and response time by the number of past runs that Neuroscience looks at."""
+    """Return utilization and response time by history length.
+
+    The length is the number of past runs that Neuroscience uses.
+    """
     seeds, large = runs.sizes("fig4", means)
     drawn = runs.jobs(large)
     settings = {
@@ -157,7 +160,7 @@ def fig4(means: Means) -> Outcome:
 
 
 def fig4_claims(values: Values) -> Iterator[Claim]:
-    """Yield the claims of figure 4: the best length of the history."""
+    """Yield the claims of figure 4: the best history length."""
     each = {f"history {length}": values[f"history {length}"][NEURO] for length in HISTORIES}
     hpc, ten, longest = values["history 10"][HPC], "history 10", f"history {HISTORIES[-1]}"
     for metric in METRICS:
@@ -182,7 +185,7 @@ def _distance(value: float, other: float) -> float:
 
 
 def fig5(means: Means) -> Outcome:
-    """Return utilization and response time by the share of small jobs, with and without speculative backfilling."""
+    """Return utilization and response time by share of small jobs. With and without speculative backfilling."""
     seeds, total = runs.sizes("fig5", means)
     shares = _SHARES[means.scale]
     contenders = [Contender(name, speculative=on) for name in (HPC, TOPT) for on in (False, True)] + runs.PLAIN
@@ -212,14 +215,14 @@ def fig5(means: Means) -> Outcome:
 
 
 def mixed(total: int, share: float) -> Generated:
-    """Return large and small jobs; without small ones the law of the large must be told."""
+    """Return large and small jobs. Without small ones, the law of the large must be passed."""
     if share:
         return runs.jobs(total, processors="beta", small_share=share)
     return runs.jobs(total, processors="beta", low=1, high=8, mean=4, deviation=2)
 
 
 def fig5_claims(values: Values) -> Iterator[Claim]:
-    """Yield the claims of figure 5: whom speculative backfilling helps."""
+    """Yield the claims of figure 5: which jobs speculative backfilling helps."""
     settings = list(values.values())
     tried = {name: f"{name} speculative" for name in (HPC, TOPT)}
     for metric in METRICS:

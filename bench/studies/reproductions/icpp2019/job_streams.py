@@ -1,4 +1,4 @@
-"""Figures 6 to 8 of the ICPP 2019 paper: stochastic jobs beside a stream of small ones (scenarios 3 and 4)."""
+"""Figures 6 to 8 of the ICPP 2019 paper. Stochastic jobs run beside a stream of small ones (scenarios 3 and 4)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _RATES: Mapping[Scale, Sequence[float]] = {
 }
 #: Processors of a small job.
 _WIDTHS: Mapping[Scale, int] = {"smoke": 50, "small": 20, "full": 1}
-#: For how many hours small jobs arrive for each large one: longer than HPC needs.
+#: Hours that small jobs arrive for each large one. HPC needs less.
 _HOURS = 12
-#: The small jobs of the authors' public scripts: on all processors, 400 at a work rate of 1.
+#: The small jobs of the authors' public scripts. All processors, 400 at a work rate of 1.
 _SCRIPT_WIDTH, _SCRIPT_JOBS = 100, 400
 #: What its settings are called before their work rate.
 SCRIPT = "authors' scripts, "
@@ -60,7 +60,7 @@ def _parameters(scale: Scale) -> tuple[Parameter, ...]:
 
 
 def fig6(means: Means) -> Outcome:
-    """Return utilization and response time of all jobs by the work rate of the small ones."""
+    """Return utilization and response time of all jobs. By the work rate of the small ones."""
     values, scripted = _by_rate(means), _as_scripted(means)
     shown = (USE, ALL_RESPONSE)
     claims = (*fig6_claims(values), *fig6_claims(scripted, SCRIPT))
@@ -76,7 +76,7 @@ def fig6_claims(values: Values, place: str = "") -> Iterator[Claim]:
     values
         By setting, in order of the work rate.
     place
-        With what the names of settings begin.
+        Prefix of the settings' names.
     """
     rates = list(values.values())
     for name in (HPC, TOPT, ATOPT):
@@ -100,7 +100,7 @@ def _mean_of_all(measured: Measured) -> float:
 
 
 def fig7(means: Means) -> Outcome:
-    """Return the response time of the large jobs by the work rate of the small ones."""
+    """Return the large jobs' response time by the small ones' work rate."""
     values, scripted = _by_rate(means), _as_scripted(means)
     claims = (*fig7_claims(values), *fig7_claims(scripted, SCRIPT))
     curves, rows = _curves(values, means.scale, (RESPONSE,)), runs.rows(values | scripted, (RESPONSE,))
@@ -108,10 +108,10 @@ def fig7(means: Means) -> Outcome:
 
 
 def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
-    """Yield the claims of figure 7: the response time of the large jobs.
+    """Yield the claims of figure 7: the large jobs' response time.
 
-    How close the strategies are at either end follows from what they request, Table 1: 10.86 h first against 10.8 at
-    rate 0.1, and 17.39 against 20 at 0.9. `values` and `place` are those of :func:`fig6_claims`.
+    The strategies' gap at either end follows from their requests in Table 1. At rate 0.1 the first requests are 10.86 h
+    and 10.8 h. At 0.9 they are 17.39 h and 20 h. `values` and `place` are those of :func:`fig6_claims`.
     """
     rates = list(values.values())
     for rate, each in values.items():
@@ -128,7 +128,7 @@ def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
 
 
 def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
-    """Return the results by rate, as the paper has it; figures 6 and 7 share the simulations."""
+    """Return the results by rate, as in the paper. Figures 6 and 7 share the simulations."""
     seeds, large = runs.sizes("fig6", means)
     window, width = _HOURS * large, _WIDTHS[means.scale]
     drawn = {
@@ -141,9 +141,9 @@ def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
 
 
 def _as_scripted(means: Means) -> dict[str, dict[str, Measured]]:
-    """Return the results by rate with few wide small jobs, as the authors' public scripts have them."""
+    """Return results by rate with few wide small jobs, as the authors' public scripts have them."""
     seeds, large = runs.sizes("scripts", means)
-    # So many jobs come over 1.5 times the time that 100 large ones take at best.
+    # This many jobs arrive over 1.5 times the best time for 100 large ones.
     over = round(_SCRIPT_JOBS / (100 * OUTLASTS), 3)
     drawn = {
         rate: runs.jobs(

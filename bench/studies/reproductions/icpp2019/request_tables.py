@@ -1,4 +1,4 @@
-"""Gainaru, Pallez, Sun and Raghavan, ICPP 2019: reservation sequences and the scheduling of stochastic jobs."""
+"""Reservation sequences of Gainaru, Pallez, Sun and Raghavan, ICPP 2019. The paper schedules stochastic jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .job_streams import fig6, fig7
 from .two_weeks import fig8
 
 _LAW = Hours(0, 20, mean=8, deviation=2)
-#: Label to the number of values of the discrete law, the backfill rate, and the published requests, hours.
+#: Label to number of values of the discrete law, the backfill rate, and the published requests, hours.
 _TABLE1: dict[str, tuple[int, float, tuple[str, ...]]] = {
     "TOptimal": (200, 0.0, ("10.8", "13.4", "15.4", "17.1", "18.7", "20.0")),
     "ATOptimal, rate 0.1": (46, 0.1, ("10.86", "13.91", "18.69", "20.0")),
@@ -22,7 +22,7 @@ _TABLE1: dict[str, tuple[int, float, tuple[str, ...]]] = {
 
 
 def table1(means: Means) -> Outcome:
-    """Return the reservation sequences of N(8, 2) truncated to [0, 20] hours; the same at every scale."""
+    """Return reservation sequences of N(8, 2) truncated to [0, 20] hours. They are the same at every scale."""
     law = frozen_law("truncnorm", _LAW)
     single = evaluate([20.0 * HOUR], discretize(law, 0.0, 20.0 * HOUR, 200))
     rows, claims = _requests("Classical HPC", [20.0], ("20.0",), single.expected_makespan), list[Claim]()
@@ -53,7 +53,7 @@ def _requests(label: str, hours: list[float], published: tuple[str, ...], makesp
 
 
 def _truncated(value: float, like: str) -> str:
-    """Return a number cut to as many digits as another has."""
+    """Return a number cut to as many digits as another."""
     digits = len(like.partition(".")[2])
     return f"{math.floor(value * 10**digits + 1e-6) / 10**digits:.{digits}f}"
 

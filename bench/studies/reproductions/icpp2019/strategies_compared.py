@@ -1,4 +1,4 @@
-"""Which strategies the ICPP 2019 paper compares, on which jobs, and what is measured of them."""
+"""Strategies and jobs of the ICPP 2019 paper, and their measurements."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..outcome import Claim, Drawing, Means, Parameter, Row, Scale
 from ..simulations import simulate_all
 
 HOUR = 3600
-#: What is measured; eq. 2 is about large jobs.
+#: Metrics. Equation 2 is about large jobs.
 USE, RESPONSE, ALL_RESPONSE = "utilization, %", "response time, h", "response time of all jobs, h"
 METRICS = (USE, RESPONSE)
-#: Queue of the small predictable jobs; eq. 2 is about all others.
+#: Queue of the small predictable jobs. Equation 2 covers all others.
 _STREAM = "stream"
 #: Metric to a value of each seed.
 Measured = dict[str, list[float]]
 #: Two contenders, each with its name and values.
 Pair = tuple[tuple[str, list[float]], tuple[str, list[float]]]
-#: Setting to contender to what is measured.
+#: Setting to contender to measurements.
 Values = Mapping[str, Mapping[str, Measured]]
 
 HPC, NEURO, TOPT, ATOPT = "HPC", "Neuroscience", "TOptimal", "ATOptimal"
@@ -41,7 +41,7 @@ _NAMES = {HPC: "classic-hpc", NEURO: "neuroscience", TOPT: "toptimal", ATOPT: "a
 Scheduler = Literal["batches", "rounds", "easy", "fcfs"]
 #: Jobs of a batch in the paper's scheduler.
 BATCH = 100
-#: Reservations that stand, as in the paper; such as move into gaps; and such as move up when jobs end early.
+#: Three kinds of reservations: fixed as in the paper, moving into gaps, and moving up when jobs end early.
 SCHEDULERS: Mapping[Scheduler, str] = {
     "batches": f"rounds:batch={BATCH}/move=never",
     "rounds": "rounds",
@@ -71,7 +71,7 @@ class Contender:
     over
         The scheduler underneath, of :data:`SCHEDULERS`.
     speculative
-        Whether jobs are tried in gaps that their requests do not fit.
+        Whether to try jobs in gaps too short for their requests.
     options
         Further ones of the dispatcher, such as ``rate=0.1``.
     """
@@ -97,8 +97,8 @@ class Contender:
 
 #: Plain schedulers that every figure shows, with classical requests.
 PLAIN = [Contender(HPC, "fcfs"), Contender(HPC, "easy")]
-#: What is simulated by figure and scale: seeds, and stochastic jobs in each; figure 8 has the jobs of the paper, of
-#: which the first few at the smallest scale. The scripts are those of the authors, beside figure 6.
+#: Simulations by figure and scale: seeds, and stochastic jobs for each. Figure 8 has the paper's jobs, at the smallest
+#: scale the first few. Scripts are the authors', beside figure 6.
 _SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
     "fig2": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
     "fig3": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
@@ -111,15 +111,17 @@ _SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
 
 
 def sizes(figure: str, means: Means) -> tuple[int, int]:
-    """Return how many draws a figure has, and the stochastic jobs of each."""
+    """Return a figure's number of samples, and the stochastic jobs of each."""
     table = _SIZES[figure]
     return len(means.draws({scale: seeds for scale, (seeds, _) in table.items()})), table[means.scale][1]
 
 
 def measure(result: Result) -> dict[str, float]:
-    """Return the utilization (eq. 1, %) and the mean response time of large jobs (eq. 2) and of all, hours.
+    """Return utilization (eq. 1, %) and mean response times (eq. 2), hours.
 
-    Eq. 1 counts what succeeds up to the instant at which, after the last large job, no small job waits.
+    The response times are of large jobs and of all.
+
+    Equation 1 counts work that succeeds. It ends when, after the last large job, no small job waits.
     """
     jobs, attempts = result.jobs, result.attempts
     small = (jobs["queue"] == _STREAM).to_numpy()
@@ -136,7 +138,7 @@ def measure(result: Result) -> dict[str, float]:
 
 
 def _drained(small: pd.DataFrame, after: int) -> int:
-    """Return the first instant from `after` on at which no small job waits."""
+    """Return the first instant from `after` on without waiting small jobs."""
     submitted, started = (np.sort(small[column].to_numpy()) for column in ("submit", "start"))
     instants = np.concatenate(([after], started[started > after]))
     waiting = np.searchsorted(submitted, instants, "right") - np.searchsorted(started, instants, "right")
@@ -161,7 +163,7 @@ PROCESSORS = Parameter(
 def simulate(
     settings: Mapping[str, tuple[Generated, Sequence[Contender]]], seeds: int, means: Means
 ) -> dict[str, dict[str, Measured]]:
-    """Return setting to contender to metric to a value of each seed."""
+    """Return setting to contender to metric to value per seed."""
     places = [(name, jobs, contender) for name, (jobs, several) in settings.items() for contender in several]
     drawn = {jobs: Samples(jobs, seeds, overrun="kill", label=jobs.spec) for _, jobs, _ in places}
     asked = [(drawn[jobs], contender.dispatcher, "walltime") for _, jobs, contender in places]
@@ -186,14 +188,17 @@ def better(
     *,
     factor: float = 1.0,
 ) -> Claim:
-    """Return the claim that one thing is above `factor` times another in utilization, or below in response time."""
+    """Return the claim that one value beats `factor` times another.
+
+    Higher is better for utilization, lower for response time.
+    """
     if metric == USE:
         return more(f"{text}: {metric}", named, other, said, factor=factor, strictly=True)
     return less(f"{text}: {metric}", named, other, said, factor=factor)
 
 
 def pair_over(settings: Sequence[Mapping[str, Measured]], metric: str, named: str, other: str) -> Pair:
-    """Return two contenders, each with its mean over several settings for each seed."""
+    """Return two contenders, each with its mean over several settings per seed."""
     found = [(name, average([each[name] for each in settings], metric)) for name in (named, other)]
     return found[0], found[1]
 
@@ -205,7 +210,7 @@ def average(measured: Sequence[Measured], metric: str) -> list[float]:
 
 
 def rows(values: Mapping[str, Mapping[str, Measured]], metrics: Sequence[str]) -> tuple[Row, ...]:
-    """Return a row for each setting, contender and metric."""
+    """Return one row per setting, contender and metric."""
     return tuple(
         row(f"{setting}, {label}", metric, measured[metric], digits=1)
         for setting, contenders in values.items()
@@ -217,7 +222,7 @@ def rows(values: Mapping[str, Mapping[str, Measured]], metrics: Sequence[str]) -
 def curves(
     values: Mapping[float, Mapping[str, Measured]], metrics: Sequence[str], x_label: str, *, log_x: bool = False
 ) -> Drawing:
-    """Return the lines of contenders over x, a panel for each metric."""
+    """Draw lines of contenders over x, one panel per metric."""
     data: dict[str, list[float | str]] = {}
     for metric in metrics:
         for x, contenders in values.items():
@@ -227,7 +232,7 @@ def curves(
 
 
 def bars(panels: Mapping[str, Mapping[str, Floats | Sequence[float]]]) -> Drawing:
-    """Return the bars of panels, of a value of each seed."""
+    """Draw bars in panels from one value per seed."""
     data: dict[str, list[float | str]] = {}
     for panel, subjects in panels.items():
         for subject, values in subjects.items():

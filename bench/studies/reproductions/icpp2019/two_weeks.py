@@ -1,4 +1,4 @@
-"""Figure 8 of the ICPP 2019 paper: two weeks of neuroscience applications on Intrepid (scenario 4)."""
+"""Figure 8 of the ICPP 2019 paper. Two weeks of neuroscience applications on Intrepid (scenario 4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .strategies_compared import ALL_RESPONSE, ATOPT, HPC, METRICS, USE, Contend
 
 #: Work rate of the small jobs on Intrepid (table 2).
 RATE = 0.21
-#: How many times better ATOptimal is said to be than HPC, and with speculative backfilling.
+#: Printed ratio of ATOptimal over HPC, and with speculative backfilling.
 SAID, SAID_SPECULATIVE = 1.2, 1.25
 #: What the paper leaves open, as options of the generator.
 VARIANTS: Mapping[str, str] = {
@@ -26,7 +26,7 @@ VARIANTS: Mapping[str, str] = {
     "all at 0": "together=true",
     "FSL stochastic, all at 0": "stream=stochastic,together=true",
 }
-#: Table 2 of the paper, of the log; the share of small jobs is that of all.
+#: Table 2 of the paper's log. The share of small jobs is that of all.
 _LOG: Mapping[str, float] = {
     "jobs in the log, in two weeks": 68936 * 14 / 239,
     "small jobs, %": 30.8,
@@ -95,7 +95,7 @@ def _notes(seeds: int, size: int) -> tuple[str, ...]:
 
 
 def reserved_hours() -> dict[str, tuple[int, float, float]]:
-    """Return submissions, and hours that each reserves under HPC and at best, of the applications with a law."""
+    """Return submissions and hours reserved under HPC and at best. They cover the applications with a law."""
     found = {}
     for name, (count, hours) in LARGE.items():
         law = frozen_law("truncnorm", hours)
@@ -106,7 +106,7 @@ def reserved_hours() -> dict[str, tuple[int, float, float]]:
 
 
 def derivable() -> Row:
-    """Return how much of the reserved time sequences of requests can save at most with the printed laws, %."""
+    """Return the largest saving in reserved time by sequences, %. The laws are the printed ones."""
     each = reserved_hours()
     before = sum(count * hours for count, hours, _ in each.values())
     after = sum(count * hours for count, _, hours in each.values())
@@ -115,7 +115,7 @@ def derivable() -> Row:
 
 
 def log_statistics(drawn: list[Workload]) -> tuple[Row, ...]:
-    """Return what Table 2 of the paper has of the log, beside the generated jobs."""
+    """Return Table 2's values of the log, beside the generated jobs."""
     found: dict[str, list[float]] = {name: [] for name in _LOG}
     for workload in drawn:
         jobs = workload.jobs

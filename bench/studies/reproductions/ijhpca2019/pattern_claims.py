@@ -1,4 +1,4 @@
-"""What the IJHPCA 2019 paper claims of its figures 8, 9 and 12, as inequalities."""
+"""Claims of the IJHPCA 2019 paper about figures 8, 9 and 12, as inequalities."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..claims import LEAST, by_construction, calibrated, given, less, more
 from ..outcome import Claim, Precondition
 from .patterns import FAILURES, MIX, PATTERNS, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
 
-#: The ratio of real logs, at which the schedulers are compared.
+#: The ratio of real logs, where the schedulers are compared.
 _REAL = 1.2
-#: Printed ranges are read from figures: they hold to half a step of their numbers.
+#: Printed ranges are read from figures. They hold to half a step of their numbers.
 _STEPS = {UTILIZATION: 2.5, STRETCH: 0.5, WINDOW: 6.0}
-#: By how much the most may be above the least of what is flat in the estimation ratio.
+#: Largest ratio of the most to the least, for values flat in the estimation ratio.
 _FLAT = {UTILIZATION: 1.05, STRETCH: 1.25}
 _FLY = ("SEJF", "LEJF")
-#: The two ways to run RBS; the point of the figures was chosen by the first.
+#: The two ways to run RBS. The point of the figures was chosen with the first.
 RBS = ("RBS", "RBS anew")
 
 
 def utilization_claims(found: Found) -> tuple[Claim, ...]:
-    """Return the claims about the utilization and the failures (section 4.4, figure 8)."""
+    """Return claims about the utilization and the failures (section 4.4, figure 8)."""
     real = _near(found, _REAL)
     claims = [calibrated(_range(found, UTILIZATION, "LEJF", pattern, 45, 90)) for pattern in PATTERNS]
     claims += [calibrated(_window(found)), *_flat(found, UTILIZATION)]
@@ -46,7 +46,7 @@ def utilization_claims(found: Found) -> tuple[Claim, ...]:
 
 
 def stretch_claims(found: Found) -> tuple[Claim, ...]:
-    """Return the claims about the average stretch (section 4.4, figure 9)."""
+    """Return claims about the average stretch (section 4.4, figure 9)."""
     last, real = _ratios(found)[-1], _near(found, _REAL)
     return (
         *(_range(found, STRETCH, label, pattern, 1, 3) for pattern, label in product(PATTERNS, _FLY)),
@@ -69,7 +69,7 @@ def _ways(found: Found) -> list[str]:
 
 
 def hybrid_claims(found: Found) -> tuple[Claim, ...]:
-    """Return the claims about the paper's hybrids (section 5.2, figure 12); each has to work in both of its modes."""
+    """Return claims about the paper's hybrids (section 5.2, figure 12). Each must work in both of its modes."""
     conditions = {label: condition for label, condition in hybrid_conditions(found).items() if label.count(",") < 2}
     return tuple(
         claim
@@ -83,7 +83,7 @@ def hybrid_claims(found: Found) -> tuple[Claim, ...]:
 
 
 def hybrid_conditions(found: Found) -> dict[str, Precondition]:
-    """Return, for each hybrid, that either mode starts at least 10% of the jobs, at every ratio."""
+    """Return, per hybrid, that either mode starts at least 10% of jobs. It must hold at every ratio."""
     conditions = {}
     for label in dict.fromkeys(label for _, label, _ in found if label.startswith("hybrid")):
         shares = [float(np.mean(found[MIX, label, ratio][RESERVED])) for ratio in _ratios(found)]
@@ -128,7 +128,7 @@ def _range(found: Found, metric: str, label: str, pattern: str, low: float, high
 
 
 def _window(found: Found) -> Claim:
-    """Return the claim about the time that is simulated, of all dispatchers on the fly at the ratio of real logs."""
+    """Return the claim about the simulated time. It covers all on-the-fly dispatchers at the ratio of real logs."""
     hours = [np.mean(found[pattern, label, _near(found, _REAL)][WINDOW]) for pattern in PATTERNS for label in _FLY]
     inside = bool(min(hours) >= 24 and max(hours) <= 48 + _STEPS[WINDOW])
     evidence = f"means {short(float(min(hours)))}-{short(float(max(hours)))} h; the paper: 24-48 h"
@@ -173,7 +173,7 @@ def _no_loss(found: Found, pattern: str, rbs: str) -> Claim:
 
 
 def _times(found: Found, metric: str, rbs: str, about: tuple[float, float], published: str) -> Claim:
-    """Return the claim about how many times as much as on the fly RBS has, on average over patterns and ratios."""
+    """Return the claim about RBS as a multiple of on-the-fly. It averages over patterns and ratios."""
     means = {label: _overall(found, metric, (label,)) for label in (rbs, *_FLY)}
     fly = (means["SEJF"] + means["LEJF"]) / 2
     times = means[rbs] / fly if fly > 0 else np.nan
@@ -188,7 +188,7 @@ def _overall(found: Found, metric: str, labels: Sequence[str]) -> float:
 
 
 def _mostly(found: Found, metric: str, label: str, rbs: str, better: int) -> Claim:
-    """Return the claim that the hybrid is better than RBS, run in one way, at most ratios."""
+    """Return the claim that the hybrid beats RBS at most ratios. RBS is run in one way."""
     pairs = [(found[MIX, label, ratio][metric], found[MIX, rbs, ratio][metric]) for ratio in _ratios(found)]
     wins = _count(better * (float(np.mean(mine)) - float(np.mean(other))) > 0 for mine, other in pairs)
     means = [float(np.mean([np.mean(values) for values in column])) for column in zip(*pairs, strict=True)]

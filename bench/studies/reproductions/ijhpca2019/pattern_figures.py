@@ -1,4 +1,7 @@
-"""Gainaru, Sun, Aupy, Huo, Landman and Raghavan, IJHPCA 2019: on the fly against reservations."""
+"""Draw the figures of IJHPCA 2019 by pattern.
+
+Gainaru, Sun, Aupy, Huo, Landman and Raghavan compare on-the-fly scheduling with reservations.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from .pattern_surface import hybrid_parameters, parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
 from .workload_figures import RUNS as WORKLOADS
 
-#: Mean estimation ratios of the numbers; the drawing and its CSV have them all.
+#: Mean estimation ratios in the tables. The drawing and its CSV have all.
 _SHOWN = (0.5, 0.8, 1.0, 1.2, 1.5, 1.7)
 _AXIS = "mean estimation ratio"
 _BEYOND = (
@@ -34,7 +37,7 @@ def fig8(means: Means) -> Outcome:
 
 
 def fig9(means: Means) -> Outcome:
-    """Return the average stretch by mean estimation ratio, pattern by pattern."""
+    """Return average stretch by mean estimation ratio, for each pattern."""
     printed = {"SEJF": (1, 3), "LEJF": (1, 3)}
     return _by_pattern(means, (STRETCH, WAIT), printed, stretch_claims)
 
@@ -45,7 +48,7 @@ def _by_pattern(
     printed: Mapping[str, tuple[float, float]],
     claims: Callable[[Found], tuple[Claim, ...]],
 ) -> Outcome:
-    """Return the outcome of a figure of the first of some metrics; `printed` are ranges over all patterns."""
+    """Return the outcome of a figure, drawn from its first metric. `printed` are ranges over all patterns."""
     found = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
     rows = (*_rows(found, metrics), *_ranges(found, metrics[0], printed))
     drawing = _drawing(found, metrics[0], runs.PATTERNS)
@@ -76,7 +79,7 @@ def fig12(means: Means) -> Outcome:
 
 
 def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[Row]:
-    """Return the least and the most of the means over all patterns and ratios."""
+    """Return the least and the most mean over all patterns and ratios."""
     rows = []
     for label, known in published.items():
         each = [metrics[metric] for (_, named, _), metrics in found.items() if named == label]
@@ -89,7 +92,7 @@ def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, floa
 
 
 def _rows(found: Found, metrics: Sequence[str]) -> list[Row]:
-    """Return the numbers at some of the ratios, failures only of RBS."""
+    """Return the numbers at some ratios. Failures are only those of RBS."""
     return [
         row(f"{runs.PATTERNS.get(pattern, '')} at {ratio}".strip(), f"{label}: {metric}", metrics[metric],
             digits=int(metric != FAILURES))

@@ -1,4 +1,4 @@
-"""What the IJHPCA 2019 paper does not print of figures 8 and 9, and what they are with other values."""
+"""Unprinted parameters of figures 8 and 9 in the IJHPCA 2019 paper. The figures are repeated with other values."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from .patterns import (
     measured,
 )
 
-#: Nodes and inter-arrival times: the corners, the chosen point, and all between. 40 with 480 s is a job per 8 minutes,
-#: as the paper saw it on ACCRE, on the nodes that suit it best.
+#: Nodes and inter-arrival times: the corners, the chosen point, and all between. 40 nodes with 480 s give a job per 8
+#: minutes, as the paper saw on ACCRE. These nodes suit that rate best.
 _CORNERS = tuple(Point(nodes, gap) for nodes, gap in product((40, 250), (54.0, 480.0)))
 _ALL = tuple(
     Point(nodes, gap) for nodes, gap in product((40, 60, 100, 150, 200, 250), (54.0, 108.0, 180.0, 240.0, 480.0))
@@ -46,7 +46,7 @@ _PAPER = {label: spec for label, spec in DISPATCHERS.items() if label in ("RBS",
 
 
 def surface(means: Means) -> Outcome:
-    """Return what figures 8 and 9 are on other machines."""
+    """Return figures 8 and 9 on other machines."""
     rows: list[Row] = []
     for point in _POINTS[means.scale]:
         found = measured(tuple(PATTERNS), _PAPER, means, point, _RATIOS, _SEEDS[means.scale])
@@ -102,7 +102,7 @@ def _read(found: Found) -> Mapping[str, float]:
 
 
 def _judged(found: Found) -> Mapping[str, float]:
-    """Return how the claims of figures 8 and 9 that count are judged on one machine."""
+    """Return how the counting claims of figures 8 and 9 are judged on one machine."""
     tested = [claim for claim in (*utilization_claims(found), *stretch_claims(found)) if claim.counts]
     verdicts = {"that hold": True, "that do not hold": False, "not decided": None}
     return {
@@ -112,10 +112,10 @@ def _judged(found: Found) -> Mapping[str, float]:
 
 
 def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
-    """Return what the paper does not print of RBS, and what a metric of it is with other values.
+    """Return unprinted parameters of RBS, and one of its metrics with other values.
 
-    At the largest ratio on pattern (a), where reservations are longest; the longest request that is backfilled also on
-    (b), where half of the jobs are small, and the growth where requests fail most.
+    All are at the largest ratio on pattern (a), where reservations are longest. The longest backfilled walltime is also
+    on (b), where half of the jobs are small. The growth is where walltimes fail most.
     """
 
     def rbs(spec: str, pattern: str = "a", ratio: float = _RATIOS[-1], **drawn: Any) -> str:
@@ -151,7 +151,7 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
 
 
 def hybrid_parameters(means: Means) -> tuple[Parameter, ...]:
-    """Return what the paper does not print of figure 12, and the stretch of the hybrid and of RBS with other values.
+    """Return unprinted parameters of figure 12, with other values. The metric is the stretch of the hybrid and of RBS.
 
     All at the ratio of real logs.
     """

@@ -1,4 +1,4 @@
-"""The simulations of Gainaru et al., IJHPCA 2019: patterns of jobs, estimation ratios and dispatchers."""
+"""The simulations of Gainaru et al., IJHPCA 2019. They vary job patterns, estimation ratios and dispatchers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....campaigns.samples import Samples
 from ..outcome import Means, Scale
 from ..simulations import simulate_all
 
-#: Patterns of figure 6, as they are called in figures 8 and 9.
+#: Patterns of figure 6, as named in figures 8 and 9.
 PATTERNS = {"a": "(a) normal", "b": "(b) 50% large", "c": "(c) 80% large", "d": "(d) 20% large"}
 #: The workload of section 5.2.
 MIX = "mix"
@@ -34,7 +34,7 @@ HYBRIDS = {
     "EASY": "easy",
     "conservative": "conservative",
 }
-#: Dispatchers whose jobs are killed at their requests and come back with larger ones, as RBS has it by itself.
+#: Dispatchers that kill jobs at their walltimes; jobs return with larger ones. RBS does so by itself.
 _RESUBMIT = ("EASY", "conservative")
 _SEEDS: dict[Scale, int] = {"smoke": 1, "small": 10, "full": 10}
 _FULL = tuple(round(0.5 + 0.1 * step, 1) for step in range(13))
@@ -50,7 +50,7 @@ WINDOW, RESERVED = "simulated time, h", "starts by reservation, %"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What the paper does not print of the machine: nodes, and mean seconds from one job to the next."""
+    """Unprinted machine parameters: nodes, and mean seconds between jobs."""
 
     nodes: int
     interarrival: float
@@ -60,12 +60,12 @@ class Point:
         return f"{self.nodes} nodes, a job per {self.interarrival:g} s"
 
 
-#: To meet the window and the printed ranges of utilization: see the surface.
+#: Chosen to meet the window and the printed ranges of utilization. See the surface.
 CHOSEN = Point(150, 54.0)
-#: The mix comes at a load near 1, its wide jobs in every other of 8 phases.
+#: The mix comes at a load near 1. Its wide jobs come in every other of 8 phases.
 MIXED = Point(40, 1920.0)
 PHASES = 8
-#: Pattern, label and mean estimation ratio to metric to a value of each run.
+#: Pattern, label and mean estimation ratio to metric to value per run.
 Found = dict[tuple[str, str, float], dict[str, list[float]]]
 
 
@@ -83,9 +83,9 @@ def measured(
     seeds: int | None = None,
     **drawn: Any,
 ) -> Found:
-    """Return what was measured of each pattern, dispatcher and mean estimation ratio.
+    """Return the measurements of each pattern, dispatcher and mean estimation ratio.
 
-    `ratios` and `seeds` are those of the scale if ``None``; `drawn` are further options of the generator.
+    `ratios` and `seeds` default to those of the scale. `drawn` holds further options of the generator.
     """
     count = len(means.draws(_SEEDS)) if seeds is None else seeds
     places, settings = list[tuple[str, str, float]](), list[tuple[Samples[Any], str, str]]()
@@ -101,7 +101,10 @@ def measured(
 
 
 def jobs(pattern: str, ratio: float, scale: Scale, point: Point, seed: int, **drawn: Any) -> Workload:
-    """Return the jobs of a run, on one pool of as many cores as there are nodes, which are alike and used whole."""
+    """Return the jobs of a run, on one pool of cores.
+
+    The pool has one core per node, since nodes are alike and used whole.
+    """
     options: dict[str, Any] = {"nodes": point.nodes, "interarrival": point.interarrival}
     if scale == "smoke":
         options = {**_SMOKE, **({"wide": 6} if pattern == MIX else {})}
@@ -112,7 +115,7 @@ def jobs(pattern: str, ratio: float, scale: Scale, point: Point, seed: int, **dr
 
 
 def metrics(result: Result) -> dict[str, float]:
-    """Return utilization (equation 3), average stretch (equation 2), wait and how often a job was killed."""
+    """Return utilization (equation 3), average stretch (equation 2), wait and kills per job."""
     summary = result.summary()
     decisions = result.decisions
     started = decisions["started"].to_numpy()
@@ -134,7 +137,7 @@ def runs_of(means: Means) -> str:
 
 
 def notes(means: Means) -> tuple[str, ...]:
-    """Return what was simulated, and how it differs from the paper."""
+    """Return what was simulated. The notes also say how it differs from the paper."""
     ratios = grid(means.scale)
     return (
         f"Simulated: mean estimation ratios {ratios[0]} to {ratios[-1]}, runs of each: {runs_of(means)}. Brackets: 95% "

@@ -1,4 +1,4 @@
-"""Public run times and memory of the authors' applications, in place of logs that are not public."""
+"""Public run times and memory of the authors' applications. They stand for logs that are not public."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .....workloads import fetch
 from ..claims import LEAST
 from ..outcome import Claim, Drawing, Outcome, Row
 
-#: Applications by the names of their files of run times in seconds.
+#: Applications by names of their run-time files (seconds).
 APPLICATIONS = {"SLANT brain segmentation": "slant-walltime", "CT eye segmentation": "ct-eye-segmentation"}
 _HOUR, _GB = 3600.0, 1024.0
 #: Ranges that run times are sorted into.
@@ -30,19 +30,19 @@ NOTE = (
 
 @cache
 def run_times() -> Mapping[str, FloatArray]:
-    """Return the run times of each application, hours, in the order of its file."""
+    """Return the run times of each application, in hours and file order."""
     return {name: np.loadtxt(fetch(file), ndmin=1) / _HOUR for name, file in APPLICATIONS.items()}
 
 
 @cache
 def memory() -> FloatArray:
-    """Return the memory of a run of SLANT: hours since its start and GB, shape (samples, 2)."""
+    """Return the memory of a run of SLANT. Hours since its start and GB, shape (samples, 2)."""
     found: FloatArray = np.loadtxt(fetch("slant-memory"), delimiter=",", ndmin=2) / (_HOUR, _GB)
     return found
 
 
 def run_by_run(reason: str, claims: tuple[Claim, ...]) -> Outcome:
-    """Return the run times run by run, as figure 1 has those of two workflows."""
+    """Return the run times by run. Figure 1 has those of two workflows."""
     data: dict[str, list[Any]] = {"subject": [], "x": [], "y": []}
     for name, hours in run_times().items():
         data["subject"] += [name] * len(hours)
@@ -52,7 +52,7 @@ def run_by_run(reason: str, claims: tuple[Claim, ...]) -> Outcome:
 
 
 def ranges(reason: str, claims: tuple[Claim, ...]) -> Outcome:
-    """Return the ranges of run time, as figure 2 has those of 31 workflows, and whether they are as wide."""
+    """Return the ranges of run time, as in figure 2 for 31 workflows. Also check that they are as wide."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for place, (name, hours) in enumerate(run_times().items()):
         low, middle, high = np.quantile(hours, (0.1, 0.5, 0.9)).tolist()
@@ -71,7 +71,7 @@ def ranges(reason: str, claims: tuple[Claim, ...]) -> Outcome:
 
 
 def over_time(reason: str, claims: tuple[Claim, ...]) -> Outcome:
-    """Return the memory of a run of SLANT over time, the nearest to the phases of figure 10."""
+    """Return the memory of a run of SLANT over time. It is nearest to the phases of figure 10."""
     hours, used = memory().T
     data = {"subject": ["SLANT"] * len(hours), "x": hours.tolist(), "y": used.tolist()}
     rows = (
@@ -83,7 +83,7 @@ def over_time(reason: str, claims: tuple[Claim, ...]) -> Outcome:
 
 
 def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
-    """Return how often the range of the next run time is the most frequent one so far, by the number of ranges."""
+    """Return how often the next run time falls into the most frequent range so far. By number of ranges."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     found: dict[str, list[float]] = {}
     for name, hours in run_times().items():
@@ -107,12 +107,12 @@ def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
 
 
 def predicted_share(hours: FloatArray, number: int) -> float:
-    """Return the share of the runs whose range is the most frequent one before them.
+    """Return the share of runs in the range that was most frequent before.
 
     Parameters
     ----------
     hours
-        Run times in the order of the runs, shape (runs,).
+        Run times in order of the runs, shape (runs,).
     number
         Of ranges of equal width, at least 1.
     """

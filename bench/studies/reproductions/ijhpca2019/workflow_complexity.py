@@ -1,4 +1,4 @@
-"""Gainaru et al., IJHPCA 2019, Table 1: run time as a function of the input, by workflow."""
+"""Table 1 of Gainaru et al., IJHPCA 2019. Run time as a function of the input, by workflow."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .workflow_logs import TABLE1, WorkflowModel
 
 #: Logs of each workflow.
 _LOGS: dict[Scale, int] = {"smoke": 5, "small": 100, "full": 400}
-#: Runs of quicksort in a log, and the length of the longest array.
+#: Runs of quicksort in a log, and the longest array's length.
 _SORTS, _LONGEST = 200, 10_000
-#: So often a normal error stays below the standard errors of a tie.
+#: A normal error stays below a tie's standard errors with this probability.
 _EXPECTED = float(norm.cdf(TIE))
 _NOTES = (
     "The logs of the paper are not public. These are drawn in the image of Table 1: for each workflow a class of "
@@ -37,7 +37,7 @@ _NOTES = (
 
 
 def run(means: Means) -> Outcome:
-    """Return correlation and mean squared error of each workflow, and whether its class is found."""
+    """Return correlation and mean squared error per workflow. Also check that the workflow's class is recovered."""
     logs, shuffled = means.draws(_LOGS), means.broken("sizes")
     fits = {model: [_fitted(model.log(seed), shuffled) for seed in logs] for model in TABLE1}
     rows = [line for model, found in fits.items() for line in _rows(model, found)]
@@ -56,11 +56,11 @@ def run(means: Means) -> Outcome:
 
 
 def quicksort_runs(seed: int, shuffled: bool = False) -> pd.DataFrame:
-    """Return the lengths of arrays in random order as ``size``, and the comparisons of quicksort as ``time``.
+    """Return array lengths in random order as ``size`` and quicksort comparisons as ``time``.
 
     Sizes may be shuffled among the runs.
 
-    This is no curve with noise on it: a sorting is followed by the places of its pivots, each equally likely.
+    This is no curve plus noise. Each sorting is followed by its pivots' places, all equally likely.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, _LONGEST, _SORTS)
@@ -75,7 +75,7 @@ def _fitted(runs: pd.DataFrame, shuffled: bool) -> ComplexityFit:
 
 
 def _comparisons(size: int, rng: np.random.Generator) -> int:
-    """Return the comparisons of one sorting; all parts of a depth at once."""
+    """Return the comparisons of one sorting. All parts of a depth are counted at once."""
     parts, total = np.array([size]), 0
     while parts.size:
         total += int((parts - 1).sum())
@@ -112,14 +112,14 @@ def _kept(fit: ComplexityFit, name: str) -> bool:
 
 
 def _most(text: str, found: Sequence[bool], evidence: str = "", share: float = 0.5) -> Claim:
-    """Return the claim that something is so in more than a share of the logs; it must lie outside the interval."""
+    """Return the claim that something holds in more than a share of logs. The share must lie outside the interval."""
     low, high = mean_interval(np.asarray(found, dtype=float))
     decided = len(found) >= LEAST and not low <= share <= high
     return Claim(text, low > share if decided else None, f"{100 * np.mean(found):.0f}% of the logs{evidence}")
 
 
 def _printed(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Claim:
-    """Return the claim that the class which the paper found is found."""
+    """Return the claim that the paper's class is recovered."""
     name = _class(model)
     named = 100 * np.mean([_named(fit, name) for fit in fits])
     if name != CONSTANT:
@@ -137,7 +137,7 @@ def _never_lost(fits: Mapping[WorkflowModel, Sequence[ComplexityFit]]) -> Claim:
 
 
 def _explained(fits: Mapping[WorkflowModel, Sequence[ComplexityFit]]) -> Claim:
-    """Return the claim that those workflows are predictable whose printed correlation is."""
+    """Return the claim that the workflows with printed correlations are predictable."""
     right = [
         all((found[index].correlation > EXPLAINS) == (model.correlation > EXPLAINS) for model, found in fits.items())
         for index in range(len(fits[TABLE1[0]]))

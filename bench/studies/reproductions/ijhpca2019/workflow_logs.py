@@ -1,4 +1,4 @@
-"""Logs of workflows in the image of those that ran at Vanderbilt: sizes of inputs and run times.
+"""Logs of workflows like those at Vanderbilt: sizes of inputs and run times.
 
 Gainaru, Sun, Aupy, Huo, Landman, Raghavan: "On-the-fly scheduling vs. reservation-based scheduling for unpredictable
 workflows", IJHPCA 2019, Table 1. The logs are not public.
@@ -14,30 +14,30 @@ import pandas as pd
 
 from .....base import InputError
 
-#: Times begin so many standard deviations of the noise above zero.
+#: Times begin this many standard deviations of noise above zero.
 _FLOOR = 6
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowModel:
-    """A workflow whose run time is ``c0 + c1 * n**power * log(1 + n)**logarithm`` plus normal noise.
+    """A workflow with the run time ``c0 + c1 * n**power * log(1 + n)**logarithm`` plus normal noise.
 
     Attributes
     ----------
     name, description
         As in Table 1.
     correlation
-        Of time and what it grows with, in [0, 1); nothing else is in c1. A constant time has none.
+        Correlation of time with the growth term, in [0, 1). It sets c1. A constant time has none.
     mse
-        Variance of the noise, > 0, the square of the unit of time.
+        Variance of the noise, > 0, in squared units of time.
     power, logarithm
-        Of the class of complexity, which is the constant where both are 0.
+        Exponents of the complexity class. The class is constant if both are 0.
     printed
-        Whether the paper prints the class; else it is ours.
+        Whether the paper prints the class. If not, it is ours.
     runs
         How many, at least 1.
     sizes
-        The least and the most of the inputs, MB, between which their logarithms are uniform.
+        Least and most of the inputs, MB. Their logarithms are uniform in between.
     """
 
     name: str
@@ -64,7 +64,7 @@ class WorkflowModel:
                 raise InputError(f"workflow {self.name}: {name}: expected {expected}, got {getattr(self, name)!r}")
 
     def log(self, seed: int = 0) -> pd.DataFrame:
-        """Draw runs: columns ``workflow``, ``size`` (MB) and ``time`` (the root of the unit of `mse`).
+        """Generate runs. Columns ``workflow``, ``size`` (MB) and ``time`` (square root of the unit of `mse`).
 
         Raises
         ------
@@ -85,9 +85,9 @@ class WorkflowModel:
         return pd.DataFrame({"workflow": self.name, "size": size.round(6), "time": time.round(6)})
 
 
-#: Correlations and mean squared errors are those of Table 1. Section 3.2 names three classes; figure 1 has 500 runs of
-#: Multi-Atlas and dtiQA_v2, which write some tens of MB within 10%, and a few MB to GBs (section 3.1). The other
-#: classes, counts and sizes, and the level of all times, are not printed, and ours.
+#: Correlations and mean squared errors come from Table 1. Section 3.2 names three classes. Figure 1 has 500 runs of
+#: Multi-Atlas and dtiQA_v2. They write some tens of MB within 10%, and a few MB to GBs (section 3.1). The other
+#: classes, counts, sizes and the level of all times are not printed. They are ours.
 TABLE1 = (
     WorkflowModel("fMRIQA_v2", "Functional QA and pre-processing", 0.82, 3.95, 1, 1, True),
     WorkflowModel("MAGM_Normalize_v1", "Fusion of structure and diffusion", 0.06, 5.81, 0, 0, False),
@@ -99,19 +99,19 @@ TABLE1 = (
 
 
 def workflow_logs(models: Sequence[WorkflowModel] = TABLE1, seed: int = 0) -> pd.DataFrame:
-    """Draw the runs of workflows.
+    """Generate the runs of workflows.
 
     Parameters
     ----------
     models
         The workflows, by default those of Table 1.
     seed
-        Of the random numbers; each workflow has its own, so that it does not depend on the others.
+        Seed. Each workflow has its own random numbers, independent of the others.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``workflow``, ``size`` (MB) and ``time``, a row a run.
+        Columns ``workflow``, ``size`` (MB) and ``time``, one row per run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Gainaru et al., IJHPCA 2019, figures 1 to 7, 10 and 11: what can be made of what is printed, and what cannot."""
+"""Figures 1 to 7, 10 and 11 of Gainaru et al., IJHPCA 2019. Some can be made from printed values, others cannot."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .patterns import PATTERNS
 from .workflow_complexity import quicksort_runs
 
 _SEEDS: dict[Scale, int] = {"smoke": 3, "small": 20, "full": 100}
-#: Ratios of figure 7, which prints 0.3 where its text has 0.5, and that of real logs.
+#: Ratios of figure 7, and that of real logs. The figure has 0.3 where its text has 0.5.
 _RATIOS = (0.3, 1.0, 1.2, 1.3)
 _BIN = 0.5
 _EDGES = np.arange(0, 24 + _BIN, _BIN)
-#: Printed: the mean squared errors of figure 3 stay below it.
+#: Printed: the mean squared errors of figure 3 stay below this.
 _FITS = 0.01
 
 
 def fig3(means: Means) -> Outcome:
-    """Return how well quicksort and matrix multiplication follow their complexities, counted in operations."""
+    """Return how well quicksort and matrix multiplication follow their complexities. The unit is operations."""
     sorts, products = [], []
     for seed in means.draws(_SEEDS):
         runs = quicksort_runs(seed, means.broken("sizes"))
@@ -59,7 +59,7 @@ def fig3(means: Means) -> Outcome:
 
 
 def products_of(size: FloatArray) -> FloatArray:
-    """Return the multiplications of two square matrices of so many elements each."""
+    """Return the multiplications for two square matrices with this many elements each."""
     side: FloatArray = np.sqrt(size)
     return side**3
 
@@ -89,7 +89,7 @@ def fig6(means: Means) -> Outcome:
 
 
 def fig7(means: Means) -> Outcome:
-    """Return the distributions of estimates of the second pattern beside that of its run times."""
+    """Return the distributions of estimates of the second pattern. Its run times are beside them."""
     curves: dict[str, FloatArray] = {}
     rows, short = [], {}
     for ratio in _RATIOS:
@@ -129,13 +129,13 @@ def _decided(samples: Sequence[object], holds: bool) -> bool | None:
 
 
 def _share(text: str, share: float, found: Sequence[float]) -> Claim:
-    """Return the claim that a percentage is another, to a standard error of three of the mean."""
+    """Return the claim that a percentage equals another. It may differ by three standard errors of the mean."""
     mean, error = float(np.mean(found)), float(np.std(found)) / np.sqrt(len(found))
     return Claim(text, _decided(found, abs(mean - share) <= 3 * error + 0.5), f"{mean:.1f}%; the paper: {share:g}%")
 
 
 def _histogram(curves: dict[str, FloatArray]) -> Drawing:
-    """Return the share of the jobs by hours, a curve for each."""
+    """Return the share of jobs by hours, one curve each."""
     data: dict[str, list[object]] = {name: [] for name in ("subject", "x", "y")}
     for name, seconds in curves.items():
         counted, _ = np.histogram(seconds / 3600, _EDGES)
@@ -145,7 +145,7 @@ def _histogram(curves: dict[str, FloatArray]) -> Drawing:
     return Drawing("steps", data, "hours", f"jobs, % by {_BIN:g} h")
 
 
-#: Makes an outcome of public data, given why there is none of the paper's and the claims that cannot be tested.
+#: Makes an outcome of public data. It needs the reason for missing the paper's, and the untestable claims.
 Public = Callable[[str, tuple[Claim, ...]], Outcome]
 
 
@@ -154,7 +154,7 @@ def _bare(reason: str, claims: tuple[Claim, ...]) -> Outcome:
 
 
 def _without(reason: str, *claims: str, public: Public = _bare) -> Run:
-    """Return what makes a figure whose data are not public of public data, where these tell as much."""
+    """Return a function that makes a figure from public data. The paper's data are not public."""
 
     def run(means: Means) -> Outcome:
         del means

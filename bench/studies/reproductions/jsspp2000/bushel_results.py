@@ -1,4 +1,4 @@
-"""Many SAs on one machine, the "bushel of AppLeS" that section 5 leaves open: ours, in continuation of the paper."""
+"""Many SAs on one machine, the "bushel of AppLeS". Section 5 leaves it open. This is our continuation of the paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .strategy_outcomes import DIFFER, ratio_row
 
 NAMES = {-1.0: "nobody", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
 _GAIN, _OTHERS = "turnaround with nobody choosing over that now: choosers", "the same: others"
-#: What is shown as a ratio, and what as a number with digits.
+#: Columns shown as a ratio, and as a number with digits.
 _RATIOS = {"gain": _GAIN, "others": _OTHERS, "error": "turnaround of choosers over that predicted"}
 _NUMBERS = {
     "efficiency": ("efficiency", 1.0, 3),
@@ -27,7 +27,7 @@ _CHANGES = "changes of mind a chooser"
 
 
 def bushel(means: Means) -> Outcome:
-    """Return turnaround, efficiency and predictions by the share of jobs that choose, load and dispatcher."""
+    """Return turnaround, efficiency and predictions by share of choosers, load and dispatcher."""
     setting, found = SETTINGS[means.scale], crowds(means)
     table = _by_sample(found)
     conditions = {over: _differing(table, over) for over in OVER}
@@ -42,13 +42,13 @@ def bushel(means: Means) -> Outcome:
 
 
 def _by_sample(found: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each sample, load, dispatcher and share: of jobs that choose alone, their mean."""
+    """Return a row per sample, load, dispatcher and share. Jobs that choose alone give their mean."""
     keys = ["again", "over", "load", "share", "workload", "seed"]
     return found.groupby(keys, sort=True).mean(numeric_only=True)
 
 
 def _values(table: pd.DataFrame, column: str, over: str, load: float, share: float, again: int = 0) -> pd.Series:
-    """Return a value of each sample, by workload and seed; those that a share has none of are left out."""
+    """Return a value of each sample, by workload and seed. Samples without the share are left out."""
     found: pd.Series = table[column].xs((again, over, load, share))
     return found.dropna()
 
@@ -60,12 +60,12 @@ def _ratio(values: pd.Series) -> Ratio:
 def _contrast(
     table: pd.DataFrame, column: str, over: str, first: tuple[float, float], other: tuple[float, float]
 ) -> Ratio:
-    """Return a value at a load and share over that at another, sample by sample."""
+    """Return the value at a load and share over that at another. The ratio is per sample."""
     return _ratio((_values(table, column, over, *first) - _values(table, column, over, *other)).dropna())
 
 
 def _claims(table: pd.DataFrame, over: str, setting: Setting) -> Iterator[Claim]:
-    """Return what is claimed under a dispatcher, at the largest load unless it says otherwise."""
+    """Return the claims about a dispatcher. They hold at the largest load, unless stated otherwise."""
     low, high = setting.loads[0], setting.loads[-1]
     under = f" under {over}, load {high:g}"
     for share in (0.0, 1.0):
@@ -85,13 +85,13 @@ def _claims(table: pd.DataFrame, over: str, setting: Setting) -> Iterator[Claim]
 
 
 def _efficiency(table: pd.DataFrame, over: str, load: float, under: str) -> Claim:
-    """Return the claim that a machine on which all choose is less efficient than one on which nobody does."""
+    """Return the claim that choosers lower efficiency. It compares all jobs choosing with none choosing."""
     each = [_values(table, "efficiency", over, load, share).map(np.log) for share in (1.0, -1.0)]
     return less(f"The machine is less efficient where all choose{under}", _ratio(each[0] - each[1]), 1.0, "ratio")
 
 
 def promises(found: pd.DataFrame) -> Claim:
-    """Return the claim that under conservative no chooser ends later than predicted, at any load and share."""
+    """Return the claim that no chooser ends later than predicted under conservative. It holds at any load and share."""
     rows = found[(found["over"] == "conservative") & (found["choosers"] > 0)]
     late, asked = (float((rows["choosers"] * share).sum()) for share in (rows["late"], 1.0))
     return Claim("No chooser ends later than predicted under conservative", bool(late == 0) if asked >= LEAST else None,
@@ -106,7 +106,7 @@ def _differing(table: pd.DataFrame, over: str) -> Precondition:
 
 
 def _rows(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
-    """Return the means over all workloads, by dispatcher, load and share."""
+    """Return means over all workloads, by dispatcher, load and share."""
     for over in OVER:
         for load in setting.loads:
             for share, name in NAMES.items():
@@ -128,7 +128,7 @@ def _row(table: pd.DataFrame, over: str, load: float, share: float, subject: str
 
 
 def _by_workload(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
-    """Return what choosers gain at the largest load on each workload, where one chooses and where all do."""
+    """Return what choosers gain at the largest load, per workload. One chooses, or all do."""
     for over in OVER:
         for share in (0.0, 1.0):
             values = _values(table, "gain", over, setting.loads[-1], share)
@@ -138,7 +138,7 @@ def _by_workload(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
 
 
 def _drawing(table: pd.DataFrame, setting: Setting) -> Drawing:
-    """Return what choosers and others gain by their share, a panel a dispatcher."""
+    """Draw what choosers and others gain by share, one panel per dispatcher."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for over in OVER:
         for load in (setting.loads[0], setting.loads[-1]):

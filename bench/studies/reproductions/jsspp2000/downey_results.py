@@ -1,4 +1,4 @@
-"""Jobs of Downey's speedup under each strategy: table 2 and figures 3 to 9."""
+"""Jobs with Downey's speedup under each strategy. Table 2 and figures 3 to 9."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _NOTES = (
 
 
 def cases_of(means: Means) -> dict[str, pd.DataFrame]:
-    """Return the cases by how their ranges were drawn."""
+    """Return the cases by how their ranges were sampled."""
     found = measured(tuple(_KINDS.values()), means)
     return {name: found[found["kind"] == kind] for name, kind in _KINDS.items()}
 
 
 def table2(means: Means) -> Outcome:
-    """Return turnaround and relative performance of all strategies, by log and over all."""
+    """Return turnaround and relative performance of all strategies. By log and over all."""
     found = cases_of(means)
     rows, claims = list[Row](), list[Claim]()
     conditions = differing(found["literal"], tuple(CHOICES))
@@ -101,7 +101,7 @@ Judge = Callable[[pd.DataFrame], Iterator[Claim]]
 
 
 def _figure(column: str, label: str, judge: Judge, *, log_x: bool = False, only: str | None = None) -> Run:
-    """Return what makes a figure of the cases by a column."""
+    """Return a function that makes a figure of the cases by a column."""
 
     def run(means: Means) -> Outcome:
         found = cases_of(means)
@@ -123,7 +123,7 @@ def _figure(column: str, label: str, judge: Judge, *, log_x: bool = False, only:
 
 
 def _ends(cases: pd.DataFrame, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the first and the last tenth of the cases by a column."""
+    """Return the first and last tenth of the cases by a column."""
     each = parts(cases, column)
     return each[0], each[-1]
 
@@ -166,7 +166,7 @@ def _by_work(cases: pd.DataFrame) -> Iterator[Claim]:
                "the smaller, the more advantageous")  # fmt: skip
 
 
-#: From which A on the gain grows slower.
+#: From this A on the gain grows slower.
 _SLOWER = 100.0
 
 
@@ -188,7 +188,7 @@ def _by_parallelism(cases: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _slower(name: str, below: Ratio, above: Ratio) -> Claim:
-    """Return the claim that a ratio is nearer to 1 than another; their intervals must not overlap."""
+    """Return the claim that a ratio is nearer to 1 than another. Their intervals must not overlap."""
     decided = None if max(above.low, below.low) <= min(above.high, below.high) else above.value < below.value
     holds = None if pd.isna(below.low) or pd.isna(above.low) else decided
     return Claim(f"The increase slows down from A = 100 on: {name}, upper half over lower half", holds,
@@ -204,7 +204,7 @@ def _by_parallelism_on_ctc(cases: pd.DataFrame) -> Iterator[Claim]:
                    ratio, 1.0, "ratio", "steadily")  # fmt: skip
 
 
-#: What is hardly another number, as a ratio.
+#: Ratios of numbers that count as equal.
 _SAME = (1 / 1.1, 1.1)
 
 

@@ -1,4 +1,4 @@
-"""The jobs of a log that become moldable, and what they may ask for (sections 3.2, 3.3 and 4.4)."""
+"""Jobs of a log that become moldable, and their possible walltimes and sizes (sections 3.2, 3.3 and 4.4)."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from .....base import FloatArray
 from .....models.moldable import Request, amdahl, downey, n_limit
 from .....workloads import Workload
 
-#: How the range of sizes is drawn: as it is printed; or with a range of 7 for one-processor jobs and 7 at least; or the
-#: sizes of the NAS benchmarks.
+#: How the range of sizes is sampled. Either as printed, or with a range of 7 for one-processor jobs and at least 7 for
+#: others, or the sizes of the NAS benchmarks.
 Kind = Literal["literal", "least-7-for-serial", "nas"]
 USER, BEST = "user", "best"
 CHOICES = {"SA-3": 3, "SA-5": 5, "SA-7": 7}
 NAS = "SA"
-#: The least size of a range where one is drawn with that.
+#: The least size of a sampled range.
 _LEAST = 7
-#: Walltimes are at most so long, seconds.
+#: The longest walltime, seconds.
 _LONGEST = 10**9
-#: Operations of class B in 10^9 (NAS-95-010), and the serial share that stands for the speedup, which is not to be had.
+#: Operations of class B in 10^9 (NAS-95-010), and the serial share. The share stands for the speedup, which is not
+#: available.
 OPERATIONS = {"MG": 18.81, "LU": 319.6, "SP": 447.1, "BT": 721.5, "EP": 100.9}
 SERIAL = {"MG": 0.005, "LU": 0.002, "SP": 0.002, "BT": 0.001, "EP": 0.0}
-#: Operations a second of a processor.
+#: Operations per second and processor.
 RATE = 50e6
 _TWOS, _SQUARES = (8, 16, 32, 64, 128, 256), (9, 16, 25, 36, 64, 121, 256)
 _SIZES: Mapping[str, tuple[int, ...]] = {"MG": _TWOS, "LU": _TWOS, "SP": _SQUARES, "BT": _SQUARES}
-#: How many sizes of EP are simulated for the best of them.
+#: Sizes of EP that are simulated to find the best.
 _SIMULATED = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A request that a job might come with, and how long it would run then, seconds."""
+    """A size and walltime that a job might request, and its run time (s) with them."""
 
     request: Request
     runtime: int
@@ -44,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A job of a log that is another one.
+    """A job of a log, changed to a moldable one.
 
     Attributes
     ----------
@@ -55,9 +56,9 @@ class Case:
     lists
         What each strategy chooses from.
     tried
-        Of which the best is taken.
+        The best of these is taken.
     facts
-        What the case was drawn from.
+        The source of the case.
     """
 
     place: int
@@ -68,16 +69,16 @@ class Case:
 
 
 def drawn(workload: Workload, kind: Kind, count: int, seed: int, begin: int = 0) -> list[Case]:
-    """Return so many cases of a log, in its order, each with draws of its own.
+    """Return this many cases of a log, in its order. Each has its own random values.
 
     Parameters
     ----------
     workload
         On a pool.
     kind
-        How sizes are drawn; for ``"nas"`` the benchmarks come in turn.
+        How sizes are sampled. For ``"nas"`` the benchmarks come in turn.
     count, seed, begin
-        How many; of the draws; the number of the first, whose draws are the same whatever comes before.
+        How many cases, the seed, and the number of the first. A case's random values do not depend on earlier cases.
     """
     each = [np.random.default_rng((seed, number)) for number in range(begin, begin + count)]
     cases = [
@@ -113,7 +114,7 @@ def _moldable(workload: Workload, kind: Kind, rng: np.random.Generator) -> Case:
 
 
 def _widened(low: int, high: int, own: int, room: int) -> tuple[int, int]:
-    """Return a range of 7 for a job of one processor, and for others of 7 at least."""
+    """Return a range of 7 for a one-processor job. Others have at least 7."""
     if own == 1:
         return 1, 1 + _LEAST
     high = min(room, max(high, low + _LEAST))
@@ -121,7 +122,7 @@ def _widened(low: int, high: int, own: int, room: int) -> tuple[int, int]:
 
 
 def _nas(workload: Workload, benchmark: str, rng: np.random.Generator) -> Case:
-    """Return a NAS benchmark in place of a job, on whose size the user asks for it."""
+    """Return a NAS benchmark in place of a job. The user requests that job's size for it."""
     place, own, room = _job(workload, rng)
     accuracy = 1.0 - float(rng.random())
     sequential = OPERATIONS[benchmark] * 1e9 / RATE
@@ -139,7 +140,7 @@ def _nas(workload: Workload, benchmark: str, rng: np.random.Generator) -> Case:
 
 
 def _job(workload: Workload, rng: np.random.Generator) -> tuple[int, int, int]:
-    """Return the place and the processors of a random job, and those of the machine."""
+    """Return the place and processors of a random job. The machine's processors come last."""
     place = int(rng.integers(len(workload)))
     resource = workload.machine.resources[0]
     return place, int(workload.columns.amounts(resource)[place]), int(workload.machine.capacity[0, 0])

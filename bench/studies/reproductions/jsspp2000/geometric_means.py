@@ -1,4 +1,4 @@
-"""Geometric means of turnarounds, their ratios, and intervals over the months of the logs (section 3.4)."""
+"""Geometric means of turnarounds and their ratios. Intervals are over the months of the logs (section 3.4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ratio:
     value, low, high
         Itself and the ends, NaN where there are none.
     months
-        Of how many months of logs, or other samples, it is, which are drawn with replacement for the interval.
+        Number of months of logs, or of other samples. The interval samples them with replacement.
     """
 
     value: float
@@ -42,18 +42,18 @@ class Ratio:
 
 
 def logarithms(cases: pd.DataFrame, strategy: str) -> Floats:
-    """Return the logarithms of the turnarounds; one of 0 s counts as 1 s."""
+    """Return the logarithms of the turnarounds. A turnaround of 0 s counts as 1 s."""
     found: Floats = np.log(np.maximum(cases[strategy].to_numpy(dtype=np.float64), 1.0))
     return found
 
 
 def gains(cases: pd.DataFrame, strategy: str, over: str = USER) -> Floats:
-    """Return the logarithms of how many times shorter the turnaround is than another strategy's."""
+    """Return log ratios: another strategy's turnaround over this one's."""
     return logarithms(cases, over) - logarithms(cases, strategy)
 
 
 def mean(values: FloatArray, cases: pd.DataFrame) -> Ratio:
-    """Return the geometric mean of what `values` are the logarithms of."""
+    """Return the geometric mean. `values` are logarithms."""
     months, place = np.unique(cases["month"].to_numpy(dtype=str), return_inverse=True)
     return _ratio(_sums(values, place, len(months)), None)
 
@@ -61,7 +61,7 @@ def mean(values: FloatArray, cases: pd.DataFrame) -> Ratio:
 def contrast(
     values: FloatArray, cases: pd.DataFrame, others: FloatArray, other_cases: pd.DataFrame | None = None
 ) -> Ratio:
-    """Return the geometric mean of some values over that of others; months are drawn for both together."""
+    """Return one geometric mean over another. Months are sampled for both together."""
     compared = cases if other_cases is None else other_cases
     months = np.unique(np.concatenate([each["month"].to_numpy(dtype=str) for each in (cases, compared)]))
     places = [np.searchsorted(months, each["month"].to_numpy(dtype=str)) for each in (cases, compared)]
@@ -70,22 +70,22 @@ def contrast(
 
 
 def over_samples(values: FloatArray) -> Ratio:
-    """Return the geometric mean over independent samples of what `values` are the logarithms of."""
+    """Return the geometric mean over independent samples. `values` are logarithms."""
     return _ratio((values, np.ones(len(values))), None) if len(values) else Ratio(np.nan, np.nan, np.nan, 0)
 
 
 def resampled_means(sums: FloatArray, counts: FloatArray) -> Floats:
-    """Return bootstrapped means of values that are drawn in groups.
+    """Return bootstrapped means of values that are sampled in groups.
 
     Parameters
     ----------
     sums, counts
-        The sum of the values of each group, and how many they are, shape (groups,); ones for values drawn singly.
+        The sum and the count of each group's values, shape (groups,). Counts are ones for values sampled singly.
 
     Returns
     -------
     array
-        Shape (2000,); the same groups are drawn for all that have as many.
+        Shape (2000,). Equal numbers of groups give the same samples.
     """
     drawn = np.random.default_rng(0).integers(0, len(sums), size=(_RESAMPLES, len(sums)))
     found: Floats = sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0)
@@ -93,15 +93,15 @@ def resampled_means(sums: FloatArray, counts: FloatArray) -> Floats:
 
 
 def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
-    """Return the claim that a ratio is less than `factor`, judged by its interval."""
+    """Return the claim that a ratio is below `factor`. Its interval decides."""
     holds = by_side(ratio.low, ratio.high, factor, ratio.months)
     return Claim(text, holds, f"{what} {ratio}" + (f"; the paper: {published}" if published else ""))
 
 
 def more(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
-    """Return the claim that a ratio is at least `factor`, judged by its interval.
+    """Return the claim that a ratio is at least `factor`. Its interval decides.
 
-    Where it is `factor` in every resample, nothing told the two apart, and it is not decided.
+    If it equals `factor` in every resample, nothing tells the two apart. The claim is then undecided.
     """
     claim = less(text, ratio, factor, what, published)
     undecided = claim.holds is None or ratio.low == ratio.high == factor
@@ -109,7 +109,7 @@ def more(text: str, ratio: Ratio, factor: float, what: str, published: str = "")
 
 
 def within(text: str, ratio: Ratio, limits: tuple[float, float], what: str, published: str) -> Claim:
-    """Return the claim that a ratio lies between two numbers: so does its interval, or it lies outside of them."""
+    """Return the claim that a ratio lies between two numbers. An interval inside confirms it; outside, it fails."""
     low, high = limits
     holds = None
     if ratio.months >= LEAST and (ratio.high < low or ratio.low > high):
@@ -120,7 +120,7 @@ def within(text: str, ratio: Ratio, limits: tuple[float, float], what: str, publ
 
 
 def parts(cases: pd.DataFrame, by: str, count: int = 10) -> list[pd.DataFrame]:
-    """Return the cases by rising values of a column, in parts of about the same number; equal values stay together."""
+    """Split the cases by rising values of a column, into parts of similar size. Equal values share a part."""
     values = cases[by].to_numpy(dtype=np.float64)
     edges = np.unique(np.quantile(values, np.arange(1, count) / count))
     part = np.searchsorted(edges, values, side="left")
@@ -128,13 +128,13 @@ def parts(cases: pd.DataFrame, by: str, count: int = 10) -> list[pd.DataFrame]:
 
 
 def _sums(values: FloatArray, places: NDArray[np.intp], months: int) -> tuple[Floats, Floats]:
-    """Return the sum of the values of each month, and how many there are."""
+    """Return the sum and the count of each month's values."""
     counts = np.bincount(places, minlength=months).astype(np.float64)
     return np.bincount(places, values, months).astype(np.float64), counts
 
 
 def _ratio(own: tuple[Floats, Floats], other: tuple[Floats, Floats] | None) -> Ratio:
-    """Return a mean of logarithms, or the difference of two, as a ratio with its interval."""
+    """Return a ratio with its interval, from a mean of logarithms or the difference of two."""
     both = [own] if other is None else [own, other]
     months = min(int((counts > 0).sum()) for _, counts in both)
     value = _difference([sums.sum() / max(counts.sum(), 1.0) for sums, counts in both])

@@ -1,4 +1,4 @@
-"""Workloads of which a share of the jobs choose their sizes, and what becomes of these and of the others."""
+"""Workloads where a share of the jobs choose their sizes. Effects on choosers and on others."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ from ..simulations import finished
 from .measured_cases import TableCell
 from .recorded_logs import PUBLIC, recorded
 
-#: Raised with every change of what is drawn or kept.
+#: Raised with every change of the samples or stored columns.
 _FORMAT = 1
 LUBLIN = "Lublin"
 PROCESSORS = 128
 MOLD = "downey:choices=5"
 OVER = ("conservative", "easy", "hcp3", "lookahead")
-#: Shares of the moldable jobs that choose; 0 stands for a single one.
+#: Shares of the moldable jobs that choose. 0 stands for a single one.
 SHARES = (0.0, 0.01, 0.05, 0.25, 0.5, 1.0)
 _SEED = 2001
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is simulated at a scale.
+    """The simulations at a scale.
 
     Attributes
     ----------
     workloads
         Names of logs, or :data:`LUBLIN`.
     jobs, samples, loads
-        Jobs of a sample, samples of a workload, and the offered loads that each is brought to.
+        Jobs per sample, samples per workload, and their offered loads.
     singles
-        Jobs of a sample that choose while nobody else does, one at a time.
+        Jobs of a sample that choose alone, one at a time.
     waverers
-        Jobs of a sample in which choosers may change their minds, which takes many times as long; at the last load.
+        Jobs of a sample where choosers may change their minds. This takes many times as long, so only the last load has
+        it.
     """
 
     workloads: tuple[str, ...]
@@ -62,7 +63,7 @@ SETTINGS: Mapping[Scale, Setting] = {
     "small": Setting((*PUBLIC, LUBLIN), 100, 3, (0.6, 0.95), 3, 50),
     "full": Setting((*PUBLIC, LUBLIN), 500, 10, (0.6, 0.7, 0.8, 0.9, 0.95), 5, 200),
 }
-#: How often a chooser may change its mind, where it may.
+#: How often such a chooser may change its mind.
 AGAIN = 3
 
 
@@ -95,9 +96,9 @@ class Crowd(TableCell):
 
 
 def crowds(means: Means) -> pd.DataFrame:
-    """Return what becomes of all samples, a row a simulation; what is kept is not simulated again.
+    """Return the results of all samples, one row per simulation. Stored results are not simulated again.
 
-    Its columns are those of :func:`measure`, and ``workload``, ``load``, ``seed``, ``over`` and ``again``.
+    The columns are those of :func:`measure`. ``workload``, ``load``, ``seed``, ``over`` and ``again`` are added.
     """
     loaders: Loaders = {}
     setting = SETTINGS[means.scale]
@@ -110,12 +111,12 @@ def crowds(means: Means) -> pd.DataFrame:
 
 
 def samples_of() -> dict[Scale, int]:
-    """Return how many samples of a workload there are at each scale."""
+    """Return the samples per workload at each scale."""
     return {scale: setting.samples for scale, setting in SETTINGS.items()}
 
 
 def _cells(setting: Setting, again: int, loaders: Loaders, means: Means) -> list[tuple[str, Crowd]]:
-    """Return the cells with the dispatcher that each stands on; what loads the jobs is added to `loaders`."""
+    """Return the cells with the base dispatcher of each. Loader functions of the jobs are added to `loaders`."""
     found = []
     jobs, loads = (setting.waverers, setting.loads[-1:]) if again else (setting.jobs, setting.loads)
     for name in setting.workloads:
@@ -135,16 +136,16 @@ def _cells(setting: Setting, again: int, loaders: Loaders, means: Means) -> list
 
 
 def sample(name: str, jobs: int, load: float, seed: int, count: int) -> Workload:
-    """Return jobs of a log, of Lublin's model with another name, brought to an offered load and molded.
+    """Return molded jobs at an offered load. They come from a log; with another name, from Lublin's model.
 
     Parameters
     ----------
     name
         Of the log; any other is Lublin's model.
     jobs, load
-        How many, and their processor-seconds over those of the machine from the first submission to the last.
+        How many jobs. The load is their processor-seconds over those of the machine, from first to last submission.
     seed, count
-        Which of how many disjoint stretches of the log; the seed of the model and of the sizes.
+        Index and number of disjoint stretches of the log. Also the seed of the model and of the sizes.
     """
     if name not in PUBLIC:
         return molded(generate(f"lublin:jobs={jobs},processors={PROCESSORS},load={load}", seed=seed), MOLD, seed)
@@ -154,7 +155,7 @@ def sample(name: str, jobs: int, load: float, seed: int, count: int) -> Workload
 
 
 def at_load(workload: Workload, load: float) -> Workload:
-    """Return a workload on a pool with its gaps between submissions stretched, so that it offers a load."""
+    """Return a workload on a pool at an offered load. The gaps between submissions are stretched."""
     columns, machine = workload.columns, workload.machine
     submit = columns.submit
     span = int(submit[-1] - submit[0])
@@ -165,26 +166,26 @@ def at_load(workload: Workload, load: float) -> Workload:
 
 
 def measure(workload: Workload, spec: str, singles: int, shares: Sequence[float], seed: int) -> pd.DataFrame:
-    """Simulate a workload with more and more choosers, with kills, and compare with nobody choosing.
+    """Simulate a workload with more and more choosers, with kills. Compare with no choosers.
 
     Parameters
     ----------
     workload
-        Its jobs have shapes; those that do not choose keep their requests.
+        Its jobs have shapes. Those that do not choose keep their size and walltime.
     spec
         ``sa`` over any dispatcher.
     singles, shares, seed
-        How many jobs choose alone; the shares that choose together, of which each has all of the one before; of the
-        draw.
+        How many jobs choose alone, the shares that choose together, and the seed. Each share contains the previous one.
 
     Returns
     -------
     DataFrame
-        ``share``, 0 where a single job chooses and -1 where none does; ``choosers``, how many; the means of
-        logarithms ``gain`` and ``others``, of the turnaround with nobody choosing over that now, of choosers and of
-        the others, and ``error``, of the turnaround of choosers over that predicted; ``spread``, the mean size of the
-        latter; ``late``, the share of choosers that ended after that; ``other_size``, the share whose size is not their
-        own; ``changes`` of mind a chooser; ``efficiency``. NaN where there is nobody to take a mean of.
+        ``share``: 0 where a single job chooses, -1 where none does. ``choosers``: their number. ``gain`` and
+        ``others``: mean logarithms of turnaround without choosers over that now, of choosers and of others. ``error``:
+        mean logarithm of choosers' turnaround over the predicted one. ``spread``: mean size of the latter.
+        ``late``: share of choosers that ended after the prediction. ``other_size``: share of choosers that take another
+        size than their own. ``changes``: changes of mind per chooser; ``efficiency``. NaN where there are no jobs to
+        average.
     """
     movable = np.array([place for place, job in enumerate(workload.jobs) if job.shapes])
     drawn = np.random.default_rng((_SEED, seed)).permutation(movable)
@@ -202,7 +203,7 @@ def measure(workload: Workload, spec: str, singles: int, shares: Sequence[float]
 
 
 def _simulated(workload: Workload, spec: str, choosers: IntArray, seed: int) -> tuple[Result, SA]:
-    """Return what becomes of the jobs if some choose, and the dispatcher by which they did."""
+    """Return the results if some jobs choose, and the dispatcher used."""
     choose = set(choosers.tolist())
     jobs = [job if place in choose else replace(job, shapes=()) for place, job in enumerate(workload.jobs)]
     dispatcher = create_dispatcher(spec)
@@ -211,14 +212,14 @@ def _simulated(workload: Workload, spec: str, choosers: IntArray, seed: int) -> 
 
 
 def _effects(gains: FloatArray, choosers: IntArray) -> dict[str, float]:
-    """Return what choosers and others gain, given the logarithms of what every job does."""
+    """Return gains of choosers and of others, from each job's logarithm of its gain."""
     chooses = np.zeros(len(gains), dtype=bool)
     chooses[choosers] = True
     return {"gain": _mean(gains[chooses]), "others": _mean(gains[~chooses])}
 
 
 def _foresight(result: Result, dispatcher: SA, choosers: IntArray) -> dict[str, float]:
-    """Return how far predictions of the choosers were off, and what they chose."""
+    """Return the choosers' prediction errors, and their choices."""
     jobs = result.jobs.iloc[choosers]
     ends = np.array([dispatcher.predicted_ends[place] for place in choosers.tolist()], dtype=np.float64)
     submit, end = (jobs[name].to_numpy(dtype=np.float64) for name in ("submit", "end"))
@@ -230,14 +231,17 @@ def _foresight(result: Result, dispatcher: SA, choosers: IntArray) -> dict[str, 
 
 
 def _efficiency(result: Result, work: IntArray) -> float:
-    """Return the least work of the jobs that completed over all that was held, whether they may choose or not."""
+    """Return efficiency: the least work of completed jobs over the resources used.
+
+    It counts jobs that may choose and others.
+    """
     stays = result.attempts
     held = ((stays["end"] - stays["start"]) * stays["units"]).sum()
     return float(work[(result.jobs["status"] == "completed").to_numpy()].sum() / held)
 
 
 def _turnaround(result: Result) -> FloatArray:
-    """Return the logarithms of the turnarounds; one of 0 s counts as 1 s."""
+    """Return the logarithms of the turnarounds. A turnaround of 0 s counts as 1 s."""
     found: FloatArray = np.log(np.maximum((result.jobs["end"] - result.jobs["submit"]).to_numpy(np.float64), 1.0))
     return found
 

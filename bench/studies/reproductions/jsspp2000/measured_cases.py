@@ -1,4 +1,4 @@
-"""What becomes of the cases of a log under each strategy: asked for in one simulation, branched off in another."""
+"""Results of a log's cases under each strategy. One simulation answers predictions and another branches off."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from ..simulations import finished
 from .drawn_cases import BEST, CHOICES, NAS, USER, Candidate, Case, Kind, drawn
 from .recorded_logs import PUBLIC, recorded
 
-#: Raised with every change of what is drawn or kept.
+#: Raised with every change of the samples or stored columns.
 _FORMAT = 2
-#: So many cases of a log are simulated together, and kept before the next.
+#: Cases of a log that are simulated together and stored before the next.
 TOGETHER = 100
 #: The file of a table.
 _TABLE = "cases.parquet"
 _SEED = 2000
-#: Cases of a log. In the paper 14,000, and of NAS benchmarks 10,000 of all four logs.
+#: Cases of a log. The paper has 14,000. For NAS benchmarks it has 10,000 of all four logs.
 _CASES: dict[Kind, dict[Scale, int]] = {
     "literal": {"smoke": 40, "small": 500, "full": 14_000},
     "least-7-for-serial": {"smoke": 30, "small": 500, "full": 3500},
     "nas": {"smoke": 30, "small": 250, "full": 3335},
 }
-#: At the smallest scale so many jobs of one log.
+#: At the smallest scale this many jobs of one log.
 _SMOKE = ("KTH", 1500)
-#: So many cases of a log also go through the dispatcher ``sa``, which chooses for itself.
+#: Cases of a log that also use the dispatcher ``sa``. It chooses for itself.
 CHECKED = 20
 _MONTH = 30 * 86400
 #: Processors and walltime.
@@ -47,14 +47,14 @@ Key = tuple[int, int]
 
 
 class TableCell(Cell):
-    """A cell of which a table is kept."""
+    """A cell with a stored table."""
 
     def files(self, found: pd.DataFrame) -> Files:
         """Return the table; nothing was timed."""
         return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
 
     def kept(self, store: Store) -> pd.DataFrame:
-        """Return the table that is kept."""
+        """Return the stored table."""
         return pd.read_parquet(store.path(self.key) / _TABLE)
 
 
@@ -65,7 +65,7 @@ class Batch(TableCell):
     Attributes
     ----------
     kind
-        How sizes are drawn.
+        How sizes are sampled.
     count, begin
         How many cases, and the number of the first.
     """
@@ -79,7 +79,7 @@ class Batch(TableCell):
         return super().determined() | {"cases": [_FORMAT, self.kind, self.begin, self.count]}
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
-        """Return the cases, a row each."""
+        """Return the cases, one row each."""
         del report
         return measure(
             jobs, drawn(jobs, self.kind, self.count, self.seed, self.begin), CHECKED if not self.begin else 0
@@ -87,10 +87,10 @@ class Batch(TableCell):
 
 
 def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
-    """Return the cases of all logs, a row each; what is kept is not simulated again.
+    """Return the cases of all logs, one row each. Stored cases are not simulated again.
 
-    Its columns are those of :func:`measure`, and ``log``, ``kind`` and ``month``, which is another one for each log.
-    Under a control they are those of the system that it stands for.
+    The columns are those of :func:`measure`, and ``log``, ``kind`` and ``month``. Months differ between logs. Under a
+    control they come from the control's system.
     """
     loaders: Loaders = {}
     batches = [batch for kind in kinds for batch in _batches(kind, means, loaders)]
@@ -100,18 +100,18 @@ def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
 
 
 def with_months(cases: pd.DataFrame) -> pd.DataFrame:
-    """Return the cases with the month of each, by which they are drawn for intervals.
+    """Return the cases with their months, which the intervals sample.
 
-    Where there are fewer than three months, as at the smallest scale, the sets of draws stand for them.
+    With fewer than three months, as at the smallest scale, the sets of random values replace them.
     """
     months = cases["log"] + " " + (cases["time"] // _MONTH).astype(str)
     return cases.assign(month=months if months.nunique() >= LEAST else months + ", seed " + cases["seed"].astype(str))
 
 
 def _replaced(cases: pd.DataFrame, means: Means) -> pd.DataFrame:
-    """Return the cases with SA or the best choice replaced by the user's request, or with their facts shuffled.
+    """Replace SA or the best choice by the user's request, or shuffle the facts. Return the cases.
 
-    A request has the same turnaround whatever chose it, so that nothing is simulated again.
+    A request's turnaround does not depend on what chose it. Nothing is simulated again.
     """
     names = [name for name in (*CHOICES, NAS) if name in cases]
     if means.broken("best"):
@@ -133,12 +133,12 @@ def cases_in_words(means: Means, kind: Kind = "literal") -> str:
     return f"{draws * _CASES[kind][means.scale]:,} cases a log"
 
 
-#: Sets of draws.
+#: Sets of samples.
 _DRAWS: dict[Scale, int] = {"smoke": 1, "small": 1, "full": 1}
 
 
 def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:
-    """Return what is simulated of a kind at a scale; what loads the jobs is added to `loaders`."""
+    """Return the simulations of a kind at a scale. Loader functions of the jobs are added to `loaders`."""
     found, count = [], _CASES[kind][means.scale]
     for log, head in [_SMOKE] if means.scale == "smoke" else [(log, None) for log in PUBLIC]:
         load = partial(_jobs, log, head)
@@ -157,21 +157,20 @@ def _jobs(log: str, head: int | None) -> Workload:
 
 
 def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -> pd.DataFrame:
-    """Return what becomes of cases, a row each.
+    """Return the results of cases, one row each.
 
-    A request that would be served at once takes its run time. Any other is simulated in a copy of the whole simulation
-    until its job starts, as far as it matters: first those that a strategy chooses; then of those that are tried the
-    ones that may be better than all of which is known how long they take, or take at most since nobody starts later
-    than promised, for as long as they may be.
+    A request that starts at once takes its run time. Any other request is simulated in a copy of the whole simulation
+    until its job starts. First come the strategies' choices. Then come tried requests that may beat all known
+    turnarounds. A request starts no later than its guaranteed start, so its turnaround has a known bound. Bounds count
+    as known turnarounds. Simulation stops once it cannot be better.
 
     Returns
     -------
     DataFrame
-        ``place``, the facts of the cases, ``time``, seconds from the first submission; ``N``, the jobs that are there
-        over the processors; turnaround, seconds, and size of each strategy, as ``SA-3`` and ``SA-3 size``;
-        ``simulated`` and ``late``, how many requests were simulated until they started and how many of these did so
-        later than promised;
-        ``same``, whether the dispatcher ``sa`` did just as well, 1 or 0, and -1 where it was not asked.
+        ``place``; the facts of the cases; ``time``, seconds from the first submission. ``N``: jobs in the system over
+        the processors. Turnaround (s) and size of each strategy, as ``SA-3`` and ``SA-3 size``. ``simulated``: requests
+        simulated until they started. ``late``: those that started after their guaranteed start. ``same``: 1 if the
+        dispatcher ``sa`` did as well, else 0. It is -1 where ``sa`` was not used.
     """
     plans, submits, processors = (
         with_arrivals(workload, cases),
@@ -190,7 +189,7 @@ def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -
 
 
 def with_arrivals(workload: Workload, cases: Sequence[Case]) -> list[CasePlan]:
-    """Return the plans of cases, each with what its job is told when it comes."""
+    """Return the plans of cases, each with the answer at its arrival."""
     asked: dict[int, set[Key]] = {}
     for case in cases:
         asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
@@ -199,12 +198,12 @@ def with_arrivals(workload: Workload, cases: Sequence[Case]) -> list[CasePlan]:
 
 
 class CasePlan:
-    """What is to be simulated of a case, and what is known of it.
+    """A case's requests to simulate, and its known results.
 
     Attributes
     ----------
     waits, runtimes
-        Seconds that each request would wait at most, and run.
+        Each request's bound on its wait, and its run time, in seconds.
     chosen
         The request of each strategy.
     took
@@ -224,20 +223,20 @@ class CasePlan:
             self.chosen[name] = choice.request.processors, choice.request.walltime
         self.took = {key: seconds for key, seconds in self.runtimes.items() if not self.waits[key]}
         self.simulated = 0
-        #: Of which the best is one, with what the longest list chose.
+        #: The best is one of these, along with the longest list's choice.
         self._tried = [*dict.fromkeys([*map(_key, case.tried), list(self.chosen.values())[-1]])]
 
     def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
-        """Return what the job was told when it came, ``after`` which there is nothing to ask."""
+        """Return the answer at the job's arrival, ignoring `after`."""
         del after
         return self.told.starts[processors, duration]
 
     def chosen_ones(self) -> dict[Key, int | None]:
-        """Return the requests of the strategies that are to be simulated, to their end."""
+        """Return the strategies' requests, which are simulated to their end."""
         return dict.fromkeys(sorted({*self.chosen.values()} - self.took.keys()))
 
     def better_ones(self) -> dict[Key, int | None]:
-        """Return the other requests that may be better than what is known, with the instant at which they are not."""
+        """Return other requests that may be better than the known ones. Each has the instant when it no longer is."""
         least = min(self.took.get(key, self.waits[key] + self.runtimes[key]) for key in self._tried)
         return {
             key: self.now + least - self.runtimes[key]
@@ -256,7 +255,7 @@ class CasePlan:
 def simulate_cases(
     workload: Workload, plans: Sequence[CasePlan], turn: Callable[[CasePlan], dict[Key, int | None]]
 ) -> None:
-    """Simulate requests of all cases in one go; those that are given up stay unknown."""
+    """Simulate requests of all cases in one run. Abandoned ones stay unknown."""
     asked = [(plan, key, before) for plan in plans for key, before in turn(plan).items()]
     changed = [
         Branch(_job(workload, plan.case.place, key, plan.runtimes[key]), before=before) for plan, key, before in asked
@@ -269,7 +268,7 @@ def simulate_cases(
 
 
 def _by_dispatcher(workload: Workload, plans: Sequence[CasePlan], checked: int) -> list[int]:
-    """Return of the first cases whether ``sa`` itself takes the job where the longest list does."""
+    """Return, for the first cases, whether ``sa`` chooses like the longest list."""
     asked, wanted = [], []
     for plan in plans[:checked]:
         name, offered = list(plan.case.lists.items())[-1]
@@ -287,7 +286,7 @@ def _by_dispatcher(workload: Workload, plans: Sequence[CasePlan], checked: int) 
 
 
 def _job(workload: Workload, place: int, key: Key, runtime: int) -> Job:
-    """Return a job of the workload with another request and run time."""
+    """Return a job with another request and run time."""
     job = workload.jobs[place]
     return replace(job, nodes=1, per_node={workload.machine.resources[0]: key[0]}, runtime=runtime, walltime=key[1])
 

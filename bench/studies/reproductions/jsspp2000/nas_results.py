@@ -1,4 +1,4 @@
-"""NAS benchmarks in place of jobs: table 3 and figures 10 to 12."""
+"""Results for NAS benchmarks in place of jobs. Table 3 and figures 10 to 12."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Judge = Callable[[pd.DataFrame], Iterator[Claim]]
 
 
 def table3(means: Means) -> Outcome:
-    """Return turnaround and relative performance, over all, beside those of Downey's model."""
+    """Return turnaround and relative performance, over all. Downey's model is beside them."""
     cases = measured(["nas"], means)
     conditions = differing(cases, [NAS])
     agreement = agreeing(cases)
@@ -66,7 +66,7 @@ def _overall(cases: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _parameters(cases: pd.DataFrame) -> tuple[Parameter, ...]:
-    """Return what stands for the timings, with what SA gains by it."""
+    """Return the substitute for the timings, and SA's gain with it."""
     by_benchmark = "; ".join(
         f"{name} ({OPERATIONS[name] * 1e9 / RATE:,.0f} s, serial {SERIAL[name]:g}) "
         f"{mean(gains(cases[cases['benchmark'] == name], NAS), cases[cases['benchmark'] == name])}"

@@ -12,7 +12,7 @@ import numpy as np
 from .....workloads import TraceWarning, Workload, fetch, read
 from ..outcome import Claim, Means, Outcome, Row
 
-#: A job count that is off by no more than this share is the paper's.
+#: A job count off by at most this share matches the paper's.
 _NEAR = 0.05
 
 
@@ -23,11 +23,11 @@ class Log:
     Attributes
     ----------
     trace
-        The name of the trace that it is a part of; empty where there is none.
+        The trace that it is part of, or empty.
     processors, jobs
         What the paper prints.
     begin, end
-        Year and month: the first one, and the first one that is not taken.
+        Year and month: the first one, and the first excluded one.
     """
 
     trace: str
@@ -54,7 +54,7 @@ LOGS_NOTE = (
 
 @cache
 def recorded(name: str, uncut: bool = False) -> Workload:
-    """Return a log, cut to its months in the time zone of its machine unless it is to be `uncut`."""
+    """Return a log, cut to its months in its machine's time zone. With `uncut`, return all of it."""
     log = LOGS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)

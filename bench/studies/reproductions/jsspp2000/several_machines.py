@@ -1,4 +1,4 @@
-"""SA with several machines to choose from, which section 5 leaves open: ours, in continuation of the paper."""
+"""SA with several machines to choose from. Section 5 leaves it open. This is our continuation of the paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .measured_cases import TOGETHER, CasePlan, TableCell, simulate_cases, with_
 from .recorded_logs import PUBLIC, recorded
 from .strategy_outcomes import RELATIVE, TURNAROUND, ratio_row
 
-#: Raised with every change of what is drawn or kept.
+#: Raised with every change of the samples or stored columns.
 _FORMAT = 1
 _SEED, _CHOICES = 2002, "SA-7"
 ONE, SEVERAL, ALL = "SA on the user's machine", "SA on the machine it chooses", "SA on all machines"
@@ -38,7 +38,7 @@ class Tried(TableCell):
     Attributes
     ----------
     machines
-        Names and digests of all machines, that of the user first.
+        Names and digests of all machines, the user's first.
     head
         Keep only that many jobs of each; ``None`` keeps all.
     count, begin
@@ -56,7 +56,7 @@ class Tried(TableCell):
         return super().determined() | {"several": [_FORMAT, others, self.begin, self.count]}
 
     def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
-        """Return the cases, a row each."""
+        """Return the cases, one row each."""
         del report
         others = [_log(name, self.head) for name, _ in self.machines[1:]]
         return measure([jobs, *others], self.count, self.seed, self.begin)
@@ -67,25 +67,24 @@ def _log(name: str, head: int | None) -> Workload:
 
 
 def measure(machines: Sequence[Workload], count: int, seed: int, begin: int = 0) -> pd.DataFrame:
-    """Return what becomes of moldable jobs that may go to any of several machines, a row each.
+    """Return the results of moldable jobs on several machines, one row each. A job may go to any of them.
 
-    A case is drawn on the first machine as for :func:`.measured_cases.measure`; it comes to each other machine at the
-    moment of a random job of that machine, which it replaces there. Sizes that a machine does not have are not tried
-    on it.
+    A case is sampled on the first machine as for :func:`.measured_cases.measure`. On each other machine it replaces a
+    random job, at that job's moment. Sizes that a machine lacks are not tried there.
 
     Parameters
     ----------
     machines
         Logs on pools, the user's machine first.
     count, seed, begin
-        How many cases; of the draws; the number of the first.
+        How many cases, the seed, and the number of the first.
 
     Returns
     -------
     DataFrame
-        ``time``, seconds from the first submission; the turnarounds, seconds, of the user's request, of SA on the
-        first machine, on the machine with the least predicted turnaround, and on all, of which the first to end
-        counts; ``chosen``, the place of the machine that is chosen.
+        ``time``: seconds from the first submission. Turnarounds (s) of the user's request and of SA. SA runs on the
+        first machine, on the machine with the least predicted turnaround, and on all. On all, the first to end counts.
+        ``chosen``, the place of the machine that is chosen.
     """
     cases = drawn(machines[0], "literal", count, seed, begin)
     plans = []
@@ -102,7 +101,7 @@ def measure(machines: Sequence[Workload], count: int, seed: int, begin: int = 0)
 
 
 def _on(workload: Workload, case: Case, place: int) -> Case | None:
-    """Return a case at a place of a machine, with the sizes that this has; ``None`` if it has none of them."""
+    """Return a case at a place of a machine, with the sizes of that machine. ``None`` if it has none of them."""
     most = int(workload.machine.capacity[0, 0])
     offered = [each for each in case.lists[_CHOICES] if each.request.processors <= most]
     if not offered:
@@ -112,7 +111,7 @@ def _on(workload: Workload, case: Case, place: int) -> Case | None:
 
 
 def _row(same: Sequence[CasePlan | None], first: int) -> dict[str, Any]:
-    """Return the row of a case, given its plan on each machine, ``None`` where it fits no size."""
+    """Return the row of a case from its plan on each machine. A plan is ``None`` where no size fits."""
     own = same[0]
     assert own is not None
     predicted, took = dict[int, int](), dict[int, int]()
@@ -128,7 +127,7 @@ def _row(same: Sequence[CasePlan | None], first: int) -> dict[str, Any]:
 
 
 def several(means: Means) -> Outcome:
-    """Return turnaround and relative performance of SA by the machines that it has to choose from."""
+    """Return SA's turnaround and relative performance by the machines to choose from."""
     cases = _cases(means)
     rows: list[Row] = []
     for log in ("all logs", *dict.fromkeys(cases["log"])):
@@ -176,7 +175,7 @@ _ONCE: Mapping[Scale, int] = {"smoke": 1, "small": 1, "full": 1}
 
 
 def _cases(means: Means) -> pd.DataFrame:
-    """Return the cases of all logs, a row each; under the control SA has no choice of machines."""
+    """Return the cases of all logs, one row each. Under the control SA cannot choose a machine."""
     loaders: Loaders = {}
     head = _HEAD if means.scale == "smoke" else None
     names = ("KTH",) * 3 if head else PUBLIC

@@ -1,4 +1,4 @@
-"""What is shown of cases under several strategies: rows, figures over parts of the cases, and preconditions."""
+"""Results of cases under several strategies. Rows, figures over parts of the cases, and preconditions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .geometric_means import Ratio, contrast, gains, logarithms, mean, more, par
 
 STRATEGIES = (*CHOICES, BEST)
 TURNAROUND, RELATIVE = "turnaround, s", "relative performance"
-#: Choices that differ in fewer cases than this share tell strategies apart by chance only.
+#: With fewer differing choices than this share, strategies differ by chance only.
 DIFFER = 0.2
 #: Turnaround, s, and relative performance where the paper prints none.
 NOWHERE: Mapping[str, tuple[float, float | None]] = {}
 
 
 def close(cases: pd.DataFrame, strategy: str, which: str) -> Claim:
-    """Return the claim that a strategy has at least 90% of the performance of the best choice."""
+    """Return the claim that a strategy reaches at least 90% of the best choice's performance."""
     ratio = contrast(gains(cases, strategy), cases, gains(cases, BEST))
     return more(f"{strategy} has at least 90% of the performance of the best choice{which}", ratio, 0.9, "ratio",
                  "above 90%")  # fmt: skip
 
 
 def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Precondition]:
-    """Return, for each strategy, that it chooses another size than the user in at least a fifth of the cases."""
+    """Return, per strategy, that its size differs from the user's in at least a fifth of the cases."""
     shares = {name: float((cases[f"{name} size"] != cases[f"{USER} size"]).mean()) for name in strategies}
     return {
         name: Precondition(
@@ -42,7 +42,7 @@ def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Preco
 
 
 def agreeing(cases: pd.DataFrame) -> Precondition:
-    """Return that the dispatcher ``sa`` did as the strategy with the longest list did, where it was asked."""
+    """Return that the dispatcher ``sa`` did as the longest list's strategy, where both were tried."""
     asked = cases.loc[cases["same"] >= 0, "same"]
     return Precondition(
         "the dispatcher `sa` does the same as SA here, in the first cases of each log",
@@ -52,7 +52,7 @@ def agreeing(cases: pd.DataFrame) -> Precondition:
 
 
 def promises(cases: pd.DataFrame) -> list[Claim]:
-    """Return the claim that nobody starts later than promised."""
+    """Return the claim that no job starts after its guaranteed start."""
     simulated, late = int(cases["simulated"].sum()), int(cases["late"].sum())
     evidence = f"{late} of {simulated:,} requests that did not start at once, in {len(cases):,} cases"
     decided = late == 0 if simulated >= LEAST else None
@@ -63,7 +63,7 @@ def promises(cases: pd.DataFrame) -> list[Claim]:
 def overall_rows(
     cases: pd.DataFrame, subject: str, published: Mapping[str, tuple[float, float | None]] = NOWHERE
 ) -> list[Row]:
-    """Return turnaround, relative performance and how often another size is chosen, a row a strategy."""
+    """Return turnaround, relative performance and the share of other sizes chosen. One row per strategy."""
     rows = []
     for name in [name for name in (USER, *CHOICES, NAS, BEST) if name in cases]:
         own, (seconds, gain) = f"{subject}: {name}", published.get(name, (None, None))
@@ -82,7 +82,7 @@ def ratio_row(subject: str, metric: str, ratio: Ratio, published: float | None, 
 
 
 def sizes_drawing(cases: pd.DataFrame, strategies: Sequence[str]) -> Drawing:
-    """Return the histogram of the sizes that are asked for, by powers of two."""
+    """Draw a histogram of the requested sizes, by powers of two."""
     edges = 2 ** np.arange(10)
     data: dict[str, list[Any]] = {name: [] for name in ("subject", "x", "y")}
     for name in strategies:
@@ -94,7 +94,7 @@ def sizes_drawing(cases: pd.DataFrame, strategies: Sequence[str]) -> Drawing:
 
 
 def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence[str]) -> tuple[Row, ...]:
-    """Return the boundaries of the parts, and the relative performance in each."""
+    """Return the boundaries of the parts, and each part's relative performance."""
     rows = []
     for name, cases in found.items():
         for part in parts(cases, column) if len(cases) else []:
@@ -109,7 +109,7 @@ def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence
 def drawing_by(
     found: Mapping[str, pd.DataFrame], column: str, label: str, strategies: Sequence[str], log_x: bool
 ) -> Drawing:
-    """Return turnaround and relative performance over the medians of the parts."""
+    """Draw turnaround and relative performance over the parts' medians."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for name, cases in found.items():
         for panel, shown in ((TURNAROUND, strategies), (RELATIVE, strategies[1:])):
