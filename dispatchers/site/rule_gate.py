@@ -164,8 +164,14 @@ class RuleGate:
             running = [run for run in running if id(run) not in hidden]
             for run in inside:
                 shift(free, run.placement, run.demand, 1)
-        if rest.closures and self._reads_free:
-            free = np.maximum(free - closed_amounts(rest.closures, state.now, self._machine), 0)
+        closed: Sequence[Closed] = rest.closures
+        if self._closures:  # It knows of all but failed nodes.
+            failed = [outage for outage in self._machine.outages if not outage.announced]
+            closed = [
+                each for outage in failed for each in outage.closures(self._machine.nodes, state.now, state.now + 1)
+            ]
+        if closed and self._reads_free:
+            free = np.maximum(free - closed_amounts(closed, state.now, self._machine), 0)
         return State(state.now, queue, running, free, state.machine)
 
     def _open_for(self, entry: Waiting, now: int, closures: Sequence[Closed]) -> bool:
