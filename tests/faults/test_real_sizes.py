@@ -90,14 +90,20 @@ def test_sixty_million_rows(tmp_path):
     assert (code, err.count("\n")) == (2, 1), err
 
 
-@pytest.mark.parametrize("name", ["cell.json", "manifest.json", "jobs.parquet", "timings.parquet", "SHA256SUMS"])
-def test_a_device_in_a_store(tmp_path, name):
-    (tmp_path / "a.toml").write_text('dispatchers = ["fcfs"]\n[[workload]]\nsource = "lublin:jobs=5,processors=32"\n')
-    plan, store = plan_campaign(tmp_path / "a.toml"), Store(tmp_path / "store")
+def with_a_device(folder, name):
+    """Return a finished plan and its store, in which one file of the cell is a device without end."""
+    (folder / "a.toml").write_text('dispatchers = ["fcfs"]\n[[workload]]\nsource = "lublin:jobs=5,processors=32"\n')
+    plan, store = plan_campaign(folder / "a.toml"), Store(folder / "store")
     run_campaign(plan, store)
     file = store.path(plan.cells[0].key) / name
     file.unlink()
     file.symlink_to("/dev/zero")
+    return plan, store
+
+
+@pytest.mark.parametrize("name", ["cell.json", "manifest.json", "jobs.parquet", "timings.parquet", "SHA256SUMS"])
+def test_a_device_in_a_store(tmp_path, name):
+    plan, store = with_a_device(tmp_path, name)
     assert store.damage(plan.cells[0].key)
     assert len(run_campaign(plan, store).damaged) == 1
     assert store.damage(plan.cells[0].key) is None
@@ -106,12 +112,7 @@ def test_a_device_in_a_store(tmp_path, name):
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["cell.json", "manifest.json", "jobs.parquet", "SHA256SUMS"])
 def test_a_device_in_a_store_that_a_command_reads(tmp_path, name):
-    (tmp_path / "a.toml").write_text('dispatchers = ["fcfs"]\n[[workload]]\nsource = "lublin:jobs=5,processors=32"\n')
-    plan, store = plan_campaign(tmp_path / "a.toml"), Store(tmp_path / "store")
-    run_campaign(plan, store)
-    file = store.path(plan.cells[0].key) / name
-    file.unlink()
-    file.symlink_to("/dev/zero")
+    _, store = with_a_device(tmp_path, name)
     code, err = told("report", store.folder, folder=tmp_path)
     assert (code, err.count("\n")) == (2, 1), err
     for words in (("run", "/dev/zero"), ("workload", "describe", "/dev/zero"), ("sequence", "/dev/zero")):
