@@ -78,9 +78,13 @@ class Reservations:
         self.freed: list[tuple[int, int]] = []
 
     def _empty(self, state: State) -> AmountProfile | NodeProfile:
-        self._closed, profile = ClosedTimes(state.machine), profile_of(state.machine, state.now, self.rule)
+        self._closed, profile = ClosedTimes(state.machine), self._open(state)
         self._close(profile, state.now)
         return profile
+
+    def _open(self, state: State) -> AmountProfile | NodeProfile:
+        """Return the profile of the machine without closed nodes."""
+        return profile_of(state.machine, state.now, self.rule)
 
     def _close(self, profile: AmountProfile | NodeProfile, now: int) -> None:
         """Subtract closed nodes from a profile that begins now, as far ahead as needed."""

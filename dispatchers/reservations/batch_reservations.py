@@ -7,7 +7,6 @@ from typing import Any
 
 from ...base import IntArray
 from ...models import AmountProfile, NodeProfile, pool_placement
-from ..backfilling.closed_times import ClosedTimes
 from ..backfilling.reservations import Booking, Compress
 from ..protocol import Placement, State, Waiting
 from ..space import Space, space_of
@@ -34,15 +33,13 @@ class BatchReservations(RoundReservations):
         self._seen: dict[str, int] = {}
         self._came: list[Waiting] = []
 
-    def _empty(self, state: State) -> AmountProfile | NodeProfile:
+    def _open(self, state: State) -> AmountProfile | NodeProfile:
         capacity = state.machine.capacity
         if not _is_counted(capacity):
-            return super()._empty(state)
+            return super()._open(state)
         if len(capacity) > 1:
             self._space = space_of(state, self.rule)
-        self._closed, profile = ClosedTimes(state.machine), AmountProfile(int(capacity.sum()), state.now)
-        self._close(profile, state.now)
-        return profile
+        return AmountProfile(int(capacity.sum()), state.now)
 
     def memory(self) -> dict[str, Any]:
         """Return running jobs, reservations, and other waiting jobs of the last decision."""
