@@ -198,7 +198,7 @@ def simulate(
         them, as in the simulators behind many published figures. There, jobs that end exactly as predicted count as one
         completion.
     progress
-        Called from time to time with the number of jobs that have left the system.
+        Called from time to time, and at the end, with the number of jobs that have left the system.
     budget
         Most decisions or seconds. Without a budget it runs as long as there is progress.
     state
@@ -239,6 +239,8 @@ def simulate(
     with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
+    if progress is not None:
+        progress(len(workload))
     if simulated is not workload:
         recorder.move_to(nodes, workload)
     options: dict[str, Any] = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}

@@ -113,7 +113,8 @@ def test_a_function_follows_the_jobs():
     simulated, compared = [], []
     hd.simulate("lublin:jobs=3000,processors=64", "easy", progress=simulated.append)
     hd.compare(SPEC, "easy", progress=compared.append)
-    assert 0 < simulated[-1] <= 3000
+    assert simulated[-1] == 3000
+    assert simulated == sorted(simulated)
     assert compared[-1].jobs == 60
 
 

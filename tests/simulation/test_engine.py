@@ -284,7 +284,7 @@ def test_progress_is_told(run, monkeypatch):
     monkeypatch.setattr("hpcdispatch.simulation.life_cycle.REPORT_EVERY", 0.0)
     told = []
     run([(0, 1, 1, 1)] * 6, progress=told.append)
-    assert told == [1, 2, 3, 4, 5, 6]
+    assert told == [1, 2, 3, 4, 5, 6, 6]
 
 
 class TestActionErrors:

@@ -120,7 +120,6 @@ def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> M
     marks = _Marks()
     result = simulate(workload, clocked, predictor=predictor, progress=marks)
     cpu, summary = process_time() - marks.began, result.summary()
-    marks(len(workload))
     intervals = float(result.decisions["intervals"].mean()) if "intervals" in result.decisions else 0.0
     metrics = {key: float(summary[key]) for key in METRICS}
     return Measured(
