@@ -7,12 +7,13 @@ from .main_scheduler import main_pass
 from .nodes import note_submitted, weights_below
 from .preemption import Preemption, no_preemption
 from .priorities import Association, Factors, Weights, decay_over, job_size, priorities, rank_users
-from .reservations import ClosedNodes
+from .reservations import ClosedAmounts, ClosedNodes
 
 __all__ = [
     "UNLIMITED",
     "Association",
     "BackfillRules",
+    "ClosedAmounts",
     "ClosedNodes",
     "Cluster",
     "Factors",

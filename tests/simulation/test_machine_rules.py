@@ -88,6 +88,7 @@ CLOSINGS = {
     "whole": Reservation(2 * STEP, 4 * STEP),
     "repeated": Reservation(2 * STEP, 4 * STEP, "5-9", every=40 * STEP),
     "amounts": Reservation(2 * STEP, 4 * STEP, amounts={"core": 5}),
+    "amounts of nodes": Reservation(2 * STEP, 4 * STEP, "5-9", amounts={"core": 1}),
     "outage": Outage(2 * STEP, 4 * STEP, "5-9"),
 }
 
@@ -95,8 +96,6 @@ CLOSINGS = {
 @pytest.mark.parametrize("closing", CLOSINGS)
 @pytest.mark.parametrize("dispatcher", AHEAD)
 def test_a_job_planned_behind_closed_nodes_is_not_delayed(dispatcher, closing):
-    if (dispatcher, closing) == ("slurm", "amounts"):
-        pytest.skip("slurm plans nodes that are closed as a whole")
     # When 1 ends 2 would fit, but for what closes: it starts when that opens. So 4 has to wait, but 3 and 5 do not.
     jobs = [Job("1", 0, STEP, STEP, 5), Job("2", 60, 3 * STEP, 3 * STEP, 8), Job("3", 120, STEP, STEP, 2),
             Job("4", 180, 8 * STEP, 8 * STEP, 5), Job("5", 240, STEP // 2, STEP // 2, 2)]  # fmt: skip
