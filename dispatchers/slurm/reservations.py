@@ -102,11 +102,10 @@ class Reservations:
         amounts = np.zeros((len(kinds), *machine.capacity.shape), np.int64)
         for row, each in enumerate(kinds.values()):
             amounts[row] = closed_amounts([each], None, machine)
-        times = [
-            (each.begin + self._epoch, each.end + self._epoch, of[id(each.nodes), id(each.amounts)])
-            for each in closures
-        ]
-        return ClosedAmounts(*np.array(times, np.int64).reshape(-1, 3).T.copy(), amounts)
+        start = np.array([each.begin + self._epoch for each in closures], np.int64)
+        end = np.array([each.end + self._epoch for each in closures], np.int64)
+        rows = np.array([of[id(each.nodes), id(each.amounts)] for each in closures], np.int64)
+        return ClosedAmounts(start, end, rows, amounts)
 
     def _closed(
         self,
