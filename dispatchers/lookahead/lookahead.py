@@ -12,7 +12,7 @@ from ...base import IntArray
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
-from ...models.lookahead import Settings, doubts, settle
+from ...models.lookahead.guarantees import Settings, doubts, settle
 from ..moldable.job_modes import JobModes
 from ..options import Configured, ReserveBy, internal
 from ..protocol import Action, Start, State, Wake

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.lookahead import Modes, Settings, plan_modes
+from ...models.lookahead.guarantees import Settings
+from ...models.lookahead.mode_planning import Modes, plan_modes
 from ..backfilling.closed_times import fitting_beside
 from ..fitting import amounts_of
 from ..moldable.job_modes import JobModes, Mode, modes_that_fit

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import WHENEVER, PlacementRule, Problem, Schedule, earliest_starts, list_schedule
-from ...models.lookahead import Queue, Settings
+from ...models.lookahead.guarantees import Queue, Settings
 from ..problems import Held, problem_beside
 from ..protocol import Waiting
 

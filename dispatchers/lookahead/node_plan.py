@@ -21,7 +21,8 @@ from ...models import (
     list_schedule,
     rearranged,
 )
-from ...models.lookahead import Settings, candidates, weights
+from ...models.lookahead.guarantees import Settings
+from ...models.lookahead.planning import candidates, weights
 from ..problems import closed_amounts, held, problem_beside, summed
 from ..protocol import Placement, Waiting
 from .instant import Decision, Instant

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from ...base.checks import check_choice, check_number
 from ...models import PlacementRule
-from ...models.backfilling import LONGEST, SHORTEST
+from ...models.backfilling.job_queue import LONGEST, SHORTEST
 from ..backfilling.counted import QueueIndex, indexed, start_at
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting

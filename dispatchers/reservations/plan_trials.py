@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import ShadowJobs, lengthen, open_shadow, replay
+from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...workloads import Machine
 from ..protocol import State, Waiting
 
