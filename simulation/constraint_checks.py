@@ -61,7 +61,9 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
     for constraint in constraints:
         name = constraint.name or type(constraint).__name__
         own = type(constraint) is Deadline
-        for line in _deadline(constraint, stays) if own else _guarded(_asked(constraint, stays, workload)):
+        for line in (
+            _deadline(cast(Deadline, constraint), stays) if own else _guarded(_asked(constraint, stays, workload))
+        ):
             yield f"constraint {name}: {line}"
         if isinstance(constraint, PlanConstraint):
             predicted = dict(zip(result.jobs["id"], result.jobs["predicted"], strict=True))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers.lookahead.node_guarantees import guarantee_on_nodes
+from hpcdispatch.dispatchers.lookahead.node_plan import guarantee_on_nodes
 from hpcdispatch.dispatchers.problems import Held
 from hpcdispatch.dispatchers.protocol import Waiting
 from hpcdispatch.models import WHENEVER
