@@ -1,4 +1,4 @@
-"""Cost of a replay of past jobs under a dispatcher."""
+"""Cost of a replay of past jobs, and successive halving of candidates (Jamieson and Talwalkar, AISTATS 2016, section 2)."""
 
 from __future__ import annotations
 
