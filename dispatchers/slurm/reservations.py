@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import ClosedAmounts, ClosedNodes
+from ...models.slurm.reservations import ClosedAmounts, ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ...workloads.slurm_reservations import SlurmReservation
