@@ -1,7 +1,5 @@
 """Forecasts of starts in a file, and their score once the jobs have started."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass

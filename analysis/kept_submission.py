@@ -3,8 +3,6 @@
 The file is complete after any interruption.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

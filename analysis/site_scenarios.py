@@ -1,7 +1,5 @@
 """Changes of a Slurm site: of its nodes, partitions, limits, reservations, parameters and load."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Compare the next starts of another dispatcher with the plan of Slurm. Judge such advice later."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Explain why a job waits, and which changes would start it sooner, in a model of its scheduler."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Durations on the command line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """Print the result of a command: one JSON object, or tables and then the answer in a sentence."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

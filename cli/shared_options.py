@@ -1,7 +1,5 @@
 """Options of several commands, and the types of their values."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

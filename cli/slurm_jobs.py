@@ -1,7 +1,5 @@
 """Submit, query and change one job of Slurm."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Configuration of dispatchers by frozen dataclasses of options. A preset is an instance of one."""
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """Registered dispatchers, by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

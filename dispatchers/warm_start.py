@@ -1,7 +1,5 @@
 """Run another dispatcher for the first jobs, so that a comparison begins with a common past."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

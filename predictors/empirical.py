@@ -1,7 +1,5 @@
 """Predict a job's run time from past run times of its user or application."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import ClassVar, Literal

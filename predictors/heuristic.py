@@ -1,7 +1,5 @@
 """Predict that a job runs as long as its user's last similar job (the data-driven heuristic)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar, Literal
 

@@ -5,8 +5,6 @@ TPDS 18(6), 2007. A job is not killed at its prediction. The prediction grows by
 walltime.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise

@@ -4,8 +4,6 @@ A. Gainaru, H. Sun, G. Aupy, Y. Huo, B. A. Landman, P. Raghavan: "On-the-fly sch
 for unpredictable workflows", International Journal of High Performance Computing Applications, 2019, section 5.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from zlib import crc32

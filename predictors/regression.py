@@ -1,7 +1,5 @@
 """Online regression of the logarithm of the run time, with a distribution."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 from typing import ClassVar

@@ -3,8 +3,6 @@
 Every refusal is an :class:`ActionError` that names the job and the expected value.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

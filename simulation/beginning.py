@@ -1,7 +1,5 @@
 """Begin a simulation from a state: the engine replays the arrivals and starts that led to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any

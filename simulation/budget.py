@@ -1,7 +1,5 @@
 """Bound the cost of a simulation, and stop one without progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from time import monotonic
 

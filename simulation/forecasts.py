@@ -1,7 +1,5 @@
 """Predict run times of jobs: when they arrive, when they return to the queue, and when they overrun."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The schema number of saved results and stores, and the names in files of earlier schemas."""
 
-from __future__ import annotations
-
 from os import PathLike
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dependencies of jobs on other jobs, as in batch systems."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Describe a workload for a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

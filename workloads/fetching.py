@@ -1,7 +1,5 @@
 """Get published traces and run times by name."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import urllib.error

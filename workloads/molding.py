@@ -1,7 +1,5 @@
 """Make rigid jobs moldable: every job gets alternative sizes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

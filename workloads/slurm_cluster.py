@@ -1,7 +1,5 @@
 """Read a running Slurm cluster at one moment. The input is the output of ``squeue --json`` and ``sinfo --json``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

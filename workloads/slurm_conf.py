@@ -1,7 +1,5 @@
 """Read a Slurm site: ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

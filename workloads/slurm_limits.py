@@ -1,7 +1,5 @@
 """Read associations and qualities of service from ``sacctmgr``: limits, priorities, and preemption."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Read advance reservations from ``scontrol show reservation -o``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

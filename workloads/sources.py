@@ -1,7 +1,5 @@
 """Convert a name to a workload. It names a trace's file, a generator, or a published trace."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path

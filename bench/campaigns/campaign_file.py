@@ -1,7 +1,5 @@
 """Campaign files: TOML with all simulations, checked completely before the first one runs."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The metrics of a campaign's finished cells, one row each."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder of finished cells that stay complete: each is written under another name and then renamed."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Write a page of tables and figures that opens offline. Each of them is also a file for a paper."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

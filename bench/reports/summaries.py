@@ -1,7 +1,5 @@
 """The tables of a study."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

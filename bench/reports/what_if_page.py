@@ -1,7 +1,5 @@
 """Write the page on recorded jobs under other schedulers. It begins with the accuracy of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """``hpcdispatch workload analyze``: fit run times to the sizes of inputs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hpcdispatch evict``: decide which jobs to evict for an on-demand job, by deadline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

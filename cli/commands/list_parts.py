@@ -1,7 +1,5 @@
 """``hpcdispatch list``: list all registered parts, those of third parties included."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """``hpcdispatch run``: one simulation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

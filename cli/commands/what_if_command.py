@@ -1,7 +1,5 @@
 """``hpcdispatch what-if``: replay a Slurm site's recorded jobs under its own scheduler, changed, and under others."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import UTC
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conservative backfilling: a reservation for every job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

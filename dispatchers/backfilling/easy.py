@@ -1,7 +1,5 @@
 """EASY backfilling: a reservation for the first blocked job only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property

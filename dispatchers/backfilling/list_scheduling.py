@@ -1,7 +1,5 @@
 """List scheduling: try the queue in some order, and start each job that fits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Orders of the queue: which waiting job is tried first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

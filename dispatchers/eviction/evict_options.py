@@ -1,7 +1,5 @@
 """Options of the eviction of batch jobs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Guard of starts: EASY must be able to take over, which bounds waits under any dispatcher."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

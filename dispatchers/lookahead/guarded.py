@@ -1,7 +1,5 @@
 """Any dispatcher, with the longest wait bounded by EASY's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

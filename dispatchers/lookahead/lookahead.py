@@ -1,7 +1,5 @@
 """Age-weighted look-ahead with guarantees that bound the longest wait."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """SA: a moldable job chooses its size by the state of the machine (Cirne and Berman, JSSPP 2000)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Book of reservations, and the priority in which they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """On-the-fly dispatching while all waiting jobs are alike, and soft reservations otherwise."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """On-the-fly dispatching, without any guarantee."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass

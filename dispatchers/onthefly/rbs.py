@@ -1,7 +1,5 @@
 """Reservation-based batch scheduling, which kills jobs at their walltimes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

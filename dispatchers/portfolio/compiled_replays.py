@@ -1,7 +1,5 @@
 """Replays in compiled code: of rigid jobs on a pool under EASY or look-ahead."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """View of a state with another predictor's answers instead of the simulation's."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Options of a portfolio."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import cast

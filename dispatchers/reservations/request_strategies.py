@@ -1,7 +1,5 @@
 """Strategies that choose walltimes for jobs of unknown run time, and the next one after a timeout."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

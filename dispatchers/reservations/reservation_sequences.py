@@ -1,7 +1,5 @@
 """Dispatchers that choose the walltimes of stochastic jobs, on top of any other dispatcher."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter

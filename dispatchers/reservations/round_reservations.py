@@ -1,7 +1,5 @@
 """Reservations of a round. Those that fit into a gap may move there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

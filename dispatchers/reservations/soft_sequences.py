@@ -1,7 +1,5 @@
 """Plans for stochastic jobs without kills: a quantile for scheduling, while the walltime stays the user's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Deadlines of jobs."""
 
-from __future__ import annotations
-
 import math
 from fnmatch import fnmatchcase
 from typing import Literal

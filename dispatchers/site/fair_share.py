@@ -1,7 +1,5 @@
 """Fair share: jobs of heavy users have a lower cost of waiting."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

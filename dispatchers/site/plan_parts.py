@@ -1,7 +1,5 @@
 """View of whole plans for site constraints and objectives: job ids, nodes, running jobs, and CP-SAT's model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Constraints of a dispatcher: their answers about jobs, and what they leave of a state."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Choose the request that a moldable job submits: SA of Cirne and Berman (JSSPP 2000)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Speedup models S(n) of a job on n processors, with S(1) = 1."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from time import perf_counter_ns

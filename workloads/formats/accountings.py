@@ -1,7 +1,5 @@
 """Read accounting records that are no tables as tables: PBS and Torque, Philly's and Batsim's JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 First come the machine and the provenance, then one job per line with all its fields.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Collect the problems of a trace: malformed records, unusable ones, and filled-in values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

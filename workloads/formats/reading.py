@@ -1,7 +1,5 @@
 """Read traces of any supported format."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from os import PathLike

@@ -1,7 +1,5 @@
 """Build jobs from accounting records."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Convert the output of ``sacct --json``, of Slurm 21.08 to 25.05, to rows of ``sacct -P``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Convert a number of processors to node slots on a machine."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

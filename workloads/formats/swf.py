@@ -4,8 +4,6 @@ The format has one record per line with 18 numbers. It is described at
 https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Header lines begin with a semicolon.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

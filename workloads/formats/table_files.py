@@ -1,7 +1,5 @@
 """Tables in files, some rows at a time: CSV, its relatives and Parquet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Read tables of jobs by a column map, and other accounting records as such tables."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Write workloads in the formats that can hold them."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from os import PathLike

@@ -5,8 +5,6 @@ for unpredictable workflows", International Journal of High Performance Computin
 5.2.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -4,8 +4,6 @@ A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for Co-Sch
 HPC Datacenters", DS-RT 2020, section IV.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base.checks import MOST_NODES, check_whole

@@ -4,8 +4,6 @@ Scenario 4 of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative sc
 applications", ICPP 2019, section 5.6.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 

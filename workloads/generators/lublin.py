@@ -5,8 +5,6 @@ Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the wh
 together. The model gives sizes, run times and arrivals. Users and walltimes are ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Generate a load like Theta's, with on-demand jobs that evict batch jobs, over a month."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
