@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import MOST_BYTES, read_bounded
+from ..base import InputError, read_bounded, shown
+from ..base.files import MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import count
 from pathlib import Path
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import read_bounded
-from ..base.time_texts import seconds_of
+from ..base import InputError, read_bounded, seconds_of, shown
 from ..workloads.machine_rules import Outage
 from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf
 from ..workloads.slurm_limits import read_slurm_limits

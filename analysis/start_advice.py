@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.checks import check_whole
+from ..base import check_whole
 from ..base.command_arguments import job_argument
 from ..dispatchers import Dispatcher
 from ..simulation import simulate

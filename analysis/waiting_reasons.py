@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..base import IntArray
-from ..base.arrays import count_slots
+from ..base import IntArray, count_slots
 from ..dispatchers import Dispatcher
 from ..simulation import simulate
 from ..workloads import Job, MachineState, Reservation, Workload

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..base.time_texts import seconds_of
+from ..base import seconds_of
 
 
 class Duration(click.ParamType[int]):

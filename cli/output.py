@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..base import time_text
 from ..base.printed import MOST_OF_MESSAGE, plain
-from ..base.time_texts import time_text
 from ..bench.reports.number_formats import count, percent, ratio, seconds
 from ..bench.reports.tables import PlainConsole, terminal_table
 from .app import settings

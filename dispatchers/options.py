@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..base import Option, unknown_option
-from ..base.checks import check_choice
+from ..base import Option, check_choice, unknown_option
 from ..models import PlacementRule
 from ..workloads import Machine
 

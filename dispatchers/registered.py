@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..base import InputError, Registry
-from ..base.checks import shown
+from ..base import InputError, Registry, shown
 from ..workloads import Machine
 from .protocol import Dispatcher
 

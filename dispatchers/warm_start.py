@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.checks import check_whole
+from ..base import check_whole
 from ..workloads import Machine
 from .protocol import Action, Dispatcher, State
 from .registered import create_inner, layers, reported, reset_part

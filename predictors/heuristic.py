@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar, Literal
 
-from ..base.checks import check_choice, check_whole
+from ..base import check_choice, check_whole
 from ..workloads import Job
 
 _Key = tuple[int, *tuple[Hashable, ...]]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from ..base.checks import MOST_STEPS, check_choice, check_whole
+from ..base import check_choice, check_whole
+from ..base.checks import MOST_STEPS
 from ..workloads import Job
 
 TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(

@@ -11,7 +11,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import LONGEST, MOST_STEPS, check_number, check_whole
+from ..base import LONGEST, check_number, check_whole
+from ..base.checks import MOST_STEPS
 from ..workloads import Job
 from .walltime_oracle import Oracle
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import check_number, check_whole
+from ..base import check_number, check_whole
 from ..workloads import Job
 
 _NORMAL = NormalDist()

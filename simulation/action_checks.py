@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.checks import shown
+from ..base import shown
 from ..dispatchers import NODE_ZERO, Placement, Running, Start, Stop, Waiting
 from .recorder import DECISION
 from .simulated_job import Request, SimulatedJob

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import InputError, IntArray
-from ..base.arrays import count_slots
+from ..base import InputError, IntArray, count_slots
 from ..dispatchers import Dispatcher, Start
 from ..dispatchers.registered import layers
 from ..predictors import Predictor

@@ -6,7 +6,8 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
-from ..base.checks import LONGEST, is_real, shown
+from ..base import LONGEST, shown
+from ..base.checks import is_real
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job

@@ -3,8 +3,7 @@
 from os import PathLike
 from typing import Any
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 
 #: The schema of new files. Files of hpcdispatch 0.1.0 have no number; their schema is 1.
 SCHEMA = 2

@@ -9,8 +9,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..base import InputError, IntArray
-from ..base.checks import shown
+from ..base import InputError, IntArray, shown
 from .job import Job
 from .job_columns import JobColumns
 

@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..base import IntArray
-from ..base.checks import LONGEST, check_choice, check_number, check_whole, shown
+from ..base import LONGEST, IntArray, check_choice, check_number, check_whole, shown
 
 #: Nodes by number: all, indices and ranges as in ``"0-15;20"``, or a sequence of indices.
 Nodes = str | Sequence[int]

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import FloatArray
-from ..base.checks import check_whole
+from ..base import FloatArray, check_whole
 from .job import Job, Shape
 from .workload import Workload
 

@@ -7,8 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 from ..base.files import read_json
 from .formats.sacct import array_tasks
 from .formats.sacct_fields import cpus_of_tres, gpu_types, gpus_of_tres, licences

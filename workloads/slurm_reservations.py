@@ -8,9 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import read_bounded
+from ..base import InputError, read_bounded, shown
 from .slurm_conf import SlurmSite, expand_names
 
 _MOST_BYTES = 1 << 24

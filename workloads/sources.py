@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 
-from ..base import InputError, parse_spec
-from ..base.checks import check_whole, shown
+from ..base import InputError, check_whole, parse_spec, shown
 from .fetching import TRACES, fetch
 from .formats import read
 from .generators.generator import GENERATORS, generate

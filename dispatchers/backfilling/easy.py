@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import check_choice, check_whole
+from ...base import IntArray, check_choice, check_whole
 from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting

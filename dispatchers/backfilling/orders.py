@@ -7,8 +7,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray, Registry
-from ...base.checks import shown
+from ...base import FloatArray, InputError, IntArray, Registry, shown
 from ...workloads import Machine
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
 from ...models.eviction import Storage
 from ..options import internal
 from ..protocol import Dispatcher

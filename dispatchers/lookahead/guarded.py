@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base.checks import check_number
+from ...base import check_number
 from ...base.time_texts import seconds_option
 from ...workloads import Machine
 from ..options import Configured, internal

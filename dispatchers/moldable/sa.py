@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...base import InputError
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import InputError, check_choice, check_number, check_whole
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ..backfilling.conservative import Conservative

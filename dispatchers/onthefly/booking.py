@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base.checks import check_number
+from ...base import check_number
 from ...models import AmountProfile, NodeProfile, PlacementRule, count_slots, pool_placement
 from ..backfilling.closed_times import ClosedTimes, profile_of
 from ..protocol import Placement, Running, State, Waiting

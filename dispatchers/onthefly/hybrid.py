@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models import PlacementRule
 from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..options import Configured

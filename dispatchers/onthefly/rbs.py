@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import ClassVar, Literal
 
-from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models import PlacementRule
 from ...workloads import Machine
 from ..options import Configured

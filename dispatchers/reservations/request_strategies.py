@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray
-from ...base.checks import EACH_STEP, LONGEST, MOST_STEPS, check_number, check_whole
+from ...base import LONGEST, FloatArray, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models.onthefly import RemainingTimes
 from ...models.reservations import (
     ESDD,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...base.checks import check_choice
+from ...base import check_choice
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..options import Configured

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...base.checks import check_choice, check_whole
+from ...base import check_choice, check_whole
 from ..backfilling.conservative import ConservativeOptions
 from ..backfilling.reservations import Compress, Reservations
 from ..protocol import Placement, State, Waiting

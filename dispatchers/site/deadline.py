@@ -4,7 +4,7 @@ import math
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
 from ..protocol import JobView
 from .site_constraints import SiteConstraint
 

@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...base import FloatArray
-from ...base.checks import check_choice, check_number
+from ...base import FloatArray, check_choice, check_number
 from ...workloads import Machine
 from ..cp.site_objectives import Goal, Objective
 from ..protocol import State, Waiting

@@ -6,8 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import check_whole
+from ...base import IntArray, check_whole
 from ...models import CpModel, IntervalVar, IntVar, LinearExprT, Problem, Schedule, Variables
 from ...workloads import Machine
 from ..protocol import JobView, State, Waiting

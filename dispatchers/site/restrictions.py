@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...base import BoolArray, InputError, IntArray
-from ...base.checks import LONGEST, check_number, check_whole, shown
+from ...base import LONGEST, BoolArray, InputError, IntArray, check_number, check_whole, shown
 from ...models import WHENEVER, Answer, Problem, Schedule, Status, Variables, count_slots, quotas_beside, shift
 from ...workloads import Machine
 from ..columns import RunningJobs

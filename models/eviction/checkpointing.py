@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base.checks import check_number
+from ...base import check_number
 from .evictable import RunningJob, Storage, Write, WritingJob, number
 
 HOUR = 3600

@@ -6,8 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...base import InputError
-from ...base.checks import check_number, check_whole
+from ...base import InputError, check_number, check_whole
 from ..reservations import ESDD
 
 HOUR = 3600

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base import FloatArray
-from ...base.checks import check_number, check_whole
+from ...base import FloatArray, check_number, check_whole
 
 
 def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa: N803 - the name in the paper

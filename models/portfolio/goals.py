@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray
-from ...base.checks import check_choice, check_number
+from ...base import BoolArray, FloatArray, check_choice, check_number
 
 
 class Rung(NamedTuple):

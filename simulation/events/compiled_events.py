@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.arrays import count_slots
+from ...base import IntArray, count_slots
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.backfilling.easy import EASY

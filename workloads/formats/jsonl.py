@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from ...base import InputError
-from ...base.checks import check_types, shown
+from ...base import InputError, shown
+from ...base.checks import check_types
 from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ...base import InputError
-from ...base.checks import LONGEST, check_whole, shown
+from ...base import LONGEST, InputError, check_whole, shown
 from ..machine import Machine
 from .trace_files import Bounds
 

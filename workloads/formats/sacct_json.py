@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from .read_log import Malformed
 from .sacct_lines import SEPARATOR, Layout, Rows
 from .trace_files import TraceFile, decode

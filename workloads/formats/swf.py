@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range, shown
+from ...base import FloatArray, InputError, IntArray, shown
+from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload

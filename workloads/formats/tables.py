@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from ..machine import Machine
 from ..workload import Workload
 from .accountings import batsim_part, pbs_parts, philly_part

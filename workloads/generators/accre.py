@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from ...base import FloatArray, IntArray
-from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_NODES, check_choice, check_number, check_whole
+from ...base import FloatArray, IntArray, check_choice, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_NODES
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload

@@ -6,7 +6,8 @@ HPC Datacenters", DS-RT 2020, section IV.
 
 import numpy as np
 
-from ...base.checks import MOST_NODES, check_whole
+from ...base import check_whole
+from ...base.checks import MOST_NODES
 from ..job import Checkpoint, ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine

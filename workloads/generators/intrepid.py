@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
 from ..machine import Machine
 from ..workload import Workload
 from .applications import HOUR, Application, Hours, ProcessorLaw, allocation, frozen_law, jobs_of, uniform_times

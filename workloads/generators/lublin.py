@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from ...base import FloatArray, IntArray
-from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_number, check_whole
+from ...base import FloatArray, IntArray, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS
 from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
