@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, InputError, IntArray
-from ..base.checks import check_whole, is_real, shown
+from ..base import FloatArray, InputError, IntArray, check_whole, shown
+from ..base.checks import is_real
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import SimulationError, simulate
