@@ -43,11 +43,7 @@ _WANTS = {
     "unsure": ("ends",),
 }
 #: Fields of a job that exclude each other.
-_EITHER = (
-    ("loss", "elapsed"),
-    ("system_checkpoint", "system_size"),
-    ("application_checkpoint", "application_size"),
-)
+_EITHER = (("loss", "elapsed"), ("system_checkpoint", "system_size"), ("application_checkpoint", "application_size"))
 
 
 class _Part(BaseModel):

@@ -169,10 +169,7 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 mold_option = click.option(
-    "--mold",
-    callback=_molding,
-    metavar="SPEEDUP",
-    help="Make the jobs moldable, such as downey or amdahl:serial=0.1.",
+    "--mold", callback=_molding, metavar="SPEEDUP", help="Make the jobs moldable, such as downey or amdahl:serial=0.1."
 )
 
 

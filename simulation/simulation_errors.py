@@ -41,11 +41,7 @@ def failed(where: str, call: str, error: BaseException) -> NoReturn:
 
 
 def asked(
-    where: Callable[[], str],
-    call: str,
-    function: Callable[_Given, _Found],
-    *given: _Given.args,
-    **named: _Given.kwargs,
+    where: Callable[[], str], call: str, function: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
 ) -> _Found:
     """Return the answer of a part. Errors are those of :func:`failed`; `where` is called only for them."""
     try:

@@ -199,15 +199,7 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
         })  # fmt: skip
         title_of = "Loss by deadline, for eighths of the nodes"
         figure = Figure(
-            "front",
-            "steps",
-            title_of,
-            "",
-            data,
-            "deadline",
-            "loss",
-            *_scale(data),
-            order=tuple(named.values()),
+            "front", "steps", title_of, "", data, "deadline", "loss", *_scale(data), order=tuple(named.values())
         )
         _draw(figure, plot)
 

@@ -36,11 +36,7 @@ KINDS: dict[str, Registry] = {
 _NAMES = re.compile(r"[\w, ]+$")
 
 
-@subcommand(
-    "list",
-    "hpcdispatch list",
-    "hpcdispatch list easy",
-)
+@subcommand("list", "hpcdispatch list", "hpcdispatch list easy")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List dispatchers, objectives, constraints, goals, orders of the queue, predictors and workloads.

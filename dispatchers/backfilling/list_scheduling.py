@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ...base.checks import check_choice
-from ...models.backfilling import EXPANSION, LONGEST, SHORTEST, SUBMISSION
+from ...models.backfilling.easy import SUBMISSION
+from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
 from ..options import Preset
 from ..protocol import Action, Start, State
 from ..space import space_of

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base.checks import LONGEST
-from ...models.lookahead import all_safe, safe_starts
+from ...models.lookahead.taking_over import all_safe, safe_starts
 from ..backfilling.closed_times import closures_ahead
 from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of

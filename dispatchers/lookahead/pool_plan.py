@@ -9,7 +9,8 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import NO_GUARANTEE, Plan, Settings, Walltimes, plan, told_apart
+from ...models.lookahead.guarantees import NO_GUARANTEE, Settings, Walltimes, told_apart
+from ...models.lookahead.planning import Plan, plan
 from ..backfilling.easy import leaves_room, shadow_of
 from ..protocol import Placement, Waiting
 from ..space import NodeSpace, PoolSpace

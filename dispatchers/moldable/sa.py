@@ -13,7 +13,7 @@ from ...base import InputError
 from ...base.checks import check_choice, check_number, check_whole
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
-from ..backfilling import Conservative
+from ..backfilling.conservative import Conservative
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, Waiting
 from ..registered import create_inner, layers, reported, reset_part

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...base import IntArray
 from ...base.checks import LONGEST, is_number
-from ...models.lookahead import run_look_ahead
-from ...models.portfolio import PoolPast, PoolReplay, Run
+from ...models.lookahead.choosing import run_look_ahead
+from ...models.portfolio.pool_replay import PoolPast, PoolReplay, Run
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
 from ..backfilling.compiled_traces import entry_of

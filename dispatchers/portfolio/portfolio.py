@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...base import InputError
-from ...models.lookahead import BOUND
-from ...models.portfolio import Outcome
+from ...models.lookahead.planning import BOUND
+from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
 from ..backfilling.closed_times import closures_ahead

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base import BoolArray
-from ...models.portfolio import Outcome
+from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine, Shape
 from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
 

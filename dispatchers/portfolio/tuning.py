@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...base.errors import raised
-from ...models.portfolio import Outcome, Rung, admitted, best_of, gains, rungs, survivors
+from ...models.portfolio.goals import Outcome, Rung, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions

@@ -197,9 +197,7 @@ def planned_jobs(beside: Surroundings, jobs: Sequence[PlannedJob]) -> PlannedJob
     return PlannedJobs(*_fields(beside), {planned.job.id: planned for planned in jobs})
 
 
-def _fields(
-    beside: Surroundings,
-) -> tuple[int, Machine, Mapping[str, JobView], Mapping[str, PlannedJob]]:
+def _fields(beside: Surroundings) -> tuple[int, Machine, Mapping[str, JobView], Mapping[str, PlannedJob]]:
     return beside.now, beside.machine, beside.waiting, beside.running
 
 

@@ -9,16 +9,9 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import count_slots
-from ...models.slurm import (
-    Association,
-    Factors,
-    RunningJob,
-    WaitingJobs,
-    Weights,
-    job_size,
-    note_submitted,
-    priorities,
-)
+from ...models.slurm.jobs import RunningJob, WaitingJobs
+from ...models.slurm.nodes import note_submitted
+from ...models.slurm.priorities import Association, Factors, Weights, job_size, priorities
 from ...workloads import Machine
 from ...workloads.formats.slots import MEMORY
 from ...workloads.slurm_conf import APART, BY_CORE

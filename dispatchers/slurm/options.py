@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, replace
 
 from ...base import InputError
 from ...base.checks import LONGEST, MOST_PROCESSORS, MOST_STEPS, check_whole, shown
-from ...models.slurm import BackfillRules, Weights
+from ...models.slurm.backfill import BackfillRules
+from ...models.slurm.priorities import Weights
 from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
 from ...workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 

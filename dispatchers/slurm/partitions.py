@@ -6,7 +6,8 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, InputError, IntArray
 from ...base.checks import LONGEST
-from ...models.slurm import Cluster, weights_below
+from ...models.slurm.jobs import Cluster
+from ...models.slurm.nodes import weights_below
 from ...workloads import Machine
 from ...workloads.formats.slots import GPU, MEMORY
 from ...workloads.slurm_conf import GPU_TYPE, PARTITION, SlurmPartition, SlurmSite

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import ClosedNodes
+from ...models.slurm.reservations import ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ...workloads.slurm_reservations import SlurmReservation

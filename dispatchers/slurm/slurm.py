@@ -9,17 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import (
-    ClosedNodes,
-    JobLimits,
-    Preemption,
-    RunningJob,
-    WaitingJobs,
-    backfill_pass,
-    job_table,
-    main_pass,
-    no_limits,
-)
+from ...models.slurm.backfill import backfill_pass
+from ...models.slurm.jobs import RunningJob, WaitingJobs, job_table
+from ...models.slurm.limits import JobLimits, no_limits
+from ...models.slurm.main_scheduler import main_pass
+from ...models.slurm.preemption import Preemption
+from ...models.slurm.reservations import ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits

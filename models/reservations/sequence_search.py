@@ -57,11 +57,7 @@ def tails_of(law: ESDD) -> Tails:
 
 
 def without_backfilling(
-    tails: Tails,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    gamma: float = 0.0,
-    after: Sequence[float] | None = None,
+    tails: Tails, alpha: float = 1.0, beta: float = 0.0, gamma: float = 0.0, after: Sequence[float] | None = None
 ) -> tuple[list[float], list[int]]:
     """Return the least expected future cost and the next reservation, from each index on.
 

@@ -15,8 +15,8 @@ import numpy as np
 from ...base import IntArray
 from ...base.arrays import count_slots
 from ...dispatchers import Dispatcher
-from ...dispatchers.backfilling import EASY
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
+from ...dispatchers.backfilling.easy import EASY
 from ...dispatchers.compiled_steps import CompiledSteps
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload

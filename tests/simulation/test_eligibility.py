@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.simulation import InvariantError, check, simulate, state_at
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload
 
 POOL = Machine.pool(4)

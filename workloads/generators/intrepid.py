@@ -14,16 +14,7 @@ import numpy as np
 from ...base.checks import check_choice, check_number, check_whole
 from ..machine import Machine
 from ..workload import Workload
-from .applications import (
-    HOUR,
-    Application,
-    Hours,
-    ProcessorLaw,
-    allocation,
-    frozen_law,
-    jobs_of,
-    uniform_times,
-)
+from .applications import HOUR, Application, Hours, ProcessorLaw, allocation, frozen_law, jobs_of, uniform_times
 from .generator import generator, provenance_of
 
 NAME = "intrepid-neuroscience"

@@ -7,13 +7,13 @@ from typing import ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import jobs, workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.branching import Branch, branch, branches
 from hpcdispatch.dispatchers import FCFS
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import cluster, overrunning
-from hpcdispatch.testing.strategies import jobs, workloads
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 

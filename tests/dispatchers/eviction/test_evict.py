@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import EASY, FCFS, Evict, create_dispatcher
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, cluster, moldable, overrunning, pool, urgent
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload
 
 FOUR = Machine.homogeneous(4, core=1)

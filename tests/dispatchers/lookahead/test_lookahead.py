@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.dispatchers import Lookahead, State
 from hpcdispatch.dispatchers.lookahead.lookahead import LookaheadOptions
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
 from hpcdispatch.workloads.machine_state import MachineState, RunningSince
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers.lookahead.node_guarantees import guarantee_on_nodes
+from hpcdispatch.dispatchers.lookahead.node_plan import guarantee_on_nodes
 from hpcdispatch.dispatchers.problems import Held
 from hpcdispatch.dispatchers.protocol import Waiting
 from hpcdispatch.models import WHENEVER
-from hpcdispatch.models.lookahead import Queue, Settings
+from hpcdispatch.models.lookahead.guarantees import Queue, Settings
 from hpcdispatch.simulation import simulate
 from hpcdispatch.simulation.invariants import check
 from hpcdispatch.workloads import Job, Machine, Workload

@@ -7,7 +7,7 @@ from jobs_at_once import at_once
 from hpcdispatch.dispatchers import EASY, Start
 from hpcdispatch.dispatchers.lookahead.history import History
 from hpcdispatch.models import pool_placement
-from hpcdispatch.models.lookahead import all_safe, safe_starts
+from hpcdispatch.models.lookahead.taking_over import all_safe, safe_starts
 from hpcdispatch.simulation import simulate
 
 

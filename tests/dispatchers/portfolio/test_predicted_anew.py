@@ -4,7 +4,7 @@ import pytest
 from internal_options import simulate
 
 from hpcdispatch.dispatchers import Portfolio
-from hpcdispatch.dispatchers.portfolio.predicted_anew import PredictedAnew
+from hpcdispatch.dispatchers.portfolio.own_predictions import PredictedAnew
 from hpcdispatch.simulation import check
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload
 

@@ -4,15 +4,9 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import (
-    BackfillRules,
-    Cluster,
-    RunningJob,
-    WaitingJobs,
-    backfill_pass,
-    job_table,
-    no_limits,
-)
+from hpcdispatch.models.slurm.backfill import BackfillRules, backfill_pass
+from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.limits import no_limits
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, MachineState, RunningSince, Workload, read, write
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import Cluster, Preemption, RunningJob, WaitingJobs, job_table, main_pass
+from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.main_scheduler import main_pass
+from hpcdispatch.models.slurm.preemption import Preemption
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, MachineState, RunningSince, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf

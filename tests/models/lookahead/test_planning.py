@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import lookahead
-from hpcdispatch.models.lookahead import Queue, Running, Settings, Walltimes, weights
+from hpcdispatch.models.lookahead import guarantees, planning
+from hpcdispatch.models.lookahead.guarantees import Queue, Running, Settings, Walltimes
+from hpcdispatch.models.lookahead.planning import weights
 
 HORIZON = 40
 QUICK = settings(max_examples=100)
@@ -18,11 +19,11 @@ NOTHING = Walltimes(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def plan(queue, running, options):
-    return lookahead.plan(queue, running, options, NOTHING)[0]
+    return planning.plan(queue, running, options, NOTHING)[0]
 
 
 def guarantee(queue, running, options):
-    return lookahead.keep_guarantees(queue, running, options, NOTHING)
+    return guarantees.keep_guarantees(queue, running, options, NOTHING)
 
 
 def ints(values):
