@@ -12,7 +12,7 @@ from .catalogue import PAPERS, entries
 from .controls import Trials
 from .outcome import Claim
 from .outcome_files import Kept, dump, find, find_trials, load
-from .outcome_tables import conditions, is_ours, numbers, tally, tally_all, unprinted, verdicts
+from .outcome_tables import conditions, is_ours, noticing, numbers, tally, tally_all, unprinted, verdicts
 
 #: The page of the repository.
 PAGE = Path(__file__).parents[1] / "pages" / "reproduction.md"
@@ -33,17 +33,21 @@ hpcdispatch reproduce --docs bench/studies/pages/reproduction.md --out results
 
 `--scale smoke` takes seconds and says little, `small` minutes on two cores, `full` hours; the table says which.
 Finished simulations are kept in the folder of `--out` and not done again. A figure is written there as PNG, SVG and
-CSV, the numbers as JSON that is the same from run to run; measured times have a file of their own.
+CSV. The numbers are JSON that is the same from run to run. Measured times have a file of their own.
 
-A claim is an inequality between means over independent samples, judged by their ratio: it **holds** if the 95%
-bootstrap interval of the ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not
+A claim is an inequality between means over independent samples, judged by their ratio. It **holds** if the 95%
+bootstrap interval of the ratio lies on its side. It **does not hold** if the interval lies on the other. It is **not
 decided** in between, or with fewer than three samples. Only what can fail is counted. A claim that follows from the
-definitions stands there as *by construction*, one that the set-up was fitted to as *calibrated*, and one whose
-preconditions the simulated jobs do not meet as *not testable here*. A precondition of the system under test that is not
-met makes a claim fail. Each study is run again with its system under test replaced by a plain one, such as FCFS: a
-claim that holds of every such control as well is *not informative* and does not count. `--mutate` prints the claims
-that notice each control. What holds on these samples may not hold on others,
-and what does not may hold on the paper's. What is marked as ours is not in the paper.
+definitions is marked *by construction*, and one that the set-up was fitted to *calibrated*. It is *not testable here*
+if the simulated jobs do not meet its preconditions. A precondition of the system under test that is not met makes a
+claim fail. What holds on these samples may not hold on others, and what does not may hold on the paper's. What is
+marked as ours is not in the paper.
+
+Each study is run again with its system under test replaced by a plain one, such as FCFS. These are its controls. A
+claim that holds of every control as well is *not informative* and does not count. A claim notices a control if it holds
+of the system, and not of the control. Most controls have a smaller scale than the results; the table of controls says
+which. If its samples do not decide of the system, a control is noticed only by a claim that it decidedly fails. Where
+`none decides`, the samples are too few to tell. `--mutate` prints the claims that notice each control.
 
 ```python
 >>> from hpcdispatch.bench.studies.reproductions import find
@@ -61,21 +65,24 @@ def page(found: Sequence[Kept]) -> str:
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
     papers = {entry.name: entry for entry in entries()}
     rows = [[kept.name, titles[kept.name], kept.scale, kept.runs or "-", papers[kept.name].paper_runs or "-",
-             tally(kept.claims, kept.trials)] for kept in ordered]  # fmt: skip
-    whose: dict[bool, list[tuple[str, Claim, Trials | None]]] = {False: [], True: []}
+             tally(kept.claims, kept.trials), noticing([(claim, kept.trials) for claim in kept.claims])]
+            for kept in ordered]  # fmt: skip
+    by_source: dict[bool, list[tuple[str, Claim, Trials | None]]] = {False: [], True: []}
     for kept in ordered:
         for claim in kept.claims:
-            whose[papers[kept.name].ours or is_ours(claim)].append((kept.name, claim, kept.trials))
-    told = {ours: tally_all([(claim, trials) for _, claim, trials in each]) for ours, each in whose.items()}
-    parts = [_HEAD, f"Tested claims of the papers: {told[False]}.\n", f"Our own tested claims: {told[True]}.\n"]
-    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims"]
-    parts.append(Table("## Results", columns, rows, labels=6).markdown())
+            by_source[papers[kept.name].ours or is_ours(claim)].append((kept.name, claim, kept.trials))
+    parts = [_HEAD]
+    for ours, subject in ((False, "Tested claims of the papers"), (True, "Our own tested claims")):
+        judged = [(claim, trials) for _, claim, trials in by_source[ours]]
+        parts.append(f"{subject}: {tally_all(judged)}. Of those that hold, {noticing(judged)} notice a control.\n")
+    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims", "notice a control"]
+    parts.append(Table("## Results", columns, rows, labels=7).markdown())
     for ours, heading in (
         (False, "Claims of the papers that do not hold here:"),
         (True, "Ours that do not hold here:"),
     ):
         failing = [f"- {name}: {claim.text} ({claim.evidence})\n"
-                   for name, claim, _ in whose[ours] if claim.holds is False and claim.counts]  # fmt: skip
+                   for name, claim, _ in by_source[ours] if claim.holds is False and claim.counts]  # fmt: skip
         if failing:
             parts += [f"{heading}\n", "".join(failing)]
     parts += _tried(ordered)
