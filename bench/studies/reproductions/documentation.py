@@ -8,11 +8,10 @@ from itertools import groupby
 from pathlib import Path
 
 from ...reports.tables import Table
+from . import outcome_tables as tables
 from .catalogue import PAPERS, entries
 from .controls import Trials
-from .outcome import Claim
 from .outcome_files import Kept, dump, find, find_trials, load
-from .outcome_tables import conditions, is_ours, noticing, numbers, tally, tally_all, unprinted, verdicts
 
 #: The page of the repository.
 PAGE = Path(__file__).parents[1] / "pages" / "reproduction.md"
@@ -60,33 +59,30 @@ which. If its samples do not decide of the system, a control is noticed only by 
 
 def page(found: Sequence[Kept]) -> str:
     """Return the page about stored results."""
-    titles = {entry.name: entry.title for entry in entries()}
-    place = list(titles)
+    about = {entry.name: entry for entry in entries()}
+    place = list(about)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
-    papers = {entry.name: entry for entry in entries()}
-    rows = [[kept.name, titles[kept.name], kept.scale, kept.runs or "-", papers[kept.name].paper_runs or "-",
-             tally(kept.claims, kept.trials), noticing([(claim, kept.trials) for claim in kept.claims])]
+    rows = [[kept.name, about[kept.name].title, kept.scale, kept.runs or "-", about[kept.name].paper_runs or "-",
+             tables.tally(kept.claims, kept.trials), tables.noticing([(claim, kept.trials) for claim in kept.claims])]
             for kept in ordered]  # fmt: skip
-    by_source: dict[bool, list[tuple[str, Claim, Trials | None]]] = {False: [], True: []}
-    for kept in ordered:
-        for claim in kept.claims:
-            by_source[papers[kept.name].ours or is_ours(claim)].append((kept.name, claim, kept.trials))
-    parts = [_HEAD]
-    for ours, subject in ((False, "Tested claims of the papers"), (True, "Our own tested claims")):
-        judged = [(claim, trials) for _, claim, trials in by_source[ours]]
-        parts.append(f"{subject}: {tally_all(judged)}. Of those that hold, {noticing(judged)} notice a control.\n")
     columns = ["name", "what", "scale", "runs", "runs in the paper", "claims", "notice a control"]
-    parts.append(Table("## Results", columns, rows, labels=7).markdown())
-    for ours, heading in (
-        (False, "Claims of the papers that do not hold here:"),
-        (True, "Ours that do not hold here:"),
+    totals, failing = list[str](), list[str]()
+    for ours, subject, heading in (
+        (False, "Tested claims of the papers", "Claims of the papers that do not hold here"),
+        (True, "Our own tested claims", "Ours that do not hold here"),
     ):
-        failing = [f"- {name}: {claim.text} ({claim.evidence})\n"
-                   for name, claim, _ in by_source[ours] if claim.holds is False and claim.counts]  # fmt: skip
-        if failing:
-            parts += [f"{heading}\n", "".join(failing)]
-    parts += _tried(ordered)
-    missing = [name for name in titles if name not in {kept.name for kept in ordered}]
+        each = [(kept, claim) for kept in ordered for claim in kept.claims
+                if (about[kept.name].ours or tables.is_ours(claim)) is ours]  # fmt: skip
+        judged = [(claim, kept.trials) for kept, claim in each]
+        told = f"{subject}: {tables.tally_all(judged)}"
+        totals.append(f"{told}. Of those that hold, {tables.noticing(judged)} notice a control.\n")
+        fails = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
+                 for kept, claim in each if claim.holds is False and claim.counts]  # fmt: skip
+        failing += [f"{heading}:\n", "".join(fails)] if fails else []
+    parts = [_HEAD, *totals, Table("## Results", columns, rows, labels=7).markdown(), *failing]
+    tried = [kept.trials for kept in ordered if kept.trials is not None]
+    parts += [tables.under_controls(tried).markdown()] if tried else []
+    missing = [name for name in place if name not in {kept.name for kept in ordered}]
     if missing:
         parts.append(f"Not on this page yet: {', '.join(missing)}.\n")
     for paper, group in groupby(ordered, key=lambda kept: kept.name.partition("/")[0]):
@@ -94,12 +90,12 @@ def page(found: Sequence[Kept]) -> str:
         shared = [note for note in several[0].notes if all(note in kept.notes for kept in several)]
         parts += [f"## {PAPERS[paper]}\n", *(f"{note}\n" for note in shared)]
         for kept in several:
-            parts.append(f"### {kept.name}: {titles[kept.name]}\n")
+            parts.append(f"### {kept.name}: {about[kept.name].title}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
-            parts += [numbers(kept.rows).markdown()] if kept.rows else []
-            parts += [verdicts(kept.claims, kept.trials).markdown()]
-            parts += [conditions(kept.preconditions).markdown()] if kept.preconditions else []
-            parts += [unprinted(kept.parameters).markdown()] if kept.parameters else []
+            parts += [tables.numbers(kept.rows).markdown()] if kept.rows else []
+            parts += [tables.verdicts(kept.claims, kept.trials).markdown()]
+            parts += [tables.conditions(kept.preconditions).markdown()] if kept.preconditions else []
+            parts += [tables.unprinted(kept.parameters).markdown()] if kept.parameters else []
     return "\n".join(parts)
 
 
@@ -107,18 +103,6 @@ def trials_on_page() -> dict[str, Trials]:
     """Return the controls on the repository's page, by study."""
     data = PAGE.with_suffix(".json")
     return {kept.name: kept.trials for kept in (load(data) if data.is_file() else ()) if kept.trials is not None}
-
-
-def _tried(ordered: Sequence[Kept]) -> list[str]:
-    """Return the table of the controls."""
-    rows = []
-    for trials in [kept.trials for kept in ordered if kept.trials is not None]:
-        held = trials.held()
-        for control in [name for name in trials.verdicts if name]:
-            noticed = sum(control in trials.notices(text) for text in held)
-            rows.append([trials.name, control, trials.scale, trials.runs or "-", str(len(held)), str(noticed)])
-    columns = ["name", "what replaces the system", "scale", "runs", "claims that hold of the system", "notice it"]
-    return [Table("## Controls", columns, rows, labels=4).markdown()] if rows else []
 
 
 def write_page(path: Path, results: Path | None) -> int:

@@ -101,6 +101,18 @@ def verdict(claim: Claim, trials: Trials | None = None) -> str:
     return ", ".join(filter(None, (VERDICTS[claim.holds], KINDS[claim.kind])))
 
 
+def under_controls(trials: Sequence[Trials]) -> Table:
+    """Return, by study and control, how many claims that hold of the system notice it."""
+    rows = []
+    for each in trials:
+        held = each.held()
+        for control in filter(None, each.verdicts):
+            noticed = sum(control in each.notices(text) for text in held)
+            rows.append([each.name, control, each.scale, each.runs or "-", str(len(held)), str(noticed)])
+    columns = ["name", "what replaces the system", "scale", "runs", "claims that hold there", "notice it"]
+    return Table("## Controls", columns, rows, labels=4)
+
+
 def conditions(preconditions: Sequence[Precondition]) -> Table:
     """Return one line per precondition."""
     met = {True: "met", False: "not met"}

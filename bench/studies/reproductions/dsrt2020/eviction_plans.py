@@ -128,7 +128,8 @@ def _agreement(found: _Responses) -> Claim:
     evidence = f"{sum(one.agree for one in each)} of {len(each)} agree at every deadline" + (
         f", {ended} as far as they were searched" if ended else ""
     )
-    holds = all(response.agree for response in each) if len(each) >= LEAST * len(found) and not ended else None
+    alike = all(response.agree for response in each)
+    holds = alike if len(each) >= LEAST * len(found) and not (alike and ended) else None
     return Claim("plan and backtracking find the same loss and time", holds, evidence)
 
 

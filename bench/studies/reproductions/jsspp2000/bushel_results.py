@@ -173,7 +173,9 @@ def _notes(setting: Setting, samples: int) -> tuple[str, ...]:
 
 def _parameters() -> tuple[Parameter, ...]:
     return (
-        Parameter("how jobs speed up", MOLD, "the paper's draws of A and sigma", "not tried"),
+        Parameter("how jobs speed up", MOLD, "the paper's draws of A and sigma",
+                  "not tried: Cirne and Berman's laws of A and sigma from a survey of users (IPDPS 2001). Their "
+                  "constants are not in this paper, and no public program was found that has them"),
         Parameter("what makes a chooser change its mind", f"10% of the time left, {AGAIN} times", "the default gain",
                   "not tried"),
     )  # fmt: skip
