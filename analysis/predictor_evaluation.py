@@ -39,16 +39,18 @@ class PredictorEvaluation:
     Attributes
     ----------
     table
-        A row per predictor. ``jobs``; ``mae``, mean absolute error, s; ``close``, share within 25% of the run time;
-        ``under`` and ``over``, shares, with the mean errors ``under_by`` and ``over_by``, s; ``pinball_50`` and
-        ``pinball_90``, mean pinball loss of the prediction as that quantile, s. Of distributions ``pinball``, the mean
-        loss of the quantiles 0.1 to 0.9, s, and ``coverage_50`` and ``coverage_80``, the shares of run times in the
-        central intervals, 0.5 and 0.8 where they are calibrated. ``ms``, CPU milliseconds per job. Under the
-        dispatcher ``wait`` and ``slowdown`` (bounded), their means, and ``wait_ratio`` with ``wait_low`` and
-        ``wait_high``: mean wait over that with walltimes, on the same jobs, with its 95% interval.
+        A row per predictor. ``jobs``: their number. ``mae``: mean absolute error, s. ``close``: share within 25% of the
+        run time. ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
+        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU time per job.
+
+        Distributions have ``pinball``, the mean loss of the quantiles 0.1 to 0.9, s. ``coverage_50``, ``coverage_80``:
+        shares of run times in the central intervals, 0.5 and 0.8 if calibrated.
+
+        Under the dispatcher: ``wait`` and bounded ``slowdown``, means. ``wait_ratio``: mean wait over that with
+        walltimes on the same jobs. ``wait_low``, ``wait_high``: its 95% interval.
     by_length, by_user, over_time
-        The same errors by run time (short < 1 h, medium, long > 5 h), of the users of most jobs, and of parts of the
-        trace in the order of submission, a row per predictor and class.
+        The same errors, a row per predictor and class. The classes of ``by_length`` are short (< 1 h), medium and long
+        (> 5 h). Those of ``by_user`` are the users of most jobs. Those of ``over_time`` are parts of the trace.
     jobs
         A row per job and predictor: ``predictor, id, submit, user, runtime, walltime, predicted``.
     counts

@@ -59,7 +59,7 @@ class Forecasts:
         return self._whole(self._asked("predict", self._predict, job, now, now), job, now)
 
     def of_all(self, jobs: Sequence[Job], now: int) -> list[int] | None:
-        """Return what :meth:`of` does of jobs that are submitted at the same time, ``None`` if that asks for each."""
+        """Return the predicted run times of jobs of one submission; ``None`` if each needs a call of :meth:`of`."""
         many = self._many
         if many is None or len(jobs) < 2:
             return None

@@ -131,6 +131,23 @@ def test_the_readme_has_the_numbers_of_the_site():
         assert int(ours.replace(",", "")) / int(reference.replace(",", "")) == pytest.approx(int(factor), rel=0.02)
 
 
+def test_the_site_has_the_numbers_of_the_studies():
+    studies = ROOT / "bench" / "studies" / "pages"
+    study = (studies / "performance.md").read_text(encoding="utf-8")
+    against = (DOCS / "evidence" / "performance.md").read_text(encoding="utf-8").partition("## Whole")[0]
+    rows = re.findall(r"\| ([\d,]+) \| ([\d,]+) \|", against)
+    assert len(rows) == 6
+    assert set(rows) <= set(re.findall(r"\| ([\d,]+) \| ([\d,]+) \|", study))
+    table = (studies / "lookahead.md").read_text(encoding="utf-8").partition("## Whole traces")[2].partition("## ")[0]
+    results = (DOCS / "evidence" / "results.md").read_text(encoding="utf-8")
+    for name in ("easy", "easy-sjbf", "conservative", "lxf", "lookahead"):
+        means = re.findall(rf"\| \**{name}\** \| ([\d,.]+) \(", table)
+        shown = re.findall(rf"\| `{name}` \|(?: [^|]* \|){{3}} \**([\d,]+)", results)
+        assert len(means) == len(shown) == 4
+        for mean, rounded in zip(means, shown, strict=True):
+            assert abs(float(mean.replace(",", "")) - int(rounded.replace(",", ""))) < 0.6
+
+
 @pytest.mark.parametrize("page", ["README.md", "SUPPORT.md", "docs/start/install.md", "docs/start/index.md"])
 def test_pages_name_the_supported_pythons(page):
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ class OrderOption(PlacementOption):
     Attributes
     ----------
     placement
-        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
         registered one, with its options as in ``fairshare:half_life=3600``.

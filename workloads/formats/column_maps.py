@@ -12,11 +12,14 @@ A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of t
     submit = "tsubmit"              # seconds since 1970, or dates
     start = "tstart"
     end = "tend"
+
     walltime = { column = "limit", unit = "min" }
     nodes = ["nodes_used", "nodes_requested"]    # the first that is known
     cores = { column = "cores", per = "node" }   # times the nodes
+
     memory = { column = "mem", unit = "GB" }
     gpus = { column = "tres", pattern = 'gpu=(\d+)' }  # the sum of what it finds
+
     state = "status"
     priority = "prio"               # larger first; less `nice`, if there is one
     qos = "class"
