@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class PredictorEvaluation:
         ``under`` and ``over``, shares, with the mean errors ``under_by`` and ``over_by``, s; ``pinball_50`` and
         ``pinball_90``, mean pinball loss of the prediction as that quantile, s. Of distributions ``pinball``, the mean
         loss of the quantiles 0.1 to 0.9, s, and ``coverage_50`` and ``coverage_80``, the shares of run times in the
-        central intervals, 0.5 and 0.8 where they are calibrated. ``ms``, measured milliseconds per job. Under the
+        central intervals, 0.5 and 0.8 where they are calibrated. ``ms``, CPU milliseconds per job. Under the
         dispatcher ``wait`` and ``slowdown`` (bounded), their means, and ``wait_ratio`` with ``wait_low`` and
         ``wait_high``: mean wait over that with walltimes, on the same jobs, with its 95% interval.
     by_length, by_user, over_time
@@ -213,7 +213,7 @@ def _replayed(
         last = at + 1
         while what == _SUBMIT and last < len(events) and events[last][:2] == (now, _SUBMIT):
             last += 1
-        begun = perf_counter()
+        begun = process_time()
         try:
             if what == _SUBMIT:
                 together = [each for _, _, each in events[at:last]]
@@ -227,7 +227,7 @@ def _replayed(
             raise
         except Exception as error:
             raise SimulationError(f"{name} at t={now}: job {jobs[row].id}: {type(error).__name__}: {error}") from error
-        spent += perf_counter() - begun
+        spent += process_time() - begun
         if what == _SUBMIT and hasattr(predictor, "distribution"):
             for each in together:
                 _judge(predictor.distribution(jobs[each]), jobs[each].runtime, laws, each)
