@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, InputError, IntArray
-from ..base.checks import check_whole, is_real, shown
+from ..base import FloatArray, InputError, IntArray, check_whole, shown
+from ..base.checks import is_real
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import SimulationError, simulate
@@ -41,7 +41,7 @@ class PredictorEvaluation:
     table
         A row per predictor. ``mae``: mean absolute error, s. ``close``: share within 25% of the run time.
         ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
-        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: per job.
+        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU time per job.
 
         Distributions have ``pinball``, the mean loss of the quantiles 0.1 to 0.9, s. ``coverage_50``, ``coverage_80``:
         shares of run times in the central intervals, 0.5 and 0.8 if calibrated.
@@ -215,7 +215,7 @@ def _replayed(
         last = at + 1
         while what == _SUBMIT and last < len(events) and events[last][:2] == (now, _SUBMIT):
             last += 1
-        begun = perf_counter()
+        begun = process_time()
         try:
             if what == _SUBMIT:
                 together = [each for _, _, each in events[at:last]]
@@ -229,7 +229,7 @@ def _replayed(
             raise
         except Exception as error:
             raise SimulationError(f"{name} at t={now}: job {jobs[row].id}: {type(error).__name__}: {error}") from error
-        spent += perf_counter() - begun
+        spent += process_time() - begun
         if what == _SUBMIT and hasattr(predictor, "distribution"):
             for each in together:
                 _judge(predictor.distribution(jobs[each]), jobs[each].runtime, laws, each)

@@ -1,7 +1,5 @@
 """Changes of a Slurm site: of its nodes, partitions, limits, reservations, parameters and load."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import count
 from pathlib import Path
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import read_bounded
-from ..base.time_texts import seconds_of
+from ..base import InputError, read_bounded, seconds_of, shown
 from ..workloads.machine_rules import Outage
 from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf
 from ..workloads.slurm_limits import read_slurm_limits

@@ -1,7 +1,5 @@
 """Configuration of dispatchers by frozen dataclasses of options. A preset is an instance of one."""
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -11,8 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..base import Option, unknown_option
-from ..base.checks import check_choice
+from ..base import Option, check_choice, unknown_option
 from ..models import PlacementRule
 from ..workloads import Machine
 

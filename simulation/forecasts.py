@@ -1,14 +1,13 @@
 """Predict run times of jobs: when they arrive, when they return to the queue, and when they overrun."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
-from ..base.checks import LONGEST, is_real, shown
+from ..base import LONGEST, shown
+from ..base.checks import is_real
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job

@@ -1,7 +1,5 @@
 """``hpcdispatch partition``: choose the number of processors to request, and the walltime."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``hpcdispatch slurm advise``: compare the next starts of another dispatcher with Slurm's plan. Judge them later."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from dataclasses import asdict, dataclass, replace

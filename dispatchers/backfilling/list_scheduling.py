@@ -1,12 +1,10 @@
 """List scheduling: try the queue in some order, and start each job that fits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...base.checks import check_choice
+from ...base import check_choice
 from ...models.backfilling.easy import SUBMISSION
 from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
 from ..options import Preset

@@ -1,7 +1,5 @@
 """Orders of the queue: which waiting job is tried first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,8 +7,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray, Registry
-from ...base.checks import shown
+from ...base import FloatArray, InputError, IntArray, Registry, shown
 from ...workloads import Machine
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting

@@ -1,7 +1,5 @@
 """Portfolio: continue with the dispatcher that would have done best recently."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Registered reservation sequences, one per strategy (Gainaru et al., ICPP 2019)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -112,7 +112,10 @@ class Jobs:
         queue, machine = state.queue, self._machine
         order, demand = queue.order[rows], queue.demand[rows]
         partition, apart = (self.columns[name][order] for name in ("partition", "apart"))
-        limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
+        limit = queue.predicted[rows]
+        if not machine.rules.closing:  # Closures of the machine are checked in seconds.
+            limit = whole_minutes(limit)
+        limit = np.minimum(limit, self._partitions.max_time[partition])
         per_cpu, per_node = np.zeros((2, *demand.shape), np.int64)
         if {BY_CORE, MEMORY} <= self._index.keys():
             by_core, memory = demand[:, self._index[BY_CORE]] > 0, self._index[MEMORY]

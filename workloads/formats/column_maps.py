@@ -45,9 +45,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ...base import InputError
-from ...base.checks import shown
-from ...base.files import read_bounded
+from ...base import InputError, read_bounded, shown
 
 FOLDER = Path(__file__).parent / "maps"
 #: Columns that are times on a clock, durations (s), and amounts.
