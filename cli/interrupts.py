@@ -21,8 +21,8 @@ from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LINE = b"hpcdispatch: interrupted\n"
-#: Seconds for Python to handle a signal, and from then on for the program to end.
-_SEEN, _ENDED = 1.5, 30.0
+#: Seconds for Python to handle a signal, from then on for the program to end, and for the C library to end it.
+_SEEN, _ENDED, _GONE = 1.5, 30.0, 5.0
 #: Seconds until an interrupt that was dropped is raised anew.
 _AGAIN = 0.05
 #: What the handler in Python writes to the pipe: no number of a signal.
@@ -135,7 +135,7 @@ def _watch(pipe: int, process: int) -> None:
         if not ready:
             os.write(2, _LINE)
             os.kill(process, signal.SIGHUP)
-            if not select.select([pipe], [], [], 0.2)[0]:
+            if not select.select([pipe], [], [], _GONE)[0]:
                 os.kill(process, signal.SIGKILL)
             return
         received = os.read(pipe, 64)
