@@ -4,8 +4,6 @@ Only the constraints themselves are shared with the dispatchers. The rule of a b
 second time, from its options. Any other constraint is checked by its own methods.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Errors of a running simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 

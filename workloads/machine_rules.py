@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..base import BoolArray, IntArray
-from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_whole, shown
+from ..base import LONGEST, BoolArray, IntArray, check_choice, check_number, check_whole, shown
+from ..base.checks import LARGEST
 
 #: Windows of a reservation in which overlaps are searched.
 _WINDOWS = 100_000

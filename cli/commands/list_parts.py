@@ -1,7 +1,5 @@
 """``hpcdispatch list``: list all registered parts, those of third parties included."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re
@@ -12,8 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ...base import InputError, Option, Registry
-from ...base.checks import shown
+from ...base import InputError, Option, Registry, shown
 from ...dispatchers import orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives

@@ -1,7 +1,5 @@
 """``hpcdispatch sequence``: choose walltimes for stochastic run times."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict

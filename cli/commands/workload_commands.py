@@ -1,7 +1,5 @@
 """``hpcdispatch workload``: describe, convert, generate, analyze."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from pathlib import Path

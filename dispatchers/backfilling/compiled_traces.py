@@ -1,7 +1,5 @@
 """Dispatchers that run a whole trace in compiled code, and the trace for it."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Protocol
 

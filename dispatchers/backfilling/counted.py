@@ -1,7 +1,5 @@
 """Index for long queues where amounts alone decide which jobs fit: pools, or nodes with one demand per slot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain, starmap

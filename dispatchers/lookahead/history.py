@@ -1,7 +1,5 @@
 """History of all jobs as arrays for the compiled models, with EASY's schedule of them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Age-weighted look-ahead with guarantees that bound the longest wait."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
+from ...base import IntArray, check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead.guarantees import Settings, doubts, settle
@@ -167,7 +165,6 @@ class Lookahead(Configured[LookaheadOptions]):
     """
 
     Options = LookaheadOptions
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
 
     def forget(self) -> None:

@@ -1,7 +1,5 @@
 """Look-ahead plan on many nodes: which jobs start now, and where."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

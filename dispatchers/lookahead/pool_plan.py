@@ -1,7 +1,5 @@
 """Look-ahead plan in sums of resources. Planned jobs start where they fit on the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import repeat

@@ -1,15 +1,12 @@
 """On-the-fly dispatching, without any guarantee."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, ClassVar, Literal
 
-from ...base import InputError
-from ...base.checks import check_choice, check_number
+from ...base import InputError, check_choice, check_number
 from ...models import PlacementRule
 from ...models.backfilling.job_queue import LONGEST, SHORTEST
 from ...models.onthefly import RemainingTimes
@@ -138,7 +135,6 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         Ids of jobs that come before all others.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     memoryless: ClassVar[bool] = True
     Options = OnTheFlyOptions
     ahead: Container[str] = ()

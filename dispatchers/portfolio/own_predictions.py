@@ -1,7 +1,5 @@
 """View of a state with another predictor's answers instead of the simulation's."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, Protocol, cast
 
-from ...base import InputError, Registry
-from ...base.checks import LONGEST, is_number
-from ...base.checks import shown as shown_value
+from ...base import LONGEST, InputError, Registry
+from ...base import shown as shown_value
+from ...base.checks import is_number
 from ...base.errors import raised
 from ...workloads import Job, Machine
 from ..ordered_jobs import ChangesSeen, JobsOnMachine, WaitingQueue

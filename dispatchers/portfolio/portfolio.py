@@ -1,11 +1,9 @@
 """Portfolio: continue with the dispatcher that would have done best recently."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +45,7 @@ class Portfolio(Configured[PortfolioOptions]):
     """
 
     Options = PortfolioOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
 
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

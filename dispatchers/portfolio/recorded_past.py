@@ -1,7 +1,5 @@
 """Record of recent events: arrivals, actions, and run times as far as known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Round-based greedy scheduling: largest jobs first, and fixed reservations of a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plans for stochastic jobs without kills: a quantile for scheduling, while the walltime stays the user's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import check_number
+from ...base import IntArray, check_number
 from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
@@ -142,9 +139,9 @@ class SoftTOptimal(Configured[SoftOptions]):
     the current quantile.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
     plans_closures: ClassVar[bool] = True
     Options = SoftOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "scipy")
 
     def __init__(self, options: SoftOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

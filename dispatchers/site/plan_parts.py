@@ -1,15 +1,12 @@
 """View of whole plans for site constraints and objectives: job ids, nodes, running jobs, and CP-SAT's model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import check_whole
+from ...base import IntArray, check_whole
 from ...models import CpModel, IntervalVar, IntVar, LinearExprT, Problem, Schedule, Variables
 from ...workloads import Machine
 from ..protocol import JobView, State, Waiting

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray, InputError, IntArray
-from ...base.checks import LONGEST
+from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray
 from ...models.slurm.jobs import Cluster
 from ...models.slurm.nodes import weights_below
 from ...workloads import Machine

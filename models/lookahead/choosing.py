@@ -1,7 +1,5 @@
 """Compiled event loop under look-ahead on a pool: start all jobs if they fit, else those planned to start."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base import BoolArray, IntArray

@@ -1,6 +1,4 @@
-"""Cost of a replay of past jobs, and successive halving of candidates (Jamieson and Talwalkar, AISTATS 2016, section 2)."""
-
-from __future__ import annotations
+"""Cost of a replay of past jobs, and successive halving (Jamieson and Talwalkar, AISTATS 2016, section 2)."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,8 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray
-from ...base.checks import check_choice, check_number
+from ...base import BoolArray, FloatArray, check_choice, check_number
 
 
 class Rung(NamedTuple):

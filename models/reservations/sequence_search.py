@@ -3,8 +3,6 @@
 Linear time without backfilling, else a label search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from time import perf_counter_ns
@@ -12,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.arrays import count_slots
+from ...base import IntArray, count_slots
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.backfilling.easy import EASY

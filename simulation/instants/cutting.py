@@ -1,7 +1,5 @@
 """Take the state of a simulation at an instant, from which another simulation can begin."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace

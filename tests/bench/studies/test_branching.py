@@ -65,13 +65,13 @@ def test_a_branch_is_the_whole_simulation(case, dispatcher, predictor, overrun, 
     st.sampled_from(["fcfs", "conservative", "sa:over=easy"]),
     st.sampled_from(["run", "kill", "resubmit"]),
 )
-def test_the_end_of_a_job_that_nobody_stops_is_known_when_it_starts(case, dispatcher, overrun):
+def test_the_end_of_a_job_that_is_not_stopped_is_known_when_it_starts(case, dispatcher, overrun):
     workload, change, at, until = case
     [end] = branches(workload, dispatcher, "walltime", [Branch(change, at, until)], overrun=overrun, stays=True)
     assert same(end, whole(workload, change, until, dispatcher, "walltime", overrun=overrun))
 
 
-def test_a_copy_goes_no_further_than_the_start_of_a_job_that_nobody_stops():
+def test_a_copy_goes_no_further_than_the_start_of_a_job_that_is_not_stopped():
     workload = Workload([Job("a", 0, 500, 500), Job("later", 9, 5, 5)], Machine.pool(2))
     watched = Watched()
     branches(workload, watched, "walltime", [Branch(workload.jobs[0])], stays=True)

@@ -100,7 +100,7 @@ def drawn(jobs=300, seed=3, every=220):
     )
 
 
-def test_the_quantile_is_learned_and_nobody_is_killed():
+def test_the_quantile_is_learned_and_no_job_is_killed():
     workload = drawn()
     found = simulate(workload, "soft-toptimal", predictor=Empirical(), overrun="kill")
     check(workload, found)

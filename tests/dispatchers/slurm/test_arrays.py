@@ -38,7 +38,7 @@ def test_tasks_that_run_at_the_beginning_count():
     assert starts(array_jobs("7%2", "7%2", "7%2"), state)[2] == 60
 
 
-def test_tasks_that_are_held_back_hold_up_nobody_behind():
+def test_tasks_that_are_held_back_hold_up_no_job_behind():
     wide = Job("wide", 1, 60, 60, 7, {"core": 1})
     assert starts([*array_jobs("7%1", "7%1"), wide], bf_interval=600)[2] == 1
 

@@ -31,5 +31,5 @@ def planned(predicted, requested):
         ([10, 20], [500, 500], []),
     ],
 )
-def test_who_may_not_start_leaves_the_room_to_others(predicted, requested, starts):
+def test_a_job_that_may_not_start_leaves_the_room_to_others(predicted, requested, starts):
     assert planned(predicted, requested) == starts

@@ -57,7 +57,7 @@ class TestPromises:
     running = ((50, 3),)
     old = (90, 20, 4)
 
-    def test_nobody_delays_the_first_who_is_late(self):
+    def test_no_job_delays_the_first_late_one(self):
         # It cannot be on time. It is held at 50. Jobs that end by then may start.
         for duration, expected in ((50, [1]), (51, [])):
             queue = queue_of([self.old, (0, duration, 1)], 1)
