@@ -81,7 +81,10 @@ def failure(name, rng, folder):
     before = {cell: _written(folder / "again", cell) for cell in results(folder / "again", name)[1]}
     made(name, folder / "again")
     if results(folder / "again", name) != results(folder / "whole", name):
-        return "the files differ", ended
+        pairs = zip(results(folder / "again", name), results(folder / "whole", name), strict=True)
+        (files, others), (cells, more) = pairs
+        names = [file for file in files | others if files.get(file) != others.get(file)]
+        return f"the files differ: {names}, and {len(cells ^ more)} of {len(more)} simulations", ended
     again = [cell for cell, when in before.items() if when is not None and _written(folder / "again", cell) != when]
     return (f"{len(again)} finished simulations were done again" if again else ""), ended
 

@@ -69,8 +69,8 @@ def make_inputs(folder):
     closed = {"begin": 86400, "end": 90_000, "every": 604_800, "amounts": {"core": 999}}
     machine = {"groups": {"all": {"core": 4096}}, "resources": {"all": 1}, "reservations": [closed]}
     (folder / "closing.json").write_text(json.dumps(machine))
-    for words in ("workload generate accre:jobs=5000 nodes.jsonl", f"run {CROWD} --dispatcher easy --out result"):
-        words = [sys.executable, "-m", "hpcdispatch.cli", *words.split()]
+    for command in ("workload generate accre:jobs=5000 nodes.jsonl", f"run {CROWD} --dispatcher easy --out result"):
+        words = [sys.executable, "-m", "hpcdispatch.cli", *command.split()]
         subprocess.run(words, cwd=folder, check=True, capture_output=True)
 
 
