@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import operator
+import zlib
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..base import BoolArray, FloatArray, InputError, IntArray
 from ..base.checks import shown
+from ..base.files import read_bounded
 from ..dispatchers import Action, Start, State, Wake, create_dispatcher, space_of
 from ..models.events import open_events
 from ..models.events.steps import (
@@ -108,16 +111,17 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
     OSError
         If it cannot be read.
     """
-    where, file = fspath(path), Path(path)
-    if file.stat().st_size > _MOST_BYTES:
-        raise InputError(f"{where}: expected a policy of at most {_MOST_BYTES:,} bytes, got {file.stat().st_size:,}")
+    where, data = fspath(path), BytesIO(read_bounded(Path(path), "a policy", _MOST_BYTES))
     try:
-        with open(file, "rb") as raw, np.load(raw, allow_pickle=False) as kept:
+        with np.load(data, allow_pickle=False) as kept:
+            if sum(each.file_size for each in kept.zip.infolist()) > _MOST_BYTES:
+                raise ValueError(f"more than {_MOST_BYTES:,} bytes unpacked")
             count = sum(name.startswith("weight") for name in kept.files)
             layers = [(kept[f"weight{place}"], kept[f"bias{place}"]) for place in range(count)]
             rules = json.loads(str(kept["rules"]))
             return PolicyDispatcher(Network(layers), rules)
-    except (ValueError, KeyError, BadZipFile, TypeError, AttributeError, EOFError) as error:
+    except (ValueError, KeyError, BadZipFile, TypeError, AttributeError, EOFError, RuntimeError, zlib.error,
+            MemoryError) as error:  # fmt: skip
         reason = str(error).partition("\n")[0]
         raise InputError(f"{where}: expected a policy that save_policy wrote, got {reason}") from None
 

@@ -34,8 +34,16 @@ COMMANDS = {
     "rounds": "run queue.swf --dispatcher rounds",
     "portfolio": "run queue.swf --dispatcher portfolio",
     "CP model": "run nodes.jsonl --dispatcher hcp3",
+    "look-ahead, 100,000 waiting": "run queue.swf --dispatcher lookahead",
+    "guarded, 100,000 waiting": "run queue.swf --dispatcher guarded",
+    "slurm around closed amounts": "run queue.swf --dispatcher slurm --machine closing.json",
+    "hybrid, 100,000 waiting": "run queue.swf --dispatcher hybrid",
+    "predictors": f"predict {CROWD}",
+    "comparison in processes": "compare queue.swf --dispatchers easy,lookahead,guarded",
+    "report of a million jobs": "report result --out page.html",
     "eviction": "evict scenario.json --nodes 9000 --deadline 10m",
     "sequences": "sequence runs.csv",
+    "sequences of a million": "sequence many.csv",
     "generator": "workload generate lublin:jobs=3000000 out.swf",
     "reading": f"workload describe {CROWD}",
 }
@@ -56,9 +64,14 @@ def make_inputs(folder):
     jobs = [{"id": f"j{n}", "nodes": rng.randint(1, 99), "loss": rng.random() * 1e6} for n in range(3000)]
     scenario = {"machine": {"nodes": sum(job["nodes"] for job in jobs)}, "jobs": jobs}
     (folder / "scenario.json").write_text(json.dumps(scenario))
-    (folder / "runs.csv").write_text("\n".join(f"{rng.lognormvariate(8, 1):.3f}" for _ in range(30_000)) + "\n")
-    words = [sys.executable, "-m", "hpcdispatch.cli", "workload", "generate", "accre:jobs=5000", "nodes.jsonl"]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    for name, runs in (("runs.csv", 30_000), ("many.csv", 1_000_000)):
+        (folder / name).write_text("\n".join(f"{rng.lognormvariate(8, 1):.3f}" for _ in range(runs)) + "\n")
+    closed = {"begin": 86400, "end": 90_000, "every": 604_800, "amounts": {"core": 999}}
+    machine = {"groups": {"all": {"core": 4096}}, "resources": {"all": 1}, "reservations": [closed]}
+    (folder / "closing.json").write_text(json.dumps(machine))
+    for command in ("workload generate accre:jobs=5000 nodes.jsonl", f"run {CROWD} --dispatcher easy --out result"):
+        words = [sys.executable, "-m", "hpcdispatch.cli", *command.split()]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
 
 
 def signalled(words, folder, number, after):

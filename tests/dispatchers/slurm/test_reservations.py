@@ -89,10 +89,10 @@ def test_all_amounts_of_a_node_are_the_whole_node(seed):
     submits = sorted(60 * random.randrange(30) for _ in range(14))
     jobs = [Job(str(place), submit, 60 * random.randint(1, 20), 60 * random.randint(1, 25), random.randint(1, 8))
             for place, submit in enumerate(submits)]  # fmt: skip
-    for _ in range(3):
-        begin, length, first = 60 * random.randint(1, 60) + 31, 60 * random.randint(5, 40) + 7, random.randrange(7)
+    for first in (0, 3, 6):
+        begin, length = 60 * random.randint(1, 60) + 31, 60 * random.randint(5, 40) + 7
         every = random.choice([None, None, length + 60 * random.randint(20, 60)])
-        nodes = range(first, min(8, first + random.randint(1, 5)))
+        nodes = range(first, min(8, first + random.randint(1, 3)))
         reserved.append(Reservation(begin, begin + length, nodes, every=every))
     for amounts in (None, {"core": 1}):
         rules = [replace(each, amounts=amounts) for each in reserved]
