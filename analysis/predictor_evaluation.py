@@ -41,7 +41,7 @@ class PredictorEvaluation:
     table
         A row per predictor. ``mae``: mean absolute error, s. ``close``: share within 25% of the run time.
         ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
-        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU time per job.
+        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU per job.
 
         Distributions have ``pinball``, the mean loss of the quantiles 0.1 to 0.9, s. ``coverage_50``, ``coverage_80``:
         shares of run times in the central intervals, 0.5 and 0.8 if calibrated.
