@@ -39,9 +39,9 @@ class PredictorEvaluation:
     Attributes
     ----------
     table
-        A row per predictor. ``mae``: mean absolute error, s. ``close``: share within 25% of the run time.
-        ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
-        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU per job.
+        A row per predictor. ``jobs``: their number. ``mae``: mean absolute error, s. ``close``: share within 25% of the
+        run time. ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
+        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU time a job.
 
         Distributions have ``pinball``, the mean loss of the quantiles 0.1 to 0.9, s. ``coverage_50``, ``coverage_80``:
         shares of run times in the central intervals, 0.5 and 0.8 if calibrated.

@@ -89,6 +89,8 @@ class Configured(Generic[OptionsT]):
     ----------
     options
         The options.
+    uses
+        Packages whose version may change a schedule.
 
     Raises
     ------
@@ -99,6 +101,7 @@ class Configured(Generic[OptionsT]):
     """
 
     Options: ClassVar[type]
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     options: OptionsT
 
     def __init__(self, options: OptionsT | None = None, /, **given: Any) -> None:

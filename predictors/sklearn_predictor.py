@@ -130,6 +130,8 @@ class SklearnPredictor:
         self.target, self.quantile, self.seed = target, quantile, check_whole("seed", seed, 0, 2**32 - 1)
         self.estimator = _regressor(estimator)
         given = [name.strip() for name in features.split(";")] if isinstance(features, str) else features
+        if given is not None and not isinstance(given, Sequence):
+            raise InputError(f"features: expected names of columns, got {shown(given)}")
         framed = hasattr(self.estimator, "steps")
         self.features = tuple((_COLUMNS if framed else NUMBERS) if given is None else given)
         for name in self.features:

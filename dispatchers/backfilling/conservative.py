@@ -51,7 +51,6 @@ class Conservative(Configured[ConservativeOptions]):
         Running jobs and reservations, from the first decision on.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
     Options: ClassVar[type] = ConservativeOptions
     held: Reservations | PoolReservations

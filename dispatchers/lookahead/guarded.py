@@ -69,7 +69,6 @@ class Guarded(Configured[GuardedOptions]):
     """
 
     Options = GuardedOptions
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
 
     def __init__(self, options: GuardedOptions | None = None, /, **given: Any) -> None:

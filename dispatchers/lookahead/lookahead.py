@@ -165,7 +165,6 @@ class Lookahead(Configured[LookaheadOptions]):
     """
 
     Options = LookaheadOptions
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
 
     def forget(self) -> None:

@@ -83,7 +83,6 @@ class SA(Configured[SAOptions]):
         often it has chosen again.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     Options: ClassVar[type] = SAOptions
 
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:

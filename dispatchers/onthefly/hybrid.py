@@ -98,7 +98,6 @@ class Hybrid(Configured[HybridOptions]):
     The options are those of :class:`HybridOptions`.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
     Options = HybridOptions
 

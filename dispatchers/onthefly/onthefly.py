@@ -135,7 +135,6 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         Ids of jobs that come before all others.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     memoryless: ClassVar[bool] = True
     Options = OnTheFlyOptions
     ahead: Container[str] = ()

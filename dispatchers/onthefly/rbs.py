@@ -95,7 +95,6 @@ class RBS(Configured[RBSOptions]):
     The options are those of :class:`RBSOptions`.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
     Options = RBSOptions
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Portfolio(Configured[PortfolioOptions]):
     """
 
     Options = PortfolioOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
 
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

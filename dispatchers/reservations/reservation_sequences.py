@@ -127,7 +127,6 @@ class ReservationSequences(Configured[SequenceOptions]):
         Strategy of the requests.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
     plans_closures: ClassVar[bool] = True
     Options = SequenceOptions
     _queue: WaitingQueue

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...base import Option
 from ...base.registry import options_of
@@ -23,7 +23,6 @@ class SequencePreset:
         One line of description.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
     strategy: Callable[..., Strategy]
     summary: str
 

@@ -139,9 +139,9 @@ class SoftTOptimal(Configured[SoftOptions]):
     the current quantile.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
     plans_closures: ClassVar[bool] = True
     Options = SoftOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "scipy")
 
     def __init__(self, options: SoftOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
