@@ -95,6 +95,11 @@ def test_the_changelog_keeps_its_form():
     assert groups <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+@pytest.mark.parametrize("path", sorted(TUTORIALS.glob("*.ipynb")), ids=short)
+def test_tutorials_have_their_outputs(path):
+    assert len(printed(nbformat.read(path, as_version=4))) >= 2
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("path", sorted(TUTORIALS.glob("*.ipynb")), ids=short)
 def test_tutorials_print_what_they_say(path):
