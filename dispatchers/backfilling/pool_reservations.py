@@ -1,7 +1,5 @@
 """Reservations of all jobs on a pool of one resource, in a compiled book."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
