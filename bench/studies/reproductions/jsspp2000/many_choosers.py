@@ -221,7 +221,7 @@ def _effects(gains: FloatArray, choosers: IntArray) -> dict[str, float]:
 def _foresight(result: Result, dispatcher: SA, choosers: IntArray) -> dict[str, float]:
     """Return the choosers' prediction errors, and their choices."""
     jobs = result.jobs.iloc[choosers]
-    ends = np.array([dispatcher.predicted_ends[place] for place in choosers.tolist()], dtype=np.float64)
+    ends = np.array([dispatcher.predicted_ends.get(place, np.nan) for place in choosers.tolist()], dtype=np.float64)
     submit, end = (jobs[name].to_numpy(dtype=np.float64) for name in ("submit", "end"))
     error = np.log(np.maximum(end - submit, 1)) - np.log(np.maximum(ends - submit, 1))
     changes = [dispatcher.changes.get(place, 0) for place in choosers.tolist()]

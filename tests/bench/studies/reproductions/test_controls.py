@@ -37,7 +37,8 @@ SPECS = {
                                   "evict:ends=true": "evict:policy=kill", "evict:policy=static,reserve=9":
                                   "evict:policy=static,reserve=9"},
     "the bound is ignored": {"evict:most=3": "evict:most=none"},
-    "SA asks for what the user asks": {"sa:over=easy": "sa:by=user,over=easy"},
+    "SA asks for what the user asks": {"sa:over=easy": "sa:by=user,over=easy",
+                                       "sa:again=3,over=easy": "sa:by=user,over=easy"},
 }  # fmt: skip
 BY_NAME = {control.name: control for several in CONTROLS.values() for control in several if control.instead}
 
