@@ -1,7 +1,5 @@
 """Convert a running Slurm cluster to a state for eviction and the choice of a partition size."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 Source: Maurya et al., DS-RT 2020, sections III and IV.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..base import InputError
-from ..base.checks import LARGEST, LONGEST, MOST_NODES, shown
+from ..base import LONGEST, InputError, shown, write_whole
+from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
-from ..base.unfinished_files import write_whole
 from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
 from ..workloads import Workload
 
@@ -43,11 +42,7 @@ _WANTS = {
     "unsure": ("ends",),
 }
 #: Fields of a job that exclude each other.
-_EITHER = (
-    ("loss", "elapsed"),
-    ("system_checkpoint", "system_size"),
-    ("application_checkpoint", "application_size"),
-)
+_EITHER = (("loss", "elapsed"), ("system_checkpoint", "system_size"), ("application_checkpoint", "application_size"))
 
 
 class _Part(BaseModel):

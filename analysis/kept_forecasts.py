@@ -1,7 +1,5 @@
 """Forecasts of starts in a file, and their score once the jobs have started."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -11,9 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import MOST_BYTES, read_bounded
+from ..base import InputError, read_bounded, shown
+from ..base.files import MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,6 @@
 The file is complete after any interruption.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -18,11 +16,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..base import InputError
-from ..base.checks import LONGEST
+from ..base import LONGEST, InputError, read_bounded, write_whole
 from ..base.command_arguments import job_argument
-from ..base.files import read_bounded
-from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
 from .kept_forecasts import Kept
 

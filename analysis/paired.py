@@ -1,7 +1,5 @@
 """Paired comparison of two dispatchers on the same samples, with an interval over the seeds."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

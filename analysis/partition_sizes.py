@@ -1,7 +1,5 @@
 """Choose the number of processors of a moldable job. The input is a machine state or a moment of a trace."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

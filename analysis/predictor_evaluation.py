@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, InputError, IntArray
-from ..base.checks import check_whole, is_real, shown
+from ..base import FloatArray, InputError, IntArray, check_whole, shown
+from ..base.checks import is_real
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import SimulationError, simulate
@@ -39,16 +39,18 @@ class PredictorEvaluation:
     Attributes
     ----------
     table
-        A row per predictor. ``jobs``; ``mae``, mean absolute error, s; ``close``, share within 25% of the run time;
-        ``under`` and ``over``, shares, with the mean errors ``under_by`` and ``over_by``, s; ``pinball_50`` and
-        ``pinball_90``, mean pinball loss of the prediction as that quantile, s. Of distributions ``pinball``, the mean
-        loss of the quantiles 0.1 to 0.9, s, and ``coverage_50`` and ``coverage_80``, the shares of run times in the
-        central intervals, 0.5 and 0.8 where they are calibrated. ``ms``, measured milliseconds per job. Under the
-        dispatcher ``wait`` and ``slowdown`` (bounded), their means, and ``wait_ratio`` with ``wait_low`` and
-        ``wait_high``: mean wait over that with walltimes, on the same jobs, with its 95% interval.
+        A row per predictor. ``jobs``: their number. ``mae``: mean absolute error, s. ``close``: share within 25% of the
+        run time. ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
+        ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU time a job.
+
+        Distributions have ``pinball``, the mean loss of the quantiles 0.1 to 0.9, s. ``coverage_50``, ``coverage_80``:
+        shares of run times in the central intervals, 0.5 and 0.8 if calibrated.
+
+        Under the dispatcher: ``wait`` and bounded ``slowdown``, means. ``wait_ratio``: mean wait over that with
+        walltimes on the same jobs. ``wait_low``, ``wait_high``: its 95% interval.
     by_length, by_user, over_time
-        The same errors by run time (short < 1 h, medium, long > 5 h), of the users of most jobs, and of parts of the
-        trace in the order of submission, a row per predictor and class.
+        The same errors, a row per predictor and class. The classes of ``by_length`` are short (< 1 h), medium and long
+        (> 5 h). Those of ``by_user`` are the users of most jobs. Those of ``over_time`` are parts of the trace.
     jobs
         A row per job and predictor: ``predictor, id, submit, user, runtime, walltime, predicted``.
     counts
@@ -213,7 +215,7 @@ def _replayed(
         last = at + 1
         while what == _SUBMIT and last < len(events) and events[last][:2] == (now, _SUBMIT):
             last += 1
-        begun = perf_counter()
+        begun = process_time()
         try:
             if what == _SUBMIT:
                 together = [each for _, _, each in events[at:last]]
@@ -227,7 +229,7 @@ def _replayed(
             raise
         except Exception as error:
             raise SimulationError(f"{name} at t={now}: job {jobs[row].id}: {type(error).__name__}: {error}") from error
-        spent += perf_counter() - begun
+        spent += process_time() - begun
         if what == _SUBMIT and hasattr(predictor, "distribution"):
             for each in together:
                 _judge(predictor.distribution(jobs[each]), jobs[each].runtime, laws, each)

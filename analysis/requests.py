@@ -1,7 +1,5 @@
 """Choose walltimes from past run times, and compare the ways to choose them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

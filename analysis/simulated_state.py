@@ -1,7 +1,5 @@
 """Convert the machine state of `evict` and `partition` to the state from which a simulation begins."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

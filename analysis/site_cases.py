@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 from ..dispatchers import Dispatcher, Slurm, create_dispatcher
 from ..workloads import Job, MachineState, Workload, recorded_state
 from ..workloads.slurm_conf import PARTITION, SlurmSite, read_slurm_conf, slurm_seconds

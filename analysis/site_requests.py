@@ -1,7 +1,5 @@
 """Measure whether a sequence of requests pays at a site. Its trace is replayed under EASY with these runs added."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Convert the rules of a Slurm site to rules of its machine. Those hold under every dispatcher."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,18 +1,14 @@
 """Changes of a Slurm site: of its nodes, partitions, limits, reservations, parameters and load."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from itertools import count
 from pathlib import Path
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import read_bounded
-from ..base.time_texts import seconds_of
+from ..base import InputError, read_bounded, seconds_of, shown
 from ..workloads.machine_rules import Outage
 from ..workloads.slurm_conf import SlurmSite, expand_names, read_slurm_conf
 from ..workloads.slurm_limits import read_slurm_limits
@@ -205,15 +201,7 @@ def _split(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
     made.moves.append((name, new))
 
 
-def _quality(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
-    _limit("Name", value, made, texts)
-
-
-def _account(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
-    _limit("Account", value, made, texts)
-
-
-def _limit(column: str, value: str, made: Scenario, texts: Texts) -> None:
+def _limit(column: str, value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
     """Add a row in the format of sacctmgr. It extends the earlier row of that name."""
     name, fields = _named(value)
     if not name or not fields:
@@ -253,8 +241,8 @@ def _config(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
 
 _KINDS: Mapping[str, Callable[[str, Scenario, SlurmSite, Texts], None]] = {
     "add-nodes": _add_nodes, "nodes-down": _nodes_down, "maintenance": _maintenance, "partition": _partition,
-    "qos": _quality, "account": _account, "split": _split, "load": _load, "default-time": _default_time,
-    "weights": _weights, "config": _config,
+    "qos": partial(_limit, "Name"), "account": partial(_limit, "Account"), "split": _split, "load": _load,
+    "default-time": _default_time, "weights": _weights, "config": _config,
 }  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """Compare the next starts of another dispatcher with the plan of Slurm. Judge such advice later."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.checks import check_whole
+from ..base import check_whole
 from ..base.command_arguments import job_argument
 from ..dispatchers import Dispatcher
 from ..simulation import simulate

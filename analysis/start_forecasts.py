@@ -3,8 +3,6 @@
 The scheduler runs forward, with run times and arrivals sampled from the past.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol

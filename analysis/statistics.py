@@ -4,8 +4,6 @@ All functions work on whole columns. Wait, turnaround, slowdown and bounded slow
 :func:`hpcdispatch.simulation.job_metrics`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

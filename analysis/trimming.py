@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..base import BoolArray, InputError, IntArray
-from ..base.checks import shown
-from ..base.time_texts import FORMS, seconds_of
+from ..base import BoolArray, InputError, IntArray, seconds_of, shown
+from ..base.time_texts import FORMS
 
 _WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs?)")
 EXPECTED = f"a share of the jobs such as 5%, a number such as 200 jobs, or a time such as {FORMS}"

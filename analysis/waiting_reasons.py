@@ -1,15 +1,12 @@
 """Explain why a job waits, and which changes would start it sooner, in a model of its scheduler."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..base import IntArray
-from ..base.arrays import count_slots
+from ..base import IntArray, count_slots
 from ..dispatchers import Dispatcher
 from ..simulation import simulate
 from ..workloads import Job, MachineState, Reservation, Workload

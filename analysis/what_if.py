@@ -1,7 +1,5 @@
 """Replay a site's recorded jobs under its own scheduler, under others, and on a changed site."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

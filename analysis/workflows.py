@@ -1,7 +1,5 @@
 """Analyse runs of workflows: ranges of run times, and whether they follow the size of the input."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

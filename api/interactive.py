@@ -1,7 +1,5 @@
 """Simulations and comparisons with a progress bar in notebooks and at prompts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Array types, and the count of slots that fit."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

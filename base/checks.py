@@ -1,7 +1,5 @@
 """Checks of numbers and options. Each raises one line with the name, the expected and the received value."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Job ids and node names have one of the forms below, and never begin with a dash.
 or ``./``. Other values follow ``--``. No shell is used.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

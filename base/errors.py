@@ -1,7 +1,5 @@
 """Errors that users can cause, each one line: where, expected, received."""
 
-from __future__ import annotations
-
 from .printed import MOST_OF_MESSAGE, plain
 
 

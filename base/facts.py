@@ -1,7 +1,5 @@
 """Display of objects at a prompt and in a notebook: a title and a small table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape

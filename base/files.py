@@ -1,7 +1,5 @@
 """Read files of unknown origin within bounds."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Installed entry points and versions. A look-up costs tens of milliseconds, so results are cached."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

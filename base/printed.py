@@ -1,7 +1,5 @@
 """Printing of external text: no control characters, and a bounded length."""
 
-from __future__ import annotations
-
 import unicodedata
 
 #: Most letters of an external text, such as a name in a table, and of a whole message.

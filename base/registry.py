@@ -4,8 +4,6 @@ Parts of hpcdispatch register like those of third parties, through the entry-poi
 ``hpcdispatch.predictors`` and ``hpcdispatch.workloads`` of their package's metadata.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import inspect

@@ -1,7 +1,5 @@
 """Durations as text, with the same grammar for reading and printing."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -4,8 +4,6 @@ Each gets an unpredictable new name, created exclusively, so that no link is fol
 process. The next process in the same folder removes what a killed process left.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The command line: thin commands over the other packages. Heavy imports wait until a command needs them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """The program: its commands, imported on demand, and its exit codes."""
 
-from __future__ import annotations
-
 import difflib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Errors that end a command, and the one-line messages on stderr."""
 
-from __future__ import annotations
-
 import click
 
 

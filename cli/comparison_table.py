@@ -1,7 +1,5 @@
 """The table of a comparison, split into parts by the width of the terminal."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,12 +1,10 @@
 """Durations on the command line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
 
-from ..base.time_texts import seconds_of
+from ..base import seconds_of
 
 
 class Duration(click.ParamType[int]):

@@ -1,7 +1,5 @@
 """Print the result of a command: one JSON object, or tables and then the answer in a sentence."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -12,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..base import time_text
 from ..base.printed import MOST_OF_MESSAGE, plain
-from ..base.time_texts import time_text
 from ..bench.reports.number_formats import count, percent, ratio, seconds
 from ..bench.reports.tables import PlainConsole, terminal_table
 from .app import settings

@@ -1,7 +1,5 @@
 """Options of several commands, and the types of their values."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -13,8 +11,8 @@ from typing import Any, get_args
 import click
 
 from ..analysis import LEAST_TO_TRUST
-from ..base import InputError
-from ..base.checks import MOST_JOBS, shown
+from ..base import InputError, shown
+from ..base.checks import MOST_JOBS
 from ..bench.campaigns.molding_specs import check_molding
 from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
@@ -169,10 +167,7 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 mold_option = click.option(
-    "--mold",
-    callback=_molding,
-    metavar="SPEEDUP",
-    help="Make the jobs moldable, such as downey or amdahl:serial=0.1.",
+    "--mold", callback=_molding, metavar="SPEEDUP", help="Make the jobs moldable, such as downey or amdahl:serial=0.1."
 )
 
 

@@ -1,7 +1,5 @@
 """Options for a Slurm site: its configuration and its accounting records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

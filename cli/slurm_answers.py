@@ -1,7 +1,5 @@
 """Call Slurm's commands. Each gets its arguments as a list, and has a time limit."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

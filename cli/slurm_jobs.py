@@ -1,7 +1,5 @@
 """Submit, query and change one job of Slurm."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -9,10 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import InputError
+from ..base import InputError, read_bounded, seconds_of
 from ..base.command_arguments import job_argument, path_argument
-from ..base.files import read_bounded
-from ..base.time_texts import seconds_of
 from ..models.reservations.resubmission import JobSeen
 from .slurm_answers import PATIENCE, CommandFailedError, answer
 

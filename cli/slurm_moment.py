@@ -1,7 +1,5 @@
 """The state of Slurm at a moment, from which simulations begin: for forecasts, reasons and advice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Convert the TRACE of a command line to a workload."""
 
-from __future__ import annotations
-
 import warnings
 
 from ..base import InputError

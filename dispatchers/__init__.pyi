@@ -1,9 +1,14 @@
-from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler, QueueOrder, orders
+from .backfilling.conservative import Conservative
+from .backfilling.easy import EASY, EASYSJBF, PBS
+from .backfilling.list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
+from .backfilling.orders import QueueOrder, orders
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, PCP21, ConstraintProgramming, PCPFast
 from .eviction import Evict
 from .lookahead import Guarded, Lookahead
 from .moldable import SA
-from .onthefly import LEJF, RBS, SEJF, Hybrid
+from .onthefly.hybrid import Hybrid
+from .onthefly.onthefly import LEJF, SEJF
+from .onthefly.rbs import RBS
 from .portfolio import Portfolio
 from .protocol import (
     Action,
@@ -20,15 +25,10 @@ from .protocol import (
     Wake,
 )
 from .registered import create_dispatcher, registry
-from .reservations import (
-    ATOptimal,
-    ClassicHPC,
-    Neuroscience,
-    ReservationSequences,
-    Rounds,
-    SoftTOptimal,
-    TOptimal,
-)
+from .reservations.reservation_sequences import ReservationSequences
+from .reservations.rounds import Rounds
+from .reservations.sequence_presets import ATOptimal, ClassicHPC, Neuroscience, TOptimal
+from .reservations.soft_sequences import SoftTOptimal
 from .slurm import Slurm
 from .space import NODE_ZERO, NodeSpace, PoolSpace, Space, space_of
 from .warm_start import WarmStart

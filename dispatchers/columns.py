@@ -1,7 +1,5 @@
 """Waiting and running jobs as a dispatcher sees them: as entries and as columns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Common interface of simulations in compiled steps."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Waiting jobs that fit now, from the columns of the queue, without reading the entries."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base import BoolArray, IntArray

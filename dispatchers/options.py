@@ -1,7 +1,5 @@
 """Configuration of dispatchers by frozen dataclasses of options. A preset is an instance of one."""
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -11,8 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..base import Option, unknown_option
-from ..base.checks import check_choice
+from ..base import Option, check_choice, unknown_option
 from ..models import PlacementRule
 from ..workloads import Machine
 
@@ -92,6 +89,8 @@ class Configured(Generic[OptionsT]):
     ----------
     options
         The options.
+    uses
+        Packages whose version may change a schedule.
 
     Raises
     ------
@@ -102,6 +101,7 @@ class Configured(Generic[OptionsT]):
     """
 
     Options: ClassVar[type]
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     options: OptionsT
 
     def __init__(self, options: OptionsT | None = None, /, **given: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -44,18 +44,12 @@ class ShapeView:
         self.predicted = shape.walltime
 
 
+@dataclass(slots=True, init=False, eq=False, repr=False)
 class JobView:
     """A job as a dispatcher sees it: the fields of :class:`~hpcdispatch.workloads.Job` except the run time.
 
     Reading ``runtime`` raises :class:`AttributeError`. After a resubmission, `walltime` is the new one.
     """
-
-    __slots__ = (
-        "array", "checkpoint", "deadline", "exclusive", "group", "id", "kind", "law", "licences", "name", "nodes",
-        "per_node",
-        "priority", "qos",
-        "queue", "reservation", "shapes", "submit", "user", "walltime",
-    )  # fmt: skip
 
     id: str
     submit: int
@@ -124,6 +118,7 @@ class JobView:
         return f"JobView(id={self.id!r}, submit={self.submit}, nodes={self.nodes}, walltime={self.walltime})"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Waiting:
     """A job in the queue.
 
@@ -148,28 +143,18 @@ class Waiting:
         Seconds of work already done, on its own request, after a preemption.
     """
 
-    __slots__ = ("attempt", "demand", "done", "job", "law", "nodes", "order", "predicted", "since")
+    job: JobView
+    predicted: int
+    since: int
+    attempt: int
+    order: int
+    demand: tuple[int, ...]
+    law: Any = None
+    done: int = 0
+    nodes: int = field(init=False)
 
-    def __init__(
-        self,
-        job: JobView,
-        predicted: int,
-        since: int,
-        attempt: int,
-        order: int,
-        demand: tuple[int, ...],
-        law: Any = None,
-        done: int = 0,
-    ) -> None:
-        self.job = job
-        self.predicted = predicted
-        self.since = since
-        self.attempt = attempt
-        self.order = order
-        self.nodes = job.nodes
-        self.demand = demand
-        self.law = law
-        self.done = done
+    def __post_init__(self) -> None:
+        self.nodes = self.job.nodes
 
     @property
     def id(self) -> str:
@@ -216,6 +201,7 @@ class Waiting:
         return f"Waiting({self.job.id!r}, predicted={self.predicted}, since={self.since}, attempt={self.attempt})"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Running:
     """A running job.
 
@@ -243,33 +229,21 @@ class Running:
         Seconds that this attempt may take, by the walltime of its shape.
     """
 
-    __slots__ = (
-        "demand",
-        "done",
-        "job",
-        "kill_at",
-        "nodes",
-        "order",
-        "placement",
-        "predicted_end",
-        "restart",
-        "start",
-        "stopping",
-        "walltime",
-    )
+    job: JobView
+    start: int
+    placement: Placement
+    demand: tuple[int, ...]
+    order: int
+    predicted_end: int = field(init=False)
+    kill_at: int | None = field(default=None, init=False)
+    nodes: int = field(init=False)
+    stopping: bool = field(default=False, init=False)
+    done: int = field(default=0, init=False)
+    restart: int = field(default=0, init=False)
+    walltime: int = field(init=False)
 
-    def __init__(self, job: JobView, start: int, placement: Placement, demand: tuple[int, ...], order: int) -> None:
-        self.job = job
-        self.start = start
-        self.predicted_end = start
-        self.kill_at: int | None = None
-        self.placement = placement
-        self.nodes = len(placement)
-        self.demand = demand
-        self.order = order
-        self.stopping = False
-        self.done = self.restart = 0
-        self.walltime = job.walltime
+    def __post_init__(self) -> None:
+        self.predicted_end, self.nodes, self.walltime = self.start, len(self.placement), self.job.walltime
 
     @property
     def id(self) -> str:

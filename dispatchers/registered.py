@@ -1,15 +1,12 @@
 """Registered dispatchers, by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
 
-from ..base import InputError, Registry
-from ..base.checks import shown
+from ..base import InputError, Registry, shown
 from ..workloads import Machine
 from .protocol import Dispatcher
 

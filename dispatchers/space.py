@@ -1,7 +1,5 @@
 """Free room of the machine at one instant: whether a job fits, and on which nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Protocol

@@ -1,13 +1,11 @@
 """Run another dispatcher for the first jobs, so that a comparison begins with a common past."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.checks import check_whole
+from ..base import check_whole
 from ..workloads import Machine
 from .protocol import Action, Dispatcher, State
 from .registered import create_inner, layers, reported, reset_part

@@ -75,9 +75,14 @@ def studies(source, target):
 
 
 def setup(app):
-    """Let links to the studies' pages lead to their copies."""
+    """Let links to the studies' pages lead to their copies, and no line break within an interval."""
     here = re.compile(r"\]\(\.\./\.\./bench/studies/pages/")
-    app.connect("source-read", lambda app, name, text: text.__setitem__(0, here.sub("](../_build/studies/", text[0])))
+    interval = re.compile(r"(?<= \()(-?[\d.,]+)-([\d.,]+)(?=\)[^|\n]*\|)")
+
+    def mend(app, name, text):
+        text[0] = interval.sub("\\1\N{NON-BREAKING HYPHEN}\\2", here.sub("](../_build/studies/", text[0]))
+
+    app.connect("source-read", mend)
 
 
 studies(HERE.parent / "bench" / "studies" / "pages", HERE / "_build" / "studies")

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..base import BoolArray, FloatArray, InputError
-from ..base.checks import is_number, shown
+from ..base.checks import check_whole, is_number, shown
 from ..dispatchers import create_dispatcher
 from ..dispatchers.backfilling.compiled_traces import Entry, entry_of
 from ..models.backfilling.job_queue import COUNT, NEVER, SUBMIT, WAITING, waiting_rows
@@ -230,8 +230,8 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
 
     Parameters
     ----------
-    id
-        Which environment.
+    environment
+        Which one, such as ``PickJob-v0``.
     workload, jobs, part, predictor
         As of :class:`~hpcdispatch.learn.Episodes`.
     reward
@@ -253,10 +253,10 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as gymnasium has it
 
     def __init__(
-        self, id: str, workload: WorkloadLike = WORKLOAD, jobs: int = 256, part: tuple[float, float] = (0, 1),
+        self, environment: str, workload: WorkloadLike = WORKLOAD, jobs: int = 256, part: tuple[float, float] = (0, 1),
         predictor: str = "walltime", reward: Reward = "bounded_slowdown", masked: str = "replace", **rules: Any,
     ) -> None:  # fmt: skip
-        self.rules = Rules.of({"id": id, **rules})
+        self.rules = Rules.of({"id": environment, **rules})
         self.observation_space, self.action_space = spaces_of(self.rules)
         self._all = _Simulations(self.rules, 1, workload, jobs, part, predictor, reward, masked)
 
@@ -297,25 +297,27 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(
-        self, id: str, num_envs: int = 1, workload: WorkloadLike = WORKLOAD, jobs: int = 256,
+        self, environment: str, num_envs: int = 1, workload: WorkloadLike = WORKLOAD, jobs: int = 256,
         part: tuple[float, float] = (0, 1), predictor: str = "walltime", reward: Reward = "bounded_slowdown",
         masked: str = "replace", **rules: Any,
     ) -> None:  # fmt: skip
-        self.rules = Rules.of({"id": id, **rules})
-        self.num_envs = num_envs
+        self.rules = Rules.of({"id": environment, **rules})
+        self.num_envs = check_whole("num_envs", num_envs, 1)
         self.single_observation_space, self.single_action_space = spaces_of(self.rules)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._all = _Simulations(self.rules, num_envs, workload, jobs, part, predictor, reward, masked)
-        self._draws: list[np.random.Generator] = [np.random.default_rng() for _ in range(num_envs)]
+        self._draws: list[np.random.Generator] = []
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode in each. A single seed stands for that and the following."""
         seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
-        if seeds is not None:
-            self._draws = [np.random.default_rng(each) for each in seeds]
+        if seeds is not None or not self._draws:
+            self._draws = [np.random.default_rng(each) for each in seeds or [None] * self.num_envs]
+        if len(self._draws) != self.num_envs:
+            raise InputError(f"reset: seed: expected {self.num_envs}, one per environment, got {len(self._draws)}")
         for place, rng in enumerate(self._draws):
             self._all.begin(place, rng, options)
         self._all.act()
@@ -324,7 +326,9 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     def step(self, actions: Any) -> tuple[Observation, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
         """Act in each, and go on to their next decisions."""
         every = self._all
-        if len(actions) != self.num_envs:
+        if not self._draws:
+            raise InputError(f"{self.rules.id}: expected reset() before the first step()")
+        if np.shape(actions) != (self.num_envs,):
             expected = f"{self.num_envs}, one per environment"
             raise InputError(f"{self.rules.id}: actions: expected {expected}, got {shown(actions)}")
         every.choose_all(actions)
@@ -349,5 +353,5 @@ def register() -> None:
             f"hpcdispatch/{name}",
             entry_point=f"{__name__}:DispatchEnv",
             vector_entry_point=f"{__name__}:DispatchVectorEnv",
-            kwargs={"id": name},
+            kwargs={"environment": name},
         )

@@ -165,6 +165,10 @@ class Outcome(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.result.summary())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a dictionary for another process, such as that of an environment in an ``AsyncVectorEnv``."""
+        return dict, (dict(self),)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Outcome:
         """Return itself: nothing of it changes."""
         return self

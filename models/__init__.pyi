@@ -28,8 +28,7 @@ from .profiles.availability_list import AvailabilityProfile
 from .profiles.nodes import NodeProfile
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
-from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
-from .scheduling.quotas import Quotas, quotas_beside
+from .scheduling.problem import WHENEVER, Problem, Quotas, least_cost, quotas_beside, taken_modes
 from .scheduling.selection import first_by, fitting
 
 __all__ = [

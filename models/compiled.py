@@ -1,7 +1,5 @@
 """Functions that are compiled to machine code at their first call."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -6,8 +6,6 @@ But a curve with one more coefficient never has a larger error than a constant, 
 compared by their errors on runs left out of the fit. If the difference may be chance, the slower growth is chosen.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

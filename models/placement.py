@@ -1,7 +1,5 @@
 """Placement of slots on nodes: how many fit, which nodes to use, and what stays free."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Literal
 

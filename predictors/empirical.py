@@ -1,7 +1,5 @@
 """Predict a job's run time from past run times of its user or application."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -9,7 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import MOST_STEPS, check_choice, check_number, check_whole
+from ..base import check_choice, check_number, check_whole
+from ..base.checks import MOST_STEPS
 from ..workloads import Job
 
 #: Which past jobs count.

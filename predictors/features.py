@@ -1,7 +1,5 @@
 """Features of a job for learned predictors: one row of named columns, from its request and its user's past."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,11 +1,9 @@
 """Predict that a job runs as long as its user's last similar job (the data-driven heuristic)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar, Literal
 
-from ..base.checks import check_choice, check_whole
+from ..base import check_choice, check_whole
 from ..workloads import Job
 
 _Key = tuple[int, *tuple[Hashable, ...]]

@@ -5,14 +5,13 @@ TPDS 18(6), 2007. A job is not killed at its prediction. The prediction grows by
 walltime.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from ..base.checks import MOST_STEPS, check_choice, check_whole
+from ..base import check_choice, check_whole
+from ..base.checks import MOST_STEPS
 from ..workloads import Job
 
 TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(

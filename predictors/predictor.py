@@ -4,8 +4,6 @@ Times are seconds. A predictor sees a job at its submission, when it overruns it
 store anything in between. Deterministic predictors make deterministic simulations.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol, runtime_checkable
 
 from ..base import InputError, Registry

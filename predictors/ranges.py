@@ -4,8 +4,6 @@ A. Gainaru, H. Sun, G. Aupy, Y. Huo, B. A. Landman, P. Raghavan: "On-the-fly sch
 for unpredictable workflows", International Journal of High Performance Computing Applications, 2019, section 5.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from zlib import crc32
@@ -13,7 +11,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import LONGEST, MOST_STEPS, check_number, check_whole
+from ..base import LONGEST, check_number, check_whole
+from ..base.checks import MOST_STEPS
 from ..workloads import Job
 from .walltime_oracle import Oracle
 

@@ -1,7 +1,5 @@
 """Online regression of the logarithm of the run time, with a distribution."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 from typing import ClassVar
@@ -10,7 +8,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import check_number, check_whole
+from ..base import check_number, check_whole
 from ..workloads import Job
 
 _NORMAL = NormalDist()

@@ -1,7 +1,5 @@
 """The two extremes: the user's walltime, and the true run time."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..workloads import Job

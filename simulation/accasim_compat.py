@@ -4,8 +4,6 @@ AccaSim 1.1.3 imports ``Mapping`` from ``collections``, which Python 3.10 remove
 Both are fixed during the import only.
 """
 
-from __future__ import annotations
-
 import collections
 import collections.abc
 import warnings

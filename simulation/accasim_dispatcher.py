@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 from ..dispatchers import Action, JobView, Reject, Running, Start, State, Waiting, Wake
 from ..workloads import Machine
 from .accasim_compat import AllocatorBase, Event, ResourceManager, Resources, SchedulerBase

@@ -3,15 +3,13 @@
 Every refusal is an :class:`ActionError` that names the job and the expected value.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..base.checks import shown
+from ..base import shown
 from ..dispatchers import NODE_ZERO, Placement, Running, Start, Stop, Waiting
 from .recorder import DECISION
 from .simulated_job import Request, SimulatedJob

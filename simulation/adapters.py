@@ -1,7 +1,5 @@
 """Use our dispatchers and predictors in an ordinary AccaSim script."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,15 +1,12 @@
 """Begin a simulation from a state: the engine replays the arrivals and starts that led to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from ..base import InputError, IntArray
-from ..base.arrays import count_slots
+from ..base import InputError, IntArray, count_slots
 from ..dispatchers import Dispatcher, Start
 from ..dispatchers.registered import layers
 from ..predictors import Predictor

@@ -1,12 +1,9 @@
 """Bound the cost of a simulation, and stop one without progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from time import monotonic
 
-from ..base import InputError
-from ..base.checks import check_number, check_whole, shown
+from ..base import InputError, check_number, check_whole, shown
 from .simulation_errors import SimulationError
 
 #: Decisions in a row without an arrival or an end of a job. After these, more work must be done than before.

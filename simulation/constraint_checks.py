@@ -4,8 +4,6 @@ Only the constraints themselves are shared with the dispatchers. The rule of a b
 second time, from its options. Any other constraint is checked by its own methods.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -60,8 +58,10 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
     stays = list(stays_of(workload, result))
     for constraint in constraints:
         name = constraint.name or type(constraint).__name__
-        own = _BUILT_IN.get(type(constraint))
-        for line in (own or _by_its_own_methods)(constraint, stays, workload):
+        own = type(constraint) is Deadline
+        for line in (
+            _deadline(cast(Deadline, constraint), stays) if own else _guarded(_asked(constraint, stays, workload))
+        ):
             yield f"constraint {name}: {line}"
         if isinstance(constraint, PlanConstraint):
             predicted = dict(zip(result.jobs["id"], result.jobs["predicted"], strict=True))
@@ -100,7 +100,7 @@ def _chosen(which: Any, job: Job) -> bool:
     return all(fnmatchcase(value, pattern) for value, pattern in patterns)
 
 
-def _deadline(deadline: Deadline, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+def _deadline(deadline: Deadline, stays: Sequence[Stay]) -> Iterator[str]:
     for stay in stays:
         if deadline.kind == "soft" or not _chosen(deadline.which, stay.job):
             continue
@@ -108,10 +108,6 @@ def _deadline(deadline: Deadline, stays: Sequence[Stay], workload: Workload) -> 
         ends += [] if deadline.at is None else [deadline.at]
         if stay.answered_until > min(ends):
             yield f"job {stay.job.id} ends at {stay.end}, must have by {min(ends)}"
-
-
-def _by_its_own_methods(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
-    yield from _guarded(_asked(constraint, stays, workload))
 
 
 def _guarded(lines: Iterator[str]) -> Iterator[str]:
@@ -178,8 +174,3 @@ def _asked(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload
         last = constraint.latest_end(shown)
         if last is not None and stay.answered_until > last:
             yield f"job {job.id} ends at {stay.end}, must have by {last}"
-
-
-_BUILT_IN: dict[type, Callable[[Any, Sequence[Stay], Workload], Iterator[str]]] = {
-    Deadline: _deadline,
-}

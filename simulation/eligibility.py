@@ -98,9 +98,10 @@ class Eligibility:
             job.eligible = max(at, job.job.begin, job.queued_time)
             if self._has_room(job):
                 return True, []
-            at = None
+            self._scheduled.add(job.order)
+        else:
+            self._schedule(job, at, now)
         self.held[job.order] = job
-        self._schedule(job, at, now)
         return False, []
 
     def started(self, order: int, now: int) -> None:
@@ -123,9 +124,6 @@ class Eligibility:
 
     def release(self, job: SimulatedJob, now: int) -> bool:
         """Release a held job. Return whether it enters the queue; a limit of its array may prevent this."""
-        if job.order in self._scheduled:
-            self._scheduled.discard(job.order)
-            job.eligible = now
         if not self._has_room(job):
             return False
         del self.held[job.order]
@@ -180,7 +178,8 @@ class Eligibility:
     def _schedule(self, job: SimulatedJob, at: int | None, now: int) -> None:
         if at is not None:
             self._scheduled.add(job.order)
-            self._calendar.add(max(at, job.job.begin, now), ELIGIBLE, job)
+            job.eligible = max(at, job.job.begin, now)
+            self._calendar.add(job.eligible, ELIGIBLE, job)
 
     def _outlook(self, order: int) -> tuple[str, int | None]:
         """Return why a job can never enter the queue, or when it may. ``None`` if the time is still unknown."""

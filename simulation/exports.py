@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 from ..workloads import Machine, Provenance, Workload, write
 from ..workloads.formats import save
 from ..workloads.job_columns import TEXTS, Coded, JobColumns

@@ -1,14 +1,13 @@
 """Predict run times of jobs: when they arrive, when they return to the queue, and when they overrun."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
-from ..base.checks import LONGEST, is_real, shown
+from ..base import LONGEST, shown
+from ..base.checks import is_real
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job
@@ -60,7 +59,7 @@ class Forecasts:
         return self._whole(self._asked("predict", self._predict, job, now, now), job, now)
 
     def of_all(self, jobs: Sequence[Job], now: int) -> list[int] | None:
-        """Return what :meth:`of` does of jobs that are submitted at the same time, ``None`` if that asks for each."""
+        """Return the predicted run times of jobs of one submission; ``None`` if each needs a call of :meth:`of`."""
         many = self._many
         if many is None or len(jobs) < 2:
             return None

@@ -4,8 +4,6 @@ The check reads only the workload and the tables of the result. It shares no cod
 :mod:`.constraint_checks` has the constraints of a site.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

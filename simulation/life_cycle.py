@@ -1,7 +1,5 @@
 """The life cycle of a job: it arrives, waits, runs, may be stopped and return, and leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter

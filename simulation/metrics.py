@@ -10,8 +10,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from ..base import InputError, IntArray, Registry
-from ..base.checks import shown
+from ..base import InputError, IntArray, Registry, shown
 
 Floats = NDArray[np.float64]
 #: Further metrics: functions of :class:`Records` that return numbers by their names.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..base import InputError, convert_options, options_of, parse_spec
-from ..base.checks import LONGEST, check_number, check_whole, shown
+from ..base import LONGEST, InputError, check_number, check_whole, convert_options, options_of, parse_spec, shown
 from ..base.time_texts import seconds_option
 
 OverrunMode = Literal["run", "kill", "resubmit"]

@@ -1,7 +1,5 @@
 """Compact placements in records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import cache
 

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError
-from ..base.checks import check_types, is_number, shown
+from ..base import InputError, shown, time_text, write_whole
+from ..base.checks import check_types, is_number
 from ..base.facts import Facts
 from ..base.files import open_regular, read_json
 from ..base.installed import version_of
-from ..base.time_texts import time_text
-from ..base.unfinished_files import UNFINISHED, named, temporary_folder, write_whole
+from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.formats.table_files import bounded_table

@@ -3,8 +3,6 @@
 The check shares no code with the engine. Each rule is written here a second time, from its fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial

@@ -1,12 +1,9 @@
 """The schema number of saved results and stores, and the names in files of earlier schemas."""
 
-from __future__ import annotations
-
 from os import PathLike
 from typing import Any
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 
 #: The schema of new files. Files of hpcdispatch 0.1.0 have no number; their schema is 1.
 SCHEMA = 2

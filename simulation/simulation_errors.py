@@ -1,7 +1,5 @@
 """Errors of a running simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 
@@ -41,11 +39,7 @@ def failed(where: str, call: str, error: BaseException) -> NoReturn:
 
 
 def asked(
-    where: Callable[[], str],
-    call: str,
-    function: Callable[_Given, _Found],
-    *given: _Given.args,
-    **named: _Given.kwargs,
+    where: Callable[[], str], call: str, function: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
 ) -> _Found:
     """Return the answer of a part. Errors are those of :func:`failed`; `where` is called only for them."""
     try:

@@ -1,8 +1,7 @@
 """Tools for authors of dispatchers and predictors: small workloads, and checks for every part.
 
 ``check_dispatcher("mine")`` and ``check_predictor("mine")`` run a part through simulations. They raise if it breaks a
-rule of the framework. Strategies for hypothesis are in :mod:`hpcdispatch.testing.strategies`, which needs the extra
-``hpcdispatch[dev]``.
+rule of the framework.
 """
 
 from .part_checks import assert_same_records, check_dispatcher, check_predictor

@@ -1,7 +1,5 @@
 """Rules of the framework as checks of a dispatcher or a predictor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 

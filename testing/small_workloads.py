@@ -1,7 +1,5 @@
 """Small reproducible workloads with typical corner cases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

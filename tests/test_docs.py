@@ -114,6 +114,48 @@ def test_the_readme_is_one_page():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 600
 
 
+def test_the_readme_has_the_numbers_of_the_site():
+    """One number in two places has one value, whatever is measured anew."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", readme, re.MULTILINE)
+    results = (DOCS / "evidence" / "results.md").read_text(encoding="utf-8")
+    means = re.findall(r"^\|[^|]*\| `([\w-]+)` \| \**([\d,]+)", results, re.MULTILINE)
+    assert sorted(means) == sorted((name, mean) for name, *row in rows for mean in row)
+    traces = re.findall(r"^\| (\S+) \| `easy`", results, re.MULTILINE)
+    assert "| | " + " | ".join(traces) + " |" in readme
+    assert f"| dispatchers | {len(dispatchers.names())}, plug-ins in Python |" in readme
+    performance = (DOCS / "evidence" / "performance.md").read_text(encoding="utf-8")
+    factors = [int(factor) for factor in re.findall(r"\| (\d+) times(?: as fast)? \|$", performance, re.MULTILINE)]
+    assert f"[{min(factors)} to {max(factors)} times AccaSim]" in readme
+    for reference, ours, factor in re.findall(r"\| ([\d,]+) \| ([\d,]+) \| (\d+) times", performance):
+        assert int(ours.replace(",", "")) / int(reference.replace(",", "")) == pytest.approx(int(factor), rel=0.02)
+
+
+def test_the_site_has_the_numbers_of_the_studies():
+    studies = ROOT / "bench" / "studies" / "pages"
+    study = (studies / "performance.md").read_text(encoding="utf-8")
+    against = (DOCS / "evidence" / "performance.md").read_text(encoding="utf-8").partition("## Whole")[0]
+    rows = re.findall(r"\| ([\d,]+) \| ([\d,]+) \|", against)
+    assert len(rows) == 6
+    assert set(rows) <= set(re.findall(r"\| ([\d,]+) \| ([\d,]+) \|", study))
+    table = (studies / "lookahead.md").read_text(encoding="utf-8").partition("## Whole traces")[2].partition("## ")[0]
+    results = (DOCS / "evidence" / "results.md").read_text(encoding="utf-8")
+    for name in ("easy", "easy-sjbf", "conservative", "lxf", "lookahead"):
+        means = re.findall(rf"\| \**{name}\** \| ([\d,.]+) \(", table)
+        shown = re.findall(rf"\| `{name}` \|(?: [^|]* \|){{3}} \**([\d,]+)", results)
+        assert len(means) == len(shown) == 4
+        for mean, rounded in zip(means, shown, strict=True):
+            assert abs(float(mean.replace(",", "")) - int(rounded.replace(",", ""))) < 0.6
+
+
+@pytest.mark.parametrize("page", ["README.md", "SUPPORT.md", "docs/start/install.md", "docs/start/index.md"])
+def test_pages_name_the_supported_pythons(page):
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    versions = re.findall(r"Python :: (3\.\d+)", project)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert f"{versions[0]} to {versions[-1]}" in text or ", ".join(versions) in text
+
+
 def test_the_plugin_stays_short():
     lines = (ROOT / "examples" / "plugin" / "myhpc.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 60

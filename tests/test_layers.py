@@ -52,7 +52,7 @@ LIBRARIES = {
     "simulation": {"lazy_loader", "matplotlib", "numpy", "pandas", "scipy"},
     "learn": {"gymnasium", "lazy_loader", "numpy"},
     "analysis": {"lazy_loader", "numpy", "pandas", "pydantic", "scipy"},
-    "testing": {"hypothesis", "numpy", "pandas", "scipy"},
+    "testing": {"numpy", "pandas", "scipy"},
     "hpcdispatch": {"lazy_loader"},
 }
 

@@ -167,7 +167,7 @@ def test_lists_the_local_search_and_cp_sat_plan_with_the_constraint(plugin, seed
     assert made["solver"] >= {"list", "cp-sat"}
 
 
-def test_the_objective_decides_who_starts(plugin):
+def test_the_objective_decides_which_job_starts(plugin):
     # Job 2 is short and 3 wide. The slowdown starts 2 first, the cores 3.
     rows = [("1", 0, 100, 4), ("2", 10, 10, 1), ("3", 10, 50, 4)]
     workload = Workload(tuple(Job(id_, at, run, run, nodes=n) for id_, at, run, n in rows), Machine.pool(4))

@@ -1,7 +1,5 @@
 """Dependencies of jobs on other jobs, as in batch systems."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,8 +9,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..base import InputError, IntArray
-from ..base.checks import shown
+from ..base import InputError, IntArray, shown
 from .job import Job
 from .job_columns import JobColumns
 

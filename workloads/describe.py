@@ -1,7 +1,5 @@
 """Describe a workload for a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import FloatArray, InputError
+from ..base import FloatArray, InputError, time_text
 from ..base.printed import plain
-from ..base.time_texts import time_text
 from .job_columns import Coded
 from .workload import Workload
 

@@ -1,7 +1,5 @@
 """Get published traces and run times by name."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import urllib.error
@@ -9,10 +7,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import MOST_BYTES, read_bounded
-from ..base.unfinished_files import write_whole
+from ..base import InputError, read_bounded, shown, write_whole
+from ..base.files import MOST_BYTES
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
 _ISBATCH = "https://raw.githubusercontent.com/anagainaru/iSBatch/0e70961a95910bbbe00c5e7b1766d86c1f575057/examples/logs"

@@ -1,7 +1,5 @@
 """Find the requests of a job that fit an empty machine. Candidates are its own request and its shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Shift submission times at random by little, to separate an effect from chance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn, get_args
 
-from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_whole, shown
+from ..base import LONGEST, check_choice, check_number, check_whole, shown
+from ..base.checks import LARGEST
 
 Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")

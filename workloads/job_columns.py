@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base import InputError, IntArray
-from ..base.checks import LARGEST, LONGEST
+from ..base import LONGEST, InputError, IntArray
+from ..base.checks import LARGEST
 from .job import Job
 
 #: The fields that are whole numbers, with their bounds. Then text fields with repeated values, and the others.

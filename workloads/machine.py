@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import InputError, IntArray
-from ..base.arrays import count_slots
-from ..base.checks import LARGEST, MOST_NODES, check_whole, shown
+from ..base import InputError, IntArray, check_whole, count_slots, shown
+from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
 from .machine_rules import Limit, Outage, Power, Reservation, Rules
 

@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from fnmatch import fnmatchcase
-from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..base import IntArray
-from ..base.checks import LONGEST, check_choice, check_number, check_whole, shown
+from ..base import LONGEST, BoolArray, IntArray, check_choice, check_number, check_whole, shown
+from ..base.checks import LARGEST
 
+#: Windows of a reservation in which overlaps are searched.
+_WINDOWS = 100_000
 #: Nodes by number: all, indices and ranges as in ``"0-15;20"``, or a sequence of indices.
 Nodes = str | Sequence[int]
 
@@ -123,6 +124,11 @@ class Reservation(_Timed):
         object.__setattr__(self, "users", tuple(self.users))
         if self.amounts is not None:
             object.__setattr__(self, "amounts", _counts(f"{where}: amounts", self.amounts))
+
+    @property
+    def closes_only(self) -> bool:
+        """Whether it is a maintenance of whole nodes. Such ones may overlap."""
+        return not self.name and self.amounts is None
 
     def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
         """Yield its closures in [now, end) for jobs outside it."""
@@ -284,7 +290,8 @@ class Rules:
     Raises
     ------
     ValueError
-        If two reservations of the same nodes overlap, or two share a name. Also if one leaves no time for other jobs.
+        If reservations that overlap exceed a node together, or two share a name. Only maintenance of whole nodes may
+        overlap. Also if they leave no time for other jobs.
     """
 
     reservations: tuple[Reservation, ...] = ()
@@ -328,15 +335,33 @@ class Rules:
         for where, name in named:
             if name not in resources:
                 raise ValueError(f"{where}: unknown resource {name!r}; the machine has: {', '.join(resources)}")
-        taken = [_taken(each, resources, capacity) for each in self.reservations]
-        always = [n for n, each in enumerate(self.reservations) if each.every == each.end - each.begin]
-        if always and (sum(taken[number] for number in always) >= capacity).all():
-            names = _names(self.reservations[number] for number in always)
+        if self.reservations:
+            self._check_together(resources, capacity)
+
+    def _check_together(self, resources: Sequence[str], capacity: IntArray) -> None:
+        """Check that reservations that are on at one time fit the nodes, and that other jobs may run at some time."""
+
+        def taken(several: Iterable[Reservation]) -> IntArray:
+            return sum((_taken(each, resources, capacity) for each in several), np.zeros_like(capacity))
+
+        timed = [each for each in self.reservations if not each.floating]
+        times, again = _bounds(timed)
+        on = _on(timed, times)
+        for pattern in np.unique(on, axis=0):
+            found = [timed[place] for place in np.flatnonzero(pattern)]
+            closing = taken(each for each in found if each.closes_only)
+            over = taken(each for each in found if not each.closes_only) > capacity
+            over |= (closing > 0) & (taken(each for each in found if each.name) > 0)
+            if over.any():
+                node = int(np.flatnonzero(over.any(axis=1))[0])
+                names = _names(each for each in found if node in each.indices(len(capacity)))
+                raise ValueError(f"machine: reservations {names} overlap on node {node}")
+        always = [each for each in self.reservations if each.floating and each.begin == 0]
+        steady = np.unique(on[times >= again], axis=0) if again is not None else ()
+        shut = [always + [timed[place] for place in np.flatnonzero(pattern)] for pattern in steady]
+        if shut and all((taken(each) >= capacity).all() for each in shut):
+            names = _names(each for each in self.reservations if any(each in several for several in shut))
             raise ValueError(f"machine: reservation {names}: leaves no node to other jobs at any time")
-        for (one, its), (other, others) in combinations(zip(self.reservations, taken, strict=True), 2):
-            if (one.name or other.name) and _overlap(one, other) and (its + others > capacity).any():
-                node = np.flatnonzero((its + others > capacity).any(axis=1))[0]
-                raise ValueError(f"machine: reservations {_names((one, other))} overlap on node {node}")
 
     @property
     def closing(self) -> tuple[Reservation | Outage, ...]:
@@ -425,16 +450,28 @@ def _taken(reservation: Reservation, resources: Sequence[str], capacity: IntArra
     return taken
 
 
-def _overlap(one: Reservation, other: Reservation) -> bool:
-    """Return whether windows of two reservations overlap."""
-    if one.floating or other.floating:
-        return False
-    if one.every is not None and other.every is not None:
-        period = math.gcd(one.every, other.every)
-        apart = (other.begin - one.begin) % period
-        return apart < one.end - one.begin or period - apart < other.end - other.begin
-    once, again = (one, other) if one.every is None else (other, one)
-    return any(True for _ in again.windows(once.begin, once.end))
+def _bounds(several: Sequence[Reservation]) -> tuple[IntArray, int | None]:
+    """Return begins and ends of windows until all repeat together, and since when they do.
+
+    The second is ``None`` if that takes more than :data:`_WINDOWS` windows of a reservation. Then only those count.
+    """
+    again = max((each.end for each in several), default=0)
+    last = again + math.lcm(*(each.every or 1 for each in several))
+    counts = [1 if each.every is None else (last - each.begin) // each.every + 1 for each in several]
+    found = [np.array([again])]
+    for each, count in zip(several, counts, strict=True):
+        begins = each.begin + (each.every or 0) * np.arange(min(count, _WINDOWS))
+        found += [begins, begins + (each.end - each.begin)]
+    return np.unique(np.concatenate(found)), again if max(counts, default=0) <= _WINDOWS else None
+
+
+def _on(several: Sequence[Reservation], times: IntArray) -> BoolArray:
+    """Return which reservations are on at which times, shape (times, reservations)."""
+    on = np.zeros((len(times), len(several)), np.bool_)
+    for place, each in enumerate(several):
+        since = times - each.begin
+        on[:, place] = (since >= 0) & (since % (each.every or LARGEST) < each.end - each.begin)
+    return on
 
 
 def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:

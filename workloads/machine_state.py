@@ -1,7 +1,5 @@
 """The state from which a simulation can begin."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Make rigid jobs moldable: every job gets alternative sizes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import FloatArray
-from ..base.checks import check_whole
+from ..base import FloatArray, check_whole
 from .job import Job, Shape
 from .workload import Workload
 

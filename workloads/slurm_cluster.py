@@ -1,7 +1,5 @@
 """Read a running Slurm cluster at one moment. The input is the output of ``squeue --json`` and ``sinfo --json``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,8 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 from ..base.files import read_json
 from .formats.sacct import array_tasks
 from .formats.sacct_fields import cpus_of_tres, gpu_types, gpus_of_tres, licences

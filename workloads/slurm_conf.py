@@ -1,7 +1,5 @@
 """Read a Slurm site: ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..base import InputError, IntArray
-from ..base.checks import LONGEST, MOST_PROCESSORS, shown
-from ..base.files import read_bounded
+from ..base import LONGEST, InputError, IntArray, read_bounded, shown
+from ..base.checks import MOST_PROCESSORS
 from .formats.slots import GPU, MEMORY
 from .machine import Machine
 

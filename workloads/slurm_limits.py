@@ -1,7 +1,5 @@
 """Read associations and qualities of service from ``sacctmgr``: limits, priorities, and preemption."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from ..base import InputError, IntArray
-from ..base.checks import LARGEST, LONGEST, shown
-from ..base.files import read_bounded
+from ..base import LONGEST, InputError, IntArray, read_bounded, shown
+from ..base.checks import LARGEST
 from .formats.sacct_fields import kilobytes_of
 from .formats.slots import GPU, MEMORY
 from .machine import Machine

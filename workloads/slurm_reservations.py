@@ -1,7 +1,5 @@
 """Read advance reservations from ``scontrol show reservation -o``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -10,9 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..base import InputError
-from ..base.checks import shown
-from ..base.files import read_bounded
+from ..base import InputError, read_bounded, shown
 from .slurm_conf import SlurmSite, expand_names
 
 _MOST_BYTES = 1 << 24

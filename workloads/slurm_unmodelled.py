@@ -1,7 +1,5 @@
 """List settings of Slurm and options of jobs that the dispatcher ``slurm`` does not model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..base import InputError
-from ..base.checks import shown
+from ..base import InputError, shown
 from .formats import read
 from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY

@@ -1,13 +1,10 @@
 """Convert a name to a workload. It names a trace's file, a generator, or a published trace."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 
-from ..base import InputError, parse_spec
-from ..base.checks import check_whole, shown
+from ..base import InputError, check_whole, parse_spec, shown
 from .fetching import TRACES, fetch
 from .formats import read
 from .generators.generator import GENERATORS, generate

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError, IntArray
-from ..base.checks import shown
+from ..base import InputError, IntArray, shown, time_text
 from ..base.facts import Facts
-from ..base.time_texts import time_text
 from .dependencies import Link, links, without_missing
 from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns

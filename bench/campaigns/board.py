@@ -1,7 +1,5 @@
 """Progress of a campaign's cells: waiting, running and finished ones."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Campaign files: TOML with all simulations, checked completely before the first one runs."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import tomllib
@@ -13,9 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...analysis.trimming import EXPECTED, NOTHING, Cut
-from ...base import InputError
-from ...base.checks import LARGEST, LONGEST, MOST_STEPS, shown
-from ...base.files import read_bounded
+from ...base import LONGEST, InputError, read_bounded, shown
+from ...base.checks import LARGEST, MOST_STEPS
 from ...simulation import Overrun
 from .molding_specs import check_molding
 from .toml_lines import KeyPath, line_of

@@ -18,10 +18,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...base import InputError
-from ...base.checks import check_whole, shown
+from ...base import InputError, check_whole, shown, time_text
 from ...base.facts import Facts
-from ...base.time_texts import time_text
 from ...base.unfinished_files import make_temporary
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...predictors import Predictor

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.paired import paired
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from ...simulation import Result
 from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, without_data
 from ...simulation.plots.gantt import Colour

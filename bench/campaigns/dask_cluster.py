@@ -4,8 +4,6 @@ A Dask scheduler and its workers run whatever any client sends, as the user that
 started here accepts only clients with the files of its own authority, and listens on one interface.
 """
 
-from __future__ import annotations
-
 import pickle
 import signal
 import zlib

@@ -1,7 +1,5 @@
 """Run campaigns: every combination of workloads, dispatchers, predictors, options and seeds, each simulated once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Start processes that inherit only what they are given."""
 
-from __future__ import annotations
-
 import atexit
 import multiprocessing
 import os

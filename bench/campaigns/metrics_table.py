@@ -1,7 +1,5 @@
 """The metrics of a campaign's finished cells, one row each."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import pandas as pd
 
 from ...analysis.curves import utilization
 from ...analysis.trimming import Cut, steady_state
-from ...base.unfinished_files import write_whole
+from ...base import write_whole
 from ...simulation import Result
 from ...workloads.formats.csv_text import csv_text
 from .plan import Plan

@@ -1,7 +1,5 @@
 """Parse ``--mold``: the speedup of the jobs of a workload. :func:`hpcdispatch.workloads.mold` does the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

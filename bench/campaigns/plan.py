@@ -10,8 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from ...analysis.trimming import steady_state
-from ...base import InputError
-from ...base.files import read_bounded
+from ...base import InputError, read_bounded
 from ...simulation import Budget, Overrun, SameInstant
 from ...workloads import Workload, generate, read
 from ...workloads.formats.memory_needs import half_the_memory

@@ -1,7 +1,5 @@
 """A campaign's names for the cells of a store, and its cuts: for reports, which see only the store."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

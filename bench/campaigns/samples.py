@@ -1,7 +1,5 @@
 """The jobs of each seed: copies of a trace with shifted submissions, or other samples of a generator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Run one simulation in another, supervised process: for plug-ins, which may end it or never return."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A folder of finished cells that stay complete: each is written under another name and then renamed."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -11,17 +9,9 @@ from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 
-from ...base import InputError
-from ...base.files import digest_of, read_bounded, read_json
-from ...base.unfinished_files import (
-    named,
-    remove,
-    remove_abandoned,
-    sync_folder,
-    unfinished_path,
-    write_new,
-    write_whole,
-)
+from ...base import InputError, read_bounded, write_whole
+from ...base.files import digest_of, read_json
+from ...base.unfinished_files import named, remove, remove_abandoned, sync_folder, unfinished_path, write_new
 from ...simulation import Result
 from ...simulation.result import TABLES
 from ...simulation.schema import SCHEMA, schema_of

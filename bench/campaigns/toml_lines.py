@@ -1,7 +1,5 @@
 """Find the line of a key in a TOML text; :mod:`tomllib` does not tell it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from bisect import bisect_left

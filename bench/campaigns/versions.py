@@ -1,7 +1,5 @@
 """Identify what made a result besides its arguments: canonical options, package versions, sources under development."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import platform

@@ -1,7 +1,5 @@
 """The figures of a study as data: one frame per figure. The page, the files for papers and the CSV use it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

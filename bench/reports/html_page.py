@@ -1,7 +1,5 @@
 """Write a page of tables and figures that opens offline. Each of them is also a file for a paper."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
@@ -17,7 +15,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from ...base.unfinished_files import write_whole
+from ...base import write_whole
 from ...simulation.plots.style import CLASS_STYLE, COLOURS, DASHES
 from ...workloads.formats.csv_text import csv_text
 from .figures import Figure, rounded

@@ -1,7 +1,5 @@
 """Format numbers in all tables and printed lines: thousands have commas, missing values are a dash."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Write the report of a study as one offline page. Every figure and table is also a file for a paper."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
-from ...base.time_texts import time_text
-from ...base.unfinished_files import write_whole
+from ...base import time_text, write_whole
 from ...simulation.plots.style import COLOURS, axis_unit, bar_end, canvas, clipped, cut_bars, image
 
 if TYPE_CHECKING:

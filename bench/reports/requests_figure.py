@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
-from ...base.unfinished_files import write_whole
+from ...base import write_whole
 from ...simulation.plots.style import COLOURS, bar_end, canvas, clipped, cut_bars, image, time_axis
 from .number_formats import count
 

@@ -1,7 +1,5 @@
 """Find saved results in a folder: the store of a campaign or a comparison, or from ``hpcdispatch run --out``."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

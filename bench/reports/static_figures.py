@@ -45,10 +45,7 @@ def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
 
 
 def _draw(figure: Figure, canvas: Canvas) -> None:
-    draw = {
-        "intervals": _intervals,
-        "schedule": _schedule,
-    }.get(figure.kind, _curves)
+    draw = {"intervals": _intervals, "schedule": _schedule}.get(figure.kind, _curves)
     draw = _panels if figure.panels else draw
     if not len(figure.data):
         canvas.set_size_inches(WIDTH, 1.5)

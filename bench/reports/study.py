@@ -1,7 +1,5 @@
 """Measure a set of simulations, each once, and combine them by workload, contender and seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,14 +1,12 @@
 """The tables of a study."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
 
 from ...analysis.paired import LEAST_FOR_TEST, paired
 from ...analysis.statistics import METRICS, STATISTICS
-from ...base.time_texts import time_text
+from ...base import time_text
 from .number_formats import Show, count, percent, ratio
 from .study import Study
 from .tables import Cell, Table, Times, between, label, number, spread

@@ -1,7 +1,5 @@
 """Tables for the terminal, Markdown, LaTeX and CSV. Cells have text and a number for sorting."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Choices of portfolios over time: a table and data for a figure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from ...analysis.paired import by_parts, paired
-from ...base import FloatArray
-from ...base.time_texts import time_text
+from ...base import FloatArray, time_text
 from .number_formats import Show, count
 
 #: Default baselines by preference.

@@ -1,7 +1,5 @@
 """Write the page on recorded jobs under other schedulers. It begins with the accuracy of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -12,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.what_if import JITTER, WhatIf
-from ...base import FloatArray
-from ...base.time_texts import time_text
+from ...base import FloatArray, time_text
 from ...simulation.plots.curves import distribution
 from .figures import Figure
 from .html_page import Page, Part, Section, write_page

@@ -1,7 +1,5 @@
 """``hpcdispatch workload analyze``: fit run times to the sizes of inputs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path
@@ -14,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
-from ...base import InputError
-from ...base.unfinished_files import write_whole
+from ...base import InputError, write_whole
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.workflow_figure import KINDS, picture

@@ -1,7 +1,5 @@
 """``hpcdispatch campaign``: simulate the combinations in a file, each once, and keep the results."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hpcdispatch compare``: dispatchers and predictors on one workload."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``hpcdispatch compile``: compile in advance what a first simulation needs."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Iterator, Sequence

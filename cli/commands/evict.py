@@ -1,7 +1,5 @@
 """``hpcdispatch evict``: decide which jobs to evict for an on-demand job, by deadline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,8 +21,7 @@ from ...analysis import (
     scenario_of,
     write_scenario,
 )
-from ...base import InputError
-from ...base.unfinished_files import write_whole
+from ...base import InputError, write_whole
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
@@ -199,15 +196,7 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
         })  # fmt: skip
         title_of = "Loss by deadline, for eighths of the nodes"
         figure = Figure(
-            "front",
-            "steps",
-            title_of,
-            "",
-            data,
-            "deadline",
-            "loss",
-            *_scale(data),
-            order=tuple(named.values()),
+            "front", "steps", title_of, "", data, "deadline", "loss", *_scale(data), order=tuple(named.values())
         )
         _draw(figure, plot)
 

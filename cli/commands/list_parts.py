@@ -1,7 +1,5 @@
 """``hpcdispatch list``: list all registered parts, those of third parties included."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re
@@ -12,8 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ...base import InputError, Option, Registry
-from ...base.checks import shown
+from ...base import InputError, Option, Registry, shown
 from ...dispatchers import orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives
@@ -36,11 +33,7 @@ KINDS: dict[str, Registry] = {
 _NAMES = re.compile(r"[\w, ]+$")
 
 
-@subcommand(
-    "list",
-    "hpcdispatch list",
-    "hpcdispatch list easy",
-)
+@subcommand("list", "hpcdispatch list", "hpcdispatch list easy")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List dispatchers, objectives, constraints, goals, orders of the queue, predictors and workloads.

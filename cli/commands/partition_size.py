@@ -1,7 +1,5 @@
 """``hpcdispatch partition``: choose the number of processors to request, and the walltime."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -22,7 +20,7 @@ from ...analysis.partition_sizes import (
     requests_of_runs,
 )
 from ...base import InputError
-from ...bench.reports.number_formats import NOTHING, percent
+from ...bench.reports.number_formats import NOTHING, count, percent
 from ...bench.reports.partition_figure import draw_sizes
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import change
@@ -172,7 +170,7 @@ def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
     if first == chosen:
         return f"{text}, and no request starts sooner."
     told = change(chosen.turnaround / first.turnaround).replace("less", "sooner").replace("more", "later")
-    return f"{text}, {told} than {first.request.processors:,} processors, which start first."
+    return f"{text}, {told} than with {count(first.request.processors, 'processor')}, where it starts first."
 
 
 def _shown(moment: MachineMoment, advice: SizeAdvice) -> list[RenderableType]:

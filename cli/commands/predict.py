@@ -1,7 +1,5 @@
 """``hpcdispatch predict``: how good predictors of run times are, and what they do to waits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

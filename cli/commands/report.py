@@ -1,7 +1,5 @@
 """``hpcdispatch report``: write a page about saved results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -145,7 +145,7 @@ def _finish_mutation(tried: list[tuple[Trials, int, list[str]]], shown: PlainCon
     """Print which claims notice that their system is replaced; raise where too few do."""
     from ...bench.studies import reproductions as studies  # noqa: PLC0415
 
-    shown.print(studies.mutation_table([trials for trials, *_ in tried]))
+    shown.print(studies.under_controls([trials for trials, *_ in tried]).terminal())
     silent = [f"{trials.name}: {text}" for trials, _, texts in tried for text in texts]
     for text in silent:
         shown.print(f"no control is noticed by {text}")

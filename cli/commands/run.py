@@ -1,7 +1,5 @@
 """``hpcdispatch run``: one simulation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,7 @@ import pandas as pd
 
 from ...analysis import read_scenario
 from ...analysis.simulated_state import from_state
-from ...base import InputError
-from ...base.checks import LONGEST
+from ...base import LONGEST, InputError
 from ...base.installed import names_plug_in
 from ...bench.campaigns.cells import CellError
 from ...bench.campaigns.molding_specs import molded

@@ -1,7 +1,5 @@
 """``hpcdispatch sequence``: choose walltimes for stochastic run times."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -71,11 +69,7 @@ _UNLIKE, _COSTLY = 0.05, 0.05
         help="Round run times up to N values; says the loss.  [default: exact]",
     ),
     click.option(
-        "--requests",
-        "most",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="At most N requests.  [default: any number]",
+        "--requests", "most", type=click.IntRange(min=1), metavar="N", help="At most N requests.  [default: any number]"
     ),
     click.option(
         "--backfill-rate",
@@ -88,10 +82,7 @@ _UNLIKE, _COSTLY = 0.05, 0.05
     click.option("--fit", "fitted", is_flag=True, help="The law of the best fitting family, not the runs'."),
     click.option("--smooth", "smoothed", is_flag=True, help="The runs' law, interpolated between them."),
     click.option(
-        "--checkpoint",
-        type=Duration(),
-        metavar="TIME",
-        help="Time to write a checkpoint at the end of a request.",
+        "--checkpoint", type=Duration(), metavar="TIME", help="Time to write a checkpoint at the end of a request."
     ),
     click.option("--restart", type=Duration(), metavar="TIME", help="Time to go on from one.  [default: 0s]"),
     click.option("--memory", metavar="NAME", help="Column of the memory (MB, or as in 4G): request both."),

@@ -1,7 +1,5 @@
 """``hpcdispatch slurm advise``: compare the next starts of another dispatcher with Slurm's plan. Judge them later."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from dataclasses import asdict, dataclass, replace
@@ -188,8 +186,8 @@ def _print(made: list[Advice], advising: Advising, commands: list[str]) -> None:
         return
     sooner = sum(each.model is None or each.start < each.model for each in made)
     answered = (
-        f"{advising.dispatcher} starts {sooner} of the next {count(len(made), 'job')} sooner than the model of Slurm, "
-        f"job {made[0].job} first."
+        f"{advising.dispatcher} starts job {made[0].job} next; of the next {count(len(made), 'job')} "
+        f"it starts {sooner} sooner than the model of Slurm."
     )
     finish(answered, fields, Table("", columns, rows).terminal(), *commands)
 

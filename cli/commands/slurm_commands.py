@@ -1,7 +1,5 @@
 """``hpcdispatch slurm``: commands for a running Slurm."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

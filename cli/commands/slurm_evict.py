@@ -1,7 +1,5 @@
 """``hpcdispatch slurm evict``: print the commands that free nodes of Slurm by a deadline at the least loss."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import re

@@ -1,7 +1,5 @@
 """``hpcdispatch slurm forecast``: forecast the starts of jobs, and judge these forecasts later."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """``hpcdispatch slurm submit``: submit a job with a stochastic run time, with one walltime after another."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

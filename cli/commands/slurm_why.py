@@ -1,7 +1,5 @@
 """``hpcdispatch slurm why``: explain why a job waits, and what would start it sooner."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``hpcdispatch what-if``: replay a Slurm site's recorded jobs under its own scheduler, changed, and under others."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import UTC
 from pathlib import Path
@@ -16,8 +14,7 @@ from rich.console import RenderableType
 from ...analysis.site_cases import SiteRecord
 from ...analysis.site_scenarios import FORMS, Texts
 from ...analysis.what_if import WhatIf, by_class, what_if
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from ...bench.reports.number_formats import count, percent, ratio
 from ...bench.reports.tables import Table
 from ...bench.reports.what_if_page import (

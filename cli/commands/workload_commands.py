@@ -1,7 +1,5 @@
 """``hpcdispatch workload``: describe, convert, generate, analyze."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,13 +19,7 @@ from ..app import OUTPUT, Group, examples, options
 from ..command_errors import say
 from ..output import clean, finish, pairs, time
 from ..progress import spinner
-from ..shared_options import (
-    ReadingOptions,
-    check_writable,
-    path_option,
-    reading_options,
-    seed_option,
-)
+from ..shared_options import ReadingOptions, check_writable, path_option, reading_options, seed_option
 from ..site_options import SiteFiles, site_options
 from ..trace_argument import load, resolve
 from . import analyze

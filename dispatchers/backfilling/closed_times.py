@@ -1,7 +1,5 @@
 """Closed nodes in an availability profile: reservations of others, maintenance, and announced outages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dispatchers that run a whole trace in compiled code, and the trace for it."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Protocol
 
@@ -9,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models.backfilling import COUNT, NEVER, ORDER, SINCE
+from ...models.backfilling.job_queue import COUNT, NEVER, ORDER, SINCE
 from ...models.events import FIRST_SLOT, Events, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
 from .easy import EASY

@@ -1,12 +1,10 @@
 """Conservative backfilling: a reservation for every job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...base.checks import check_choice
+from ...base import check_choice
 from ...workloads import Machine, MachineState
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
@@ -53,7 +51,6 @@ class Conservative(Configured[ConservativeOptions]):
         Running jobs and reservations, from the first decision on.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
     Options: ClassVar[type] = ConservativeOptions
     held: Reservations | PoolReservations

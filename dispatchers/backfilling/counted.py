@@ -1,7 +1,5 @@
 """Index for long queues where amounts alone decide which jobs fit: pools, or nodes with one demand per slot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain, starmap
@@ -10,7 +8,8 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import count_slots
-from ...models.backfilling import COUNT, ORDER, Room, chosen_by_easy, chosen_in_order, enlarged, follow, open_queue
+from ...models.backfilling.easy import Room, chosen_by_easy, chosen_in_order
+from ...models.backfilling.job_queue import COUNT, ORDER, enlarged, follow, open_queue
 from ..protocol import Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
 

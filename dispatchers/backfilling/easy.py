@@ -1,7 +1,5 @@
 """EASY backfilling: a reservation for the first blocked job only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -10,8 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import check_choice, check_whole
+from ...base import IntArray, check_choice, check_whole
 from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
@@ -39,7 +36,7 @@ class EASY(OrderOption):
     Attributes
     ----------
     placement
-        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
         registered one, with its options as in ``fairshare:half_life=3600``.

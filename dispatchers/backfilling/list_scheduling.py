@@ -1,13 +1,12 @@
 """List scheduling: try the queue in some order, and start each job that fits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...base.checks import check_choice
-from ...models.backfilling import EXPANSION, LONGEST, SHORTEST, SUBMISSION
+from ...base import check_choice
+from ...models.backfilling.easy import SUBMISSION
+from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
 from ..options import Preset
 from ..protocol import Action, Start, State
 from ..space import space_of
@@ -29,7 +28,7 @@ class ListScheduler(OrderOption):
     Attributes
     ----------
     placement
-        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
         registered one, with its options as in ``fairshare:half_life=3600``.

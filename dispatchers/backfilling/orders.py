@@ -1,7 +1,5 @@
 """Orders of the queue: which waiting job is tried first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,8 +7,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray, Registry
-from ...base.checks import shown
+from ...base import FloatArray, InputError, IntArray, Registry, shown
 from ...workloads import Machine
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
@@ -42,7 +39,7 @@ class OrderOption(PlacementOption):
     Attributes
     ----------
     placement
-        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
         registered one, with its options as in ``fairshare:half_life=3600``.

@@ -1,7 +1,5 @@
 """Reservations of all jobs on a pool of one resource, in a compiled book."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -40,7 +38,7 @@ class PoolReservations:
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Restore the bookings, before any others."""
-        orders = _orders(state)
+        orders, ran = _orders(state), {id_ for id_, *_ in memory["running"]}
         last = max(orders.values(), default=-1)
         for name, kind in _KINDS:
             for id_, start, end, units in memory[name]:
@@ -48,7 +46,9 @@ class PoolReservations:
                     last += 1
                     orders[id_] = last
                 self._book = book.with_room_for(self._book, 1, last)
-                book.book_row(self._book, kind, orders[id_], units, start, end)
+                row = book.book_row(self._book, kind, orders[id_], units, start, end)
+                if kind == book.RESERVED:
+                    self._book.reserved[book.AWAY, row] = id_ in ran
                 add(self._book.profile, max(start, state.now), end, -units)
 
     def _close(self, now: int) -> None:

@@ -1,7 +1,5 @@
 """Reservations on any machine that stay between decisions, or move up into freed intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Choose candidate jobs: the most urgent jobs that fit now, and a few urgent ones that do not."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

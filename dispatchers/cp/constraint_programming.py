@@ -18,13 +18,7 @@ from ..site.machine_rules import machine_constraints
 from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
 from ..space import NodeSpace, PoolSpace, Space, space_of
-from .candidates import (
-    Candidates,
-    Chosen,
-    candidates_of,
-    moldable_candidates,
-    most_urgent,
-)
+from .candidates import Candidates, Chosen, candidates_of, moldable_candidates, most_urgent
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
 from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_whole
+from ...base import check_choice, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models import Limit
 from ..options import internal
 from ..site.site_constraints import Given

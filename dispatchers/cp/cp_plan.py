@@ -1,7 +1,5 @@
 """Plan of one decision: the candidates as a problem, the search for a schedule, and its use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

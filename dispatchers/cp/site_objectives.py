@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
-from ...base.checks import SECONDS, check_number
+from ...base import FloatArray, InputError, IntArray, Registry, check_number, parse_spec
+from ...base.checks import SECONDS
 from ...models import LinearExprT, PlanObjective, Problem, Schedule, Variables, WeightedLateness
 from ...workloads import Machine
 from ..columns import WaitingJobs

@@ -1,7 +1,5 @@
 """Evict batch jobs for on-demand jobs (Maurya et al., DS-RT 2020)."""
 
-from __future__ import annotations
-
 from .evict import Evict
 from .evict_options import EvictOptions
 

@@ -1,7 +1,5 @@
 """State of one decision about on-demand jobs: free amounts, running jobs, and what the batch dispatcher sees."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Evict batch jobs for on-demand jobs, under any dispatcher for the batch jobs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar

@@ -1,11 +1,9 @@
 """Options of the eviction of batch jobs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
 from ...models.eviction import Storage
 from ..options import internal
 from ..protocol import Dispatcher

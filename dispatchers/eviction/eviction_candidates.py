@@ -10,17 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...models import count_slots
-from ...models.eviction import (
-    Action,
-    Eviction,
-    RunningJob,
-    Write,
-    WritingJob,
-    greedy,
-    plan,
-    plan_sharing,
-    writing_job,
-)
+from ...models.eviction import Action, Eviction, RunningJob, Write, WritingJob, greedy, plan, plan_sharing, writing_job
 from ..protocol import Running, Waiting
 from .decision_round import Round
 from .evict_options import EvictOptions

@@ -1,7 +1,5 @@
 """Planned evictions for an on-demand job."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

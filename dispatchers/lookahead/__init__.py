@@ -1,7 +1,5 @@
 """Age-weighted look-ahead with guaranteed starts, and a guard that bounds waits under any dispatcher."""
 
-from __future__ import annotations
-
 from .guard import Guard
 from .guarded import Guarded, GuardedOptions
 from .lookahead import Lookahead, LookaheadOptions

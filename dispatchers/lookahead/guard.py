@@ -1,15 +1,13 @@
 """Guard of starts: EASY must be able to take over, which bounds waits under any dispatcher."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...base.checks import LONGEST
-from ...models.lookahead import all_safe, safe_starts
+from ...base import LONGEST
+from ...models.lookahead.taking_over import all_safe, safe_starts
 from ..backfilling.closed_times import closures_ahead
 from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of

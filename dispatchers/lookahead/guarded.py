@@ -1,7 +1,5 @@
 """Any dispatcher, with the longest wait bounded by EASY's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base.checks import check_number
+from ...base import check_number
 from ...base.time_texts import seconds_option
 from ...workloads import Machine
 from ..options import Configured, internal
@@ -71,7 +69,6 @@ class Guarded(Configured[GuardedOptions]):
     """
 
     Options = GuardedOptions
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
 
     def __init__(self, options: GuardedOptions | None = None, /, **given: Any) -> None:

@@ -1,33 +1,17 @@
 """History of all jobs as arrays for the compiled models, with EASY's schedule of them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 
 import numpy as np
 
 from ...base import IntArray
-from ...models.backfilling import WAITS, WALLTIME
-from ...models.lookahead import (
-    CLOCK,
-    GONE,
-    NO_GUARANTEE,
-    RUNS,
-    Seen,
-    Sightings,
-    Standing,
-    begin_with,
-    lengthen,
-    lengthen_expected,
-    longest_ahead,
-    longest_wait,
-    open_expected,
-    open_shadow,
-    predict,
-    see_jobs,
-    standing,
-)
+from ...models.backfilling.job_queue import WAITS, WALLTIME
+from ...models.lookahead.expected_shadow import lengthen_expected, longest_wait, open_expected, predict
+from ...models.lookahead.guarantees import NO_GUARANTEE
+from ...models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow
+from ...models.lookahead.sightings import GONE, RUNS, Seen, Sightings, see_jobs
+from ...models.lookahead.taking_over import Standing, longest_ahead, standing
 from ...workloads import Machine
 from ..backfilling.closed_times import AHEAD, bounded_ahead
 from ..columns import Jobs

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
-from ...models.lookahead import Queue, Running
+from ...models.lookahead.guarantees import Queue, Running
 from ...workloads.machine_rules import Closure
 from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..backfilling.easy import walltime_order

@@ -1,7 +1,5 @@
 """Look-ahead plan in sums of resources. Planned jobs start where they fit on the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import repeat
@@ -9,7 +7,8 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import NO_GUARANTEE, Plan, Settings, Walltimes, plan, told_apart
+from ...models.lookahead.guarantees import NO_GUARANTEE, Settings, Walltimes, told_apart
+from ...models.lookahead.planning import Plan, plan
 from ..backfilling.easy import leaves_room, shadow_of
 from ..protocol import Placement, Waiting
 from ..space import NodeSpace, PoolSpace

@@ -1,7 +1,5 @@
 """Forecast the start of a waiting job: simulate a dispatcher from the present state, with predictions as run times."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Sequence

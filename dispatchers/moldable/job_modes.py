@@ -1,7 +1,5 @@
 """Modes of moldable jobs, one per size, for dispatchers that decide size and start together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rigid view of a moldable job on one of its shapes, for dispatchers of rigid jobs."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 

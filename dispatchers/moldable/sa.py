@@ -1,7 +1,5 @@
 """SA: a moldable job chooses its size by the state of the machine (Cirne and Berman, JSSPP 2000)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +7,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...base import InputError
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import InputError, check_choice, check_number, check_whole
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
-from ..backfilling import Conservative
+from ..backfilling.conservative import Conservative
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, Waiting
 from ..registered import create_inner, layers, reported, reset_part
@@ -86,7 +83,6 @@ class SA(Configured[SAOptions]):
         often it has chosen again.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     Options: ClassVar[type] = SAOptions
 
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:

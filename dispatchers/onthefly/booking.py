@@ -1,13 +1,11 @@
 """Book of reservations, and the priority in which they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...base.checks import check_number
+from ...base import check_number
 from ...models import AmountProfile, NodeProfile, PlacementRule, count_slots, pool_placement
 from ..backfilling.closed_times import ClosedTimes, profile_of
 from ..protocol import Placement, Running, State, Waiting

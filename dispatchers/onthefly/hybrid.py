@@ -1,13 +1,12 @@
 """On-the-fly dispatching while all waiting jobs are alike, and soft reservations otherwise."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models import PlacementRule
 from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..options import Configured
@@ -99,7 +98,6 @@ class Hybrid(Configured[HybridOptions]):
     The options are those of :class:`HybridOptions`.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
     Options = HybridOptions
 

@@ -1,14 +1,13 @@
 """Reservation-based batch scheduling, which kills jobs at their walltimes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import ClassVar, Literal
 
-from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models import PlacementRule
 from ...workloads import Machine
 from ..options import Configured
@@ -96,7 +95,6 @@ class RBS(Configured[RBSOptions]):
     The options are those of :class:`RBSOptions`.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
     Options = RBSOptions
 

@@ -1,6 +1,6 @@
 """A dispatcher that chooses among others by replays of the recent past."""
 
-from ...models.portfolio import Goal, Means, Outcome
+from ...models.portfolio.goals import Goal, Means, Outcome
 from .compiled_replays import CompiledReplays
 from .portfolio import Portfolio
 from .portfolio_options import PortfolioOptions, portfolio_goals

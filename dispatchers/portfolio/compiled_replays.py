@@ -1,7 +1,5 @@
 """Replays in compiled code: of rigid jobs on a pool under EASY or look-ahead."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -10,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import LONGEST, is_number
-from ...models.lookahead import run_look_ahead
-from ...models.portfolio import PoolPast, PoolReplay, Run
+from ...base import LONGEST, IntArray
+from ...base.checks import is_number
+from ...models.lookahead.choosing import run_look_ahead
+from ...models.portfolio.pool_replay import PoolPast, PoolReplay, Run
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
 from ..backfilling.compiled_traces import entry_of

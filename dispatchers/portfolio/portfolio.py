@@ -1,17 +1,15 @@
 """Portfolio: continue with the dispatcher that would have done best recently."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...base import InputError
-from ...models.lookahead import BOUND
-from ...models.portfolio import Outcome
+from ...models.lookahead.planning import BOUND
+from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
 from ..backfilling.closed_times import closures_ahead
@@ -47,6 +45,7 @@ class Portfolio(Configured[PortfolioOptions]):
     """
 
     Options = PortfolioOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
 
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

@@ -1,15 +1,13 @@
 """Options of a portfolio."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import cast
 
-from ...base import InputError, Registry
-from ...base.checks import check_flag, check_number, check_text, check_whole
+from ...base import InputError, Registry, check_number, check_whole
+from ...base.checks import check_flag, check_text
 from ...base.time_texts import seconds_option
-from ...models.portfolio import Goal
+from ...models.portfolio.goals import Goal
 from ..options import internal
 from ..registered import spec_of_inner
 

@@ -1,7 +1,5 @@
 """Record of recent events: arrivals, actions, and run times as far as known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
@@ -9,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base import BoolArray
-from ...models.portfolio import Outcome
+from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine, Shape
 from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
 

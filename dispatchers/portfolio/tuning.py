@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...base.errors import raised
-from ...models.portfolio import Outcome, Rung, admitted, best_of, gains, rungs, survivors
+from ...models.portfolio.goals import Outcome, Rung, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
@@ -41,6 +41,7 @@ class Tuning:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass
 class Tuner:
     """Replays the past under candidates within a budget.
 
@@ -60,17 +61,15 @@ class Tuner:
         Recent outcome under EASY.
     """
 
-    def __init__(
-        self, options: PortfolioOptions, names: Sequence[str], reference: int, made: Callable[[int], Dispatcher],
-        predictions: Sequence[OwnPredictions | None], easy: Outcome,
-    ) -> None:  # fmt: skip
-        self._options = options
-        self._names = names
-        self._reference = reference
-        self._made = made
-        self._predictions = predictions
-        self._easy = easy
-        self._goal = options.made_goal()
+    options: PortfolioOptions
+    names: Sequence[str]
+    reference: int
+    made: Callable[[int], Dispatcher]
+    predictions: Sequence[OwnPredictions | None]
+    easy: Outcome
+
+    def __post_init__(self) -> None:
+        self._goal = self.options.made_goal()
 
     def tune(self, past: RecordedPast, now: int, replay: Replay, incumbent: int) -> Tuning:
         """Return the next candidate after the past until now.
@@ -83,7 +82,7 @@ class Tuner:
             Position of the present candidate, kept if no other is better.
         """
         found, compared = Tuning(incumbent), _Compared({}, set())
-        alive = list(range(len(self._names)))
+        alive = list(range(len(self.names)))
         for rung in self._rungs(len(alive), now - (now if past.begin is None else past.begin)):
             stretch = past.stretch(now - rung.length, now)
             latest = self._compare(stretch, replay, [incumbent, *alive], found)
@@ -96,14 +95,14 @@ class Tuner:
         if compared.costs:
             self._choose(found, compared, incumbent)
         elif not found.notes:
-            note = f"budget of {self._options.budget:,} decisions allowed no replay"
-            found.notes.append(f"{note}: {self._names[incumbent]} goes on")
+            note = f"budget of {self.options.budget:,} decisions allowed no replay"
+            found.notes.append(f"{note}: {self.names[incumbent]} goes on")
         return found
 
     def _rungs(self, candidates: int, known: int) -> list[Rung]:
         """Return the rungs, without those longer than the known past."""
-        length = min(self._options.length, max(1, known))
-        return rungs(candidates, length, self._options.halving)
+        length = min(self.options.length, max(1, known))
+        return rungs(candidates, length, self.options.halving)
 
     def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
         """Return the costs of candidates on a period. ``None`` if the reference cannot be replayed.
@@ -111,27 +110,27 @@ class Tuner:
         Replays the first of `places`, then the reference and the first candidate, then the others.
         """
         outcomes: dict[int, Outcome] = {}
-        for place in dict.fromkeys([places[0], self._reference, FIRST, *places[1:]]):
-            left = self._options.budget - found.decisions
+        for place in dict.fromkeys([places[0], self.reference, FIRST, *places[1:]]):
+            left = self.options.budget - found.decisions
             if left < 1:
                 break
             answer = self._replayed(stretch, place, replay, left, found)
             if answer.outcome is not None:
                 outcomes[place] = answer.outcome
             elif answer.failure:
-                found.notes.append(f"{self._names[place]} is left out: {answer.failure}")
+                found.notes.append(f"{self.names[place]} is left out: {answer.failure}")
             else:
                 break
-        if self._reference not in outcomes:
+        if self.reference not in outcomes:
             return None
         return self._judge(outcomes, found)
 
     def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> Replayed:
         """Replay a period under a candidate with its valid predictions, and count it."""
-        own = self._predictions[place]
+        own = self.predictions[place]
         if own is not None and own.failure:
             return Replayed(None, 0, own.failure)
-        answer = replay(stretch if own is None else own.of_past(stretch), self._made(place), left)
+        answer = replay(stretch if own is None else own.of_past(stretch), self.made(place), left)
         found.replays += 1
         found.decisions += answer.decisions
         return answer
@@ -146,12 +145,12 @@ class Tuner:
                     costs[place], tails[place] = cost, tail
                 else:
                     note = f"expected a finite cost and tail, got {cost} and {tail}"
-                    found.notes.append(f"{self._names[place]} is left out: {note}")
-        bound = max(tails.get(self._reference, 0.0), self._tail_under_easy())
+                    found.notes.append(f"{self.names[place]} is left out: {note}")
+        bound = max(tails.get(self.reference, 0.0), self._tail_under_easy())
         for place, tail in tails.items():
             cost = costs.pop(place)
             with self._asking(place, found):
-                if place != self._reference and not self._goal.allows(tail, bound):
+                if place != self.reference and not self._goal.allows(tail, bound):
                     exceeding.add(place)
                 costs[place] = cost
         return _Compared(costs, exceeding)
@@ -162,12 +161,12 @@ class Tuner:
         try:
             yield
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
-            found.notes.append(f"{self._names[place]} is left out: goal raised {raised(error)}")
+            found.notes.append(f"{self.names[place]} is left out: goal raised {raised(error)}")
 
     def _tail_under_easy(self) -> float:
         """Return the bounded wait of recent jobs under EASY. 0 if the goal cannot tell."""
         try:
-            tail = float(self._goal.tail(self._easy))
+            tail = float(self._goal.tail(self.easy))
         except (Exception, SystemExit):  # noqa: BLE001 - as above, where it is said
             return 0.0
         return tail if math.isfinite(tail) else 0.0
@@ -175,7 +174,7 @@ class Tuner:
     def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
         """Choose the best of the first candidate and those within the bound. The reference if there is none."""
         allowed = admitted(compared.costs, compared.exceeding - {FIRST})
-        found.chosen = best_of(allowed, incumbent, self._options.hysteresis) if allowed else self._reference
+        found.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
         found.gain = gains(compared.costs, incumbent, found.chosen)
 
 

@@ -1,7 +1,5 @@
 """Gaps between reservations, and the expected use of a stochastic job in a gap."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

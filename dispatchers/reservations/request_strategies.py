@@ -1,7 +1,5 @@
 """Strategies that choose walltimes for jobs of unknown run time, and the next one after a timeout."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray
-from ...base.checks import EACH_STEP, LONGEST, MOST_STEPS, check_number, check_whole
+from ...base import LONGEST, FloatArray, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS
 from ...models.onthefly import RemainingTimes
 from ...models.reservations import (
     ESDD,

@@ -1,7 +1,5 @@
 """Dispatchers that choose the walltimes of stochastic jobs, on top of any other dispatcher."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -9,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...base.checks import check_choice
+from ...base import check_choice
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..options import Configured
@@ -129,7 +127,6 @@ class ReservationSequences(Configured[SequenceOptions]):
         Strategy of the requests.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
     plans_closures: ClassVar[bool] = True
     Options = SequenceOptions
     _queue: WaitingQueue

@@ -1,12 +1,10 @@
 """Reservations of a round. Those that fit into a gap may move there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...base.checks import check_choice, check_whole
+from ...base import check_choice, check_whole
 from ..backfilling.conservative import ConservativeOptions
 from ..backfilling.reservations import Compress, Reservations
 from ..protocol import Placement, State, Waiting

@@ -1,10 +1,14 @@
-"""Round-based greedy scheduling: largest jobs first, with fixed reservations."""
+"""Round-based greedy scheduling: largest jobs first, and fixed reservations of a batch."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from ...base import IntArray
+from ...models import AmountProfile, NodeProfile, pool_placement
 from ..backfilling.conservative import Conservative
-from ..protocol import State
-from .batch_reservations import BatchReservations
+from ..backfilling.reservations import Booking, Compress
+from ..protocol import Placement, State, Waiting
+from ..space import Space, space_of
 from .round_reservations import RoundReservations, RoundsOptions
 
 
@@ -31,3 +35,130 @@ class Rounds(Conservative):
         """Return the initial reservations."""
         kind = BatchReservations if self.options.move == "never" else RoundReservations
         return kind(state, self.options)
+
+
+def _is_counted(capacity: IntArray) -> bool:
+    """Return whether one number describes a machine: a pool of one resource, or nodes of one unit."""
+    return capacity.size == 1 or (capacity.shape[1] == 1 and bool((capacity == 1).all()))
+
+
+class BatchReservations(RoundReservations):
+    """Fixed reservations of a round.
+
+    On a pool, or nodes of a single unit, only numbers are reserved. A starting job gets any free nodes. With fixed
+    nodes from the beginning, jobs would find enough nodes, but none of them free for long enough.
+    """
+
+    def __init__(self, state: State, options: RoundsOptions) -> None:
+        #: Free amounts beside all starts of this decision, if jobs have no nodes before.
+        self._space: Space | None = None
+        super().__init__(state, options)
+        #: When the jobs of the queue after the last decision entered it, and the jobs that came since.
+        self._seen: dict[str, int] = {}
+        self._came: list[Waiting] = []
+
+    def _open(self, state: State) -> AmountProfile | NodeProfile:
+        capacity = state.machine.capacity
+        if not _is_counted(capacity):
+            return super()._open(state)
+        if len(capacity) > 1:
+            self._space = space_of(state, self.rule)
+        return AmountProfile(int(capacity.sum()), state.now)
+
+    def memory(self) -> dict[str, Any]:
+        """Return running jobs, reservations, and other waiting jobs of the last decision."""
+        return super().memory() | {"seen": list(self._seen)}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> None:
+        """Restore the round. Later arrivals are the jobs that were not there."""
+        super().recall(state, memory)
+        seen = set(memory["seen"])
+        self._seen = {entry.id: entry.since for entry in state.queue if entry.id in seen}
+
+    def follow(self, state: State) -> bool:
+        """Bring the profile up to date; return whether the reservations had to be made anew."""
+        self._came = [entry for entry in state.queue if self._seen.get(entry.id) != entry.since]
+        self._seen = {entry.id: entry.since for entry in state.queue}
+        return super().follow(state)
+
+    # Reservations.
+
+    def compress(self, how: Compress, now: int) -> None:
+        """Keep every reservation. Freed intervals stay recorded."""
+
+    def _is_over(self) -> bool:
+        """Return whether there is no reservation and no running job."""
+        return not self.reserved and not self.running
+
+    def _begin(self, state: State) -> None:
+        """Begin a round; its gaps are for the next batch."""
+        self._came = []
+        super()._begin(state)
+        self.freed.append((state.now, self._round_end))
+
+    def _candidates(self, state: State) -> Sequence[Waiting]:
+        """Return the waiting jobs without a reservation that did not come just now, largest area first."""
+        taken = {*self.reserved, *(entry.id for entry in self._came)}
+        return self._largest([entry for entry in state.queue if entry.id not in taken])
+
+    def _fill(self, state: State) -> None:
+        """Reserve for jobs without a reservation that fit completely at any time of the round.
+
+        If some amount was freed, the next batch of waiting jobs comes first, then each new arrival.
+        """
+        self._round_end = max((each.end for each in (*self.reserved.values(), *self.running.values())), default=0)
+        if self.freed:
+            self._try(self._candidates(state), state.now)
+            self.freed.clear()
+        self._try(self._came, state.now)
+        self._came = []
+
+    def _try(self, candidates: Iterable[Waiting], now: int) -> None:
+        for waiting in candidates:
+            if waiting.id not in self.reserved:
+                self.reserve(waiting, now, self._round_end - waiting.predicted + 1)
+
+    # Starts.
+
+    def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
+        """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
+        due, space = self.due(state.now), None
+        if due or self._space is not None:
+            space = space_of(state, self.rule)
+        self._space = space if self._space is not None else None
+        started = [] if space is None else list(self.start(due, state.now, space))
+        later = (booking.start for booking in self.reserved.values() if booking.start > state.now)
+        return iter(started), len(started) < len(due), min(later, default=None)
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds the slots of a job without a reservation are free from now, and where."""
+        return None if waiting.id in self.reserved else super().gap(waiting)
+
+    def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
+        if not isinstance(self.profile, AmountProfile):
+            return super()._free_until(waiting, now)
+        found = self.profile.free_until(waiting.nodes, waiting.demand, now)
+        placement = None if found is None else self._any_nodes(waiting)
+        return None if found is None or placement is None else (found[0], placement)
+
+    def _any_nodes(self, waiting: Waiting) -> Placement | None:
+        """Return nodes that are free now, for a job in a gap."""
+        if self._space is None:
+            return pool_placement(waiting.nodes)
+        placement = self._space.place(waiting.nodes, waiting.demand)
+        if placement is not None:
+            self._space.give(placement, waiting.demand)
+        return placement
+
+    def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+        if self._space is None:
+            return super()._take_nodes(now, booking, waiting, space)
+        placement = space.place(waiting.nodes, waiting.demand)
+        booking.placement = booking.placement if placement is None else placement
+        return placement is not None
+
+    def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
+        """Record that a job starts in a gap, for at most `seconds`."""
+        super().occupy(waiting, placement, seconds)
+        if self._space is not None:
+            self._space.put(placement, waiting.demand)

@@ -1,10 +1,8 @@
 """Registered reservation sequences, one per strategy (Gainaru et al., ICPP 2019)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...base import Option
 from ...base.registry import options_of
@@ -25,7 +23,6 @@ class SequencePreset:
         One line of description.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
     strategy: Callable[..., Strategy]
     summary: str
 

@@ -1,7 +1,5 @@
 """Run-time laws given by values only, with a distribution function."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,12 +1,10 @@
 """Deadlines of jobs."""
 
-from __future__ import annotations
-
 import math
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
 from ..protocol import JobView
 from .site_constraints import SiteConstraint
 

@@ -1,7 +1,5 @@
 """Expected waits of queues."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,15 +1,12 @@
 """Fair share: jobs of heavy users have a lower cost of waiting."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...base import FloatArray
-from ...base.checks import check_choice, check_number
+from ...base import FloatArray, check_choice, check_number
 from ...workloads import Machine
 from ..cp.site_objectives import Goal, Objective
 from ..protocol import State, Waiting

@@ -1,7 +1,5 @@
 """Rules of a machine as constraints, for planning dispatchers and for starting jobs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

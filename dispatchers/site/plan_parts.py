@@ -1,15 +1,12 @@
 """View of whole plans for site constraints and objectives: job ids, nodes, running jobs, and CP-SAT's model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.checks import check_whole
+from ...base import IntArray, check_whole
 from ...models import CpModel, IntervalVar, IntVar, LinearExprT, Problem, Schedule, Variables
 from ...workloads import Machine
 from ..protocol import JobView, State, Waiting
@@ -197,9 +194,7 @@ def planned_jobs(beside: Surroundings, jobs: Sequence[PlannedJob]) -> PlannedJob
     return PlannedJobs(*_fields(beside), {planned.job.id: planned for planned in jobs})
 
 
-def _fields(
-    beside: Surroundings,
-) -> tuple[int, Machine, Mapping[str, JobView], Mapping[str, PlannedJob]]:
+def _fields(beside: Surroundings) -> tuple[int, Machine, Mapping[str, JobView], Mapping[str, PlannedJob]]:
     return beside.now, beside.machine, beside.waiting, beside.running
 
 

@@ -1,7 +1,5 @@
 """Constraints of a dispatcher: their answers about jobs, and what they leave of a state."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...base import BoolArray, InputError, IntArray
-from ...base.checks import LONGEST, check_number, check_whole, shown
+from ...base import LONGEST, BoolArray, InputError, IntArray, check_number, check_whole, shown
 from ...models import WHENEVER, Answer, Problem, Schedule, Status, Variables, count_slots, quotas_beside, shift
 from ...workloads import Machine
 from ..columns import RunningJobs

@@ -193,13 +193,7 @@ class RuleGate:
         return np.maximum(left, 0, out=left)
 
     def _allowed(
-        self,
-        start: Start,
-        entry: Waiting,
-        state: State,
-        rest: Restrictions,
-        quotas: _Quotas,
-        before: Sequence[Start],
+        self, start: Start, entry: Waiting, state: State, rest: Restrictions, quotas: _Quotas, before: Sequence[Start]
     ) -> Start | None:
         """Return a start as the rules allow it, or ``None``."""
         if not quotas.take(entry):

@@ -1,7 +1,5 @@
 """Constraints of a site on every schedule: the base class of plug-ins, and their names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -9,16 +9,9 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import count_slots
-from ...models.slurm import (
-    Association,
-    Factors,
-    RunningJob,
-    WaitingJobs,
-    Weights,
-    job_size,
-    note_submitted,
-    priorities,
-)
+from ...models.slurm.jobs import RunningJob, WaitingJobs
+from ...models.slurm.nodes import note_submitted
+from ...models.slurm.priorities import Association, Factors, Weights, job_size, priorities
 from ...workloads import Machine
 from ...workloads.formats.slots import MEMORY
 from ...workloads.slurm_conf import APART, BY_CORE
@@ -119,7 +112,10 @@ class Jobs:
         queue, machine = state.queue, self._machine
         order, demand = queue.order[rows], queue.demand[rows]
         partition, apart = (self.columns[name][order] for name in ("partition", "apart"))
-        limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
+        limit = queue.predicted[rows]
+        if not machine.rules.closing:  # Closures of the machine are checked in seconds.
+            limit = whole_minutes(limit)
+        limit = np.minimum(limit, self._partitions.max_time[partition])
         per_cpu, per_node = np.zeros((2, *demand.shape), np.int64)
         if {BY_CORE, MEMORY} <= self._index.keys():
             by_core, memory = demand[:, self._index[BY_CORE]] > 0, self._index[MEMORY]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...base import IntArray
-from ...models.slurm import UNLIMITED
+from ...models.slurm.limits import UNLIMITED
 from ...workloads import Machine
 from ...workloads.slurm_conf import SlurmSite
 from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits, SlurmQos

@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 
-from ...base import InputError
-from ...base.checks import LONGEST, MOST_PROCESSORS, MOST_STEPS, check_whole, shown
-from ...models.slurm import BackfillRules, Weights
+from ...base import LONGEST, InputError, check_whole, shown
+from ...base.checks import MOST_PROCESSORS, MOST_STEPS
+from ...models.slurm.backfill import BackfillRules
+from ...models.slurm.priorities import Weights
 from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
 from ...workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 

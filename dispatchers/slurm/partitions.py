@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray, InputError, IntArray
-from ...base.checks import LONGEST
-from ...models.slurm import Cluster, weights_below
+from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray
+from ...models.slurm.jobs import Cluster
+from ...models.slurm.nodes import weights_below
 from ...workloads import Machine
 from ...workloads.formats.slots import GPU, MEMORY
 from ...workloads.slurm_conf import GPU_TYPE, PARTITION, SlurmPartition, SlurmSite

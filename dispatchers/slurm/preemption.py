@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import Preemption
+from ...models.slurm.preemption import Preemption
 from ...workloads.slurm_conf import SlurmSite
 from ..protocol import Action, JobView, Reject, Running, Stop, Waiting
 from .limits import Limits

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import ClosedNodes
+from ...models.slurm.reservations import ClosedAmounts, ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ...workloads.slurm_reservations import SlurmReservation
 from ..backfilling.closed_times import closures_ahead
+from ..problems import closed_amounts
 from ..protocol import Action, Reject, State, Waiting
 
 _FAR = 2**61
@@ -80,22 +81,38 @@ class Reservations:
         """
         now = state.now + self._epoch
         open_ = [place for place, each in enumerate(self._known) if each.end > now]
-        # Slurm uses whole minutes: a job also may start if its walltime in seconds ends before a closure.
-        late = int((-state.queue.walltime % 60).max(initial=0))
-        closures = [each._replace(begin=each.begin + late) for each in closures_ahead(state) if each.amounts is None]
-        if not (open_ or self._of or closures):
+        closures = closures_ahead(state)
+        partly = self._partly([each for each in closures if each.amounts is not None], state.machine)
+        closures = [each for each in closures if each.amounts is None]
+        if not (open_ or self._of or closures or len(partly.of)):
             yield rows, members, None
             return
         of = np.array([self._of.get(order, -1) for order in state.queue.order[rows].tolist()], np.int64)
-        yield rows[of < 0], members, self._closed(open_, closures)
+        yield rows[of < 0], members, self._closed(open_, closures, partly)
         for place in open_:
             inside = rows[of == place]
             if self._known[place].start <= now and len(inside):
                 others = [other for other in open_ if other != place]
-                yield inside, members & self._masks[place], self._closed(others, closures, self._known[place])
+                yield inside, members & self._masks[place], self._closed(others, closures, partly, self._known[place])
+
+    def _partly(self, closures: Sequence[Closure], machine: Machine) -> ClosedAmounts:
+        """Return when amounts are closed by the machine."""
+        kinds = {(id(each.nodes), id(each.amounts)): each for each in closures}
+        of = {kind: row for row, kind in enumerate(kinds)}
+        amounts = np.zeros((len(kinds), *machine.capacity.shape), np.int64)
+        for row, each in enumerate(kinds.values()):
+            amounts[row] = closed_amounts([each], None, machine)
+        start = np.array([each.begin + self._epoch for each in closures], np.int64)
+        end = np.array([each.end + self._epoch for each in closures], np.int64)
+        rows = np.array([of[id(each.nodes), id(each.amounts)] for each in closures], np.int64)
+        return ClosedAmounts(start, end, rows, amounts)
 
     def _closed(
-        self, places: list[int], closures: Iterable[Closure], within: SlurmReservation | None = None
+        self,
+        places: list[int],
+        closures: Iterable[Closure],
+        partly: ClosedAmounts,
+        within: SlurmReservation | None = None,
     ) -> ClosedNodes:
         """Return when nodes are closed by reservations and by the machine.
 
@@ -108,4 +125,4 @@ class Reservations:
             nodes = np.vstack([nodes, np.isin(np.arange(nodes.shape[1]), closure.nodes)])
         if within is not None:
             start, end, nodes = [*start, within.end], [*end, _FAR], np.vstack([nodes, np.ones_like(self._masks[:1])])
-        return ClosedNodes(np.array(start, np.int64), np.array(end, np.int64), nodes)
+        return ClosedNodes(np.array(start, np.int64), np.array(end, np.int64), nodes, partly)

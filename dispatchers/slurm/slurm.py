@@ -9,17 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import (
-    ClosedNodes,
-    JobLimits,
-    Preemption,
-    RunningJob,
-    WaitingJobs,
-    backfill_pass,
-    job_table,
-    main_pass,
-    no_limits,
-)
+from ...models.slurm.backfill import backfill_pass
+from ...models.slurm.jobs import RunningJob, WaitingJobs, job_table
+from ...models.slurm.limits import JobLimits, no_limits
+from ...models.slurm.main_scheduler import main_pass
+from ...models.slurm.preemption import Preemption
+from ...models.slurm.reservations import ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
@@ -58,6 +53,7 @@ class Slurm(Configured[SlurmOptions]):
     #: See :func:`.knows_site`.
     knows_site: ClassVar[bool] = True
     #: See :class:`.RuleGate`.
+    plans_closures: ClassVar[bool] = True
     reads_free: ClassVar[bool] = True
 
     def __init__(self, options: SlurmOptions | None = None, /, **given: Any) -> None:
@@ -68,12 +64,6 @@ class Slurm(Configured[SlurmOptions]):
         self._machine: Machine | None = None
         self._given_limits = read_slurm_limits(self._rules.limits) if self._rules.limits else None
         self._reserved = reserved(self._rules, self._site)
-
-    @property
-    def plans_closures(self) -> bool:
-        """Whether all closures are of whole nodes, as in Slurm. See :class:`.RuleGate`."""
-        closing = () if self._machine is None else self._machine.rules.closing
-        return all(getattr(rule, "amounts", None) is None for rule in closing)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Start a simulation on a machine."""

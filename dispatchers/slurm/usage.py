@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...models.slurm import Association, decay_over, rank_users
+from ...models.slurm.priorities import Association, decay_over, rank_users
 from ...workloads import Ended
 
 #: Account and user, start and CPUs of a job.

@@ -34,7 +34,7 @@ class Usual:
 
 
 class SmallestArea:
-    """The least work (cores times predicted time) first, but nobody passes who waits longer than `patience`."""
+    """The least work (cores times predicted time) first, behind jobs that wait longer than `patience`."""
 
     def __init__(self, patience: int = 86400) -> None:
         self.patience = patience

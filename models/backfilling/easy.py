@@ -4,8 +4,6 @@ The functions make one decision each. The engine, whole traces and EASY's shadow
 the queue at once. Their rows are returned in starting order.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

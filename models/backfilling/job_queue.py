@@ -4,8 +4,6 @@ Every job has a row, in queue order. Rows stay when their jobs leave, so that th
 the least amounts and durations of its waiting jobs. A search skips blocks in which no job can start.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

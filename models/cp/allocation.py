@@ -1,7 +1,5 @@
 """Model where slots lie: on a pool (HCP), on nodes for jobs that start now, or on nodes for all jobs (PCP)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Result of the search for a schedule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal

@@ -7,8 +7,6 @@ The nodes of a resource lie side by side on its axis. The size of the model depe
 nodes of the machine. It is more restrictive than PCP: the units of a slot stay adjacent while the job runs.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Constraints on a schedule, one class per family."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

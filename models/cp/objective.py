@@ -1,7 +1,5 @@
 """Objective of a scheduling model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

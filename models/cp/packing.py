@@ -1,7 +1,5 @@
 """Place the jobs that start now on nodes: by best fit, then exactly with CP-SAT."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Lagrangian relaxation of the capacity in intervals of time. Subgradient steps se
 Mathematical Programming 6, 1974). Prices make jobs independent. The start of each is exact to the second.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Search for a schedule within one budget: lists, bounds, local search and CP-SAT."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Calls of CP-SAT: parameters, limits and outcome."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Equal jobs: fix their order without losing a schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

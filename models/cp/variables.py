@@ -1,7 +1,5 @@
 """Named variables of a scheduling model, around CP-SAT's own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -4,8 +4,6 @@ Sources: section III.B of the eviction paper (Maurya et al., DS-RT 2020), and J.
 the optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22(3), 2006.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Protocol
@@ -13,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base.checks import check_number
+from ...base import check_number
 from .evictable import RunningJob, Storage, Write, WritingJob, number
 
 HOUR = 3600

@@ -1,7 +1,5 @@
 """CP-SAT model of the eviction actions of running jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ortools.sat.python import cp_model

@@ -10,7 +10,7 @@ from numbers import Integral, Rational, Real
 from operator import itemgetter
 from typing import Any, Literal
 
-from ...base.checks import check_whole
+from ...base import check_whole
 
 Action = Literal["kill", "system", "application", "end"]
 #: A loss. A float means the decimal number that it prints as.

@@ -3,8 +3,6 @@
 A loss is an integer below 2**123. It is a pair (high, low) with 0 <= low < 2**62 and means high * 2**62 + low.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

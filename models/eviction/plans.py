@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base.checks import check_whole
+from ...base import check_whole
 from .evictable import (
     Action,
     Clock,

@@ -8,8 +8,6 @@ Here any number of checkpoints are written at once. Their rates may change over 
 bandwidth of the file system. The nodes of a job bound its rate.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

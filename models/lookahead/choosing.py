@@ -1,23 +1,11 @@
 """Compiled event loop under look-ahead on a pool: start all jobs if they fit, else those planned to start."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..backfilling.job_queue import PREDICTED, SUBMIT, WAITING, WALLTIME, waiting_rows
 from ..compiled import compiled
-from ..events.events import (
-    RUNNING,
-    Events,
-    advance,
-    correct,
-    expected_end,
-    next_instant,
-    note,
-    running_rows,
-    start,
-)
+from ..events.events import RUNNING, Events, advance, correct, expected_end, next_instant, note, running_rows, start
 from ..scheduling.selection import fitting
 from .guarantees import Queue, Running, Settings, Walltimes, doubts, told_apart
 from .planning import plan

@@ -5,8 +5,6 @@ later in a backlog. The exact schedule stops there. The expected schedule contin
 expected run times of such jobs.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

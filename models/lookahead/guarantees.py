@@ -1,7 +1,5 @@
 """Inputs of a plan, and guaranteed starts of the oldest jobs."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

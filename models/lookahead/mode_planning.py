@@ -1,7 +1,5 @@
 """Look-ahead plan of jobs with several modes: each job gets one mode, and its end counts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

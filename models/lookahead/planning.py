@@ -1,7 +1,5 @@
 """Age-weighted look-ahead: plan jobs that fit now and urgent others, between guarantees of the oldest."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

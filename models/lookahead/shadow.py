@@ -1,7 +1,5 @@
 """Shadow schedule: what EASY would have done with the same jobs, as far as run times are known or expected."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, cast
 
 import numpy as np

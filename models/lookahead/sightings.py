@@ -1,7 +1,5 @@
 """Learn run times from the waiting and running jobs of successive decisions."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ...base import IntArray

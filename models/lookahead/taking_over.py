@@ -4,8 +4,6 @@ EASY's own schedule and the real one are compared. Both use the same expected ru
 the oldest waiting jobs count, up to :data:`MOST_AHEAD`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,15 +1,12 @@
 """Choose the request that a moldable job submits: SA of Cirne and Berman (JSSPP 2000)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from ...base import InputError
-from ...base.checks import check_number, check_whole
+from ...base import InputError, check_number, check_whole
 from ..reservations import ESDD
 
 HOUR = 3600

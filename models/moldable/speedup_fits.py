@@ -15,8 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from ...base import FloatArray, InputError
-from ...base.checks import check_number
+from ...base import FloatArray, InputError, check_number
 from ..reservations import ESDD
 from .speedups import amdahl, downey, gunther
 

@@ -1,7 +1,5 @@
 """Speedup models S(n) of a job on n processors, with S(1) = 1."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,8 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base import FloatArray
-from ...base.checks import check_number, check_whole
+from ...base import FloatArray, check_number, check_whole
 
 
 def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa: N803 - the name in the paper

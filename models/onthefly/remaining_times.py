@@ -4,8 +4,6 @@ J. C. Gittins: "Bandit processes and dynamic allocation indices", Journal of the
 For jobs: S. Aalto, U. Ayesta, R. Righter: "On the Gittins index in the M/G/1 queue", Queueing Systems 63, 2009.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Compiled replay of rigid jobs on a pool under another dispatcher."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A change moves only the steps of one block. A search skips blocks that cannot ma
 intervals are possible. Intervals are half-open, times are whole seconds.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

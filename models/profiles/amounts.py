@@ -1,7 +1,5 @@
 """Compiled step profile of several free amounts: occupy amounts, and find the first or last start that fits."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

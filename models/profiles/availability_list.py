@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from ...base.checks import check_whole
+from ...base import check_whole
 from .amount import NEVER, AmountProfile
 
 #: Bound of all times, so that the sum of two never overflows.

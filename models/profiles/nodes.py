@@ -1,7 +1,5 @@
 """Free amounts on nodes over time, with the placement of slots."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 
 import numpy as np

@@ -5,8 +5,6 @@ IPDPS 2020. They choose reservations, and which of them end with a checkpoint. A
 than one at the end of a reservation. It costs as much, also for runs that end before, and saves less.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence as Values
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fit distributions to run times."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

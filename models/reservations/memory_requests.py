@@ -5,8 +5,6 @@ strategies", TPDS 2021. A run that exceeds its time or memory is killed, and req
 reserved memory times time is minimised.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

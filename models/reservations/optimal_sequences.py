@@ -6,8 +6,6 @@ expected time to success. ATOptimal also counts a stream of small jobs that back
 may instead have a price (:class:`Cost`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence as Values
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Next step of a job that is resubmitted with a longer walltime after each timeout."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

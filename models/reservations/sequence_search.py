@@ -3,8 +3,6 @@
 Linear time without backfilling, else a label search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,11 +55,7 @@ def tails_of(law: ESDD) -> Tails:
 
 
 def without_backfilling(
-    tails: Tails,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    gamma: float = 0.0,
-    after: Sequence[float] | None = None,
+    tails: Tails, alpha: float = 1.0, beta: float = 0.0, gamma: float = 0.0, after: Sequence[float] | None = None
 ) -> tuple[list[float], list[int]]:
     """Return the least expected future cost and the next reservation, from each index on.
 

@@ -3,8 +3,6 @@
 Planners can ignore all other resources and times.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

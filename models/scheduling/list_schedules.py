@@ -4,8 +4,6 @@ A list schedule starts each job in turn at the first time where it fits until it
 left-shifted schedule (Kolisch, European Journal of Operational Research 90, 1996).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Compiled list schedules on nodes: several orders, then a local search."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A list of rows is decoded like a list of jobs, see :mod:`.list_schedules`. This 
 Drexl, IIE Transactions 29, 1997).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base import FloatArray, IntArray

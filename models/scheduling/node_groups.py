@@ -4,8 +4,6 @@ A group is a range in a list of nodes. A job that uses some nodes of a group spl
 the number of different nodes, not on all nodes.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ left out. If jobs that start now need nodes, groups of nodes are stored with the
 A profile is an array of shape (1 + resources, steps): times of changes, and free amounts from then on.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

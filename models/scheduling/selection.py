@@ -1,7 +1,5 @@
 """Compiled selections: jobs that fit, the first few by a key, and orders by weight."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray

@@ -5,8 +5,6 @@ afterwards, because a schedule only fills up. Equal nodes form one part of a cla
 work depends on the number of different nodes.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -13,10 +13,21 @@ from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
 from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
-from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, scratch_for
+from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, scratch_for, without_closed
 from .predicted_start import can_start, predicted_start
 from .preemption import Preemption, no_preemption, stop_for
-from .reservations import ClosedNodes, ReservedNodes, WordArray, find_open_nodes, no_reservations, packed, reserve
+from .reservations import (
+    ClosedAmounts,
+    ClosedNodes,
+    ReservedNodes,
+    WordArray,
+    close_amounts,
+    find_open_nodes,
+    no_amounts,
+    no_reservations,
+    packed,
+    reserve,
+)
 
 
 class BackfillRules(NamedTuple):
@@ -96,7 +107,7 @@ def backfill_pass(
     preemption
         Jobs that may be stopped. Receives the stopped ones.
     closed
-        Nodes that are closed for some time.
+        Nodes and amounts that are closed for some time.
     """
     jobs, nodes, grid = len(waiting.slots), len(cluster.free), rules.resolution
     end, times = now + rules.window, len(closed.start) if closed else 0
@@ -111,14 +122,16 @@ def backfill_pass(
     now_once, stopped = np.zeros((2, nodes), np.int64), np.zeros(len(preemption.running), np.bool_)
     ended_fits = np.zeros((2, nodes), np.bool_)
     reach = Reachable(now_once[0], now_once[1], ended_fits[0], ended_fits[1], stopped)
-    progress = np.zeros(3, np.int64)
+    progress, partly = np.zeros(3, np.int64), closed.partly if closed else no_amounts(*cluster.free.shape)
     while True:
         job = consider_next(
-            progress, waiting, cluster, members, table, full, now, rules, reserved, reach, limits, preemption, scratch
+            progress, waiting, cluster, members, table, full, now, rules, reserved, partly, reach, limits, preemption,
+            scratch,
         )  # fmt: skip
         if job < 0:
             return
-        stop_for(job, waiting, cluster, scratch.usable, table, preemption)
+        beside = cluster._replace(free=cluster.free - scratch.closed)
+        stop_for(job, waiting, beside, scratch.usable, table, preemption)
 
 
 def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
@@ -133,8 +146,8 @@ def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
 @borrowing
 def consider_next(
     progress: IntArray, waiting: WaitingJobs, cluster: Cluster, members: WordArray, table: JobTable, full: IntArray,
-    now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits,
-    preemption: Preemption, scratch: Scratch,
+    now: int, rules: BackfillRules, reserved: ReservedNodes, partly: ClosedAmounts, reach: Reachable,
+    limits: JobLimits, preemption: Preemption, scratch: Scratch,
 ) -> int:  # fmt: skip
     """Plan jobs. Return the next job that needs running jobs to stop, -1 if none.
 
@@ -154,8 +167,6 @@ def consider_next(
             continue
         partition, limit = waiting.partition[job], waiting.limit[job]
         own = cluster.members[partition]
-        free_cpus(cluster.free, job, waiting, cluster.primary, own, reach.now)
-        free_cpus(full, job, waiting, cluster.primary, own, reach.once)
         for node in range(nodes):
             reach.ended[node] = False
             reach.fits[node] = own[node] and could_have(node, job, waiting, cluster)
@@ -169,6 +180,14 @@ def consider_next(
         while start < 0 and later > earliest:
             earliest = later
             later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
+            if len(partly.start):
+                opens = close_amounts(partly, earliest, earliest + limit, scratch.closed)
+                later = opens if opens and (not later or opens < later) else later
+            if len(partly.start) or earliest == now:
+                without_closed(cluster.free, scratch)
+                free_cpus(scratch.free, job, waiting, cluster.primary, own, reach.now)
+                without_closed(full, scratch)
+                free_cpus(scratch.free, job, waiting, cluster.primary, own, reach.once)
             for node in range(nodes):
                 scratch.usable[node] &= reach.fits[node]
             if not always:
@@ -187,6 +206,15 @@ def consider_next(
                 break
             if at > now and later and at > later:
                 continue
+            if at > earliest and len(partly.start):
+                close_amounts(partly, at, at + limit, scratch.other)
+                more = False
+                for node in range(nodes):
+                    for resource in range(resources):
+                        more |= taken[node] > 0 and scratch.other[node, resource] > scratch.closed[node, resource]
+                if more:
+                    later = at
+                    continue
             begin, end = at - at % rules.resolution, at + limit
             end -= end % rules.resolution
             if at <= now or at > now + rules.window or reserve(reserved, taken, begin, end, rules.resolution, True):
@@ -198,7 +226,8 @@ def consider_next(
             has_room = True
             for node in range(nodes):
                 for resource in range(resources):
-                    has_room &= taken[node] * waiting.demand[job, resource] <= cluster.free[node, resource]
+                    room = cluster.free[node, resource] - scratch.closed[node, resource]
+                    has_room &= taken[node] * waiting.demand[job, resource] <= room
             if not has_room:
                 end = now + limit
                 reserve(reserved, taken, now, end - end % rules.resolution, rules.resolution, True)

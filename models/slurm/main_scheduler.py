@@ -15,7 +15,7 @@ from .limits import JobLimits, count_start, may_run, no_limits
 from .nodes import UNTESTED, lower_weights, scratch_for
 from .predicted_start import can_start
 from .preemption import Preemption, stop_for
-from .reservations import ClosedNodes
+from .reservations import ClosedNodes, close_amounts
 
 
 def main_pass(
@@ -36,8 +36,8 @@ def main_pass(
     * Jobs beyond the first `depth` of a partition, if `depth` is above 0.
 
     A job that does not fit may stop running jobs, if `stopping` is given. `stopping` holds the table of running jobs
-    and their preemption. A node is unusable for a job if it is in `closed` before the job's walltime ends. `now` is in
-    seconds since 1970.
+    and their preemption. A node or amount is unusable for a job if it is in `closed` before the job's walltime ends.
+    `now` is in seconds since 1970.
     """
     limits, scratch = limits or no_limits(len(waiting.slots)), scratch_for(cluster)
     usable = np.ones(len(cluster.free), np.bool_)
@@ -52,6 +52,8 @@ def main_pass(
             continue
         members = cluster.members[partition]
         own = usable & members if since is None else usable & members & (since >= now + waiting.limit[job])
+        if closed is not None:
+            close_amounts(closed.partly, now, now + int(waiting.limit[job]), scratch.closed)
         if cluster.gpu >= 0:
             cluster.weight[members] |= UNTESTED
         if can_start(job, waiting, cluster, own, scratch):
@@ -64,7 +66,7 @@ def main_pass(
         if cluster.gpu >= 0:  # Its test whether the job could ever run assumes empty nodes.
             lower_weights(job, waiting, cluster, cluster.total, own)
         if stopping is not None and stopping[1].may_stop(job):
-            stop_for(job, waiting, cluster, own, *stopping)
+            stop_for(job, waiting, cluster._replace(free=cluster.free - scratch.closed), own, *stopping)
         blocked.add(partition)
         usable &= ~members
         if not usable.any():

@@ -41,6 +41,8 @@ class Scratch(NamedTuple):
         Sets of consecutive nodes, shape (nodes, 5).
     free
         Free amounts after some running jobs end, shape (nodes, resources).
+    closed, other
+        Amounts that reservations close during the job, at two starts. Shape (nodes, resources).
     usable
         Nodes that the job may use, shape (nodes,).
     """
@@ -50,6 +52,8 @@ class Scratch(NamedTuple):
     taken: IntArray
     sets: IntArray
     free: IntArray
+    closed: IntArray
+    other: IntArray
     usable: BoolArray
 
 
@@ -57,9 +61,9 @@ def scratch_for(cluster: Cluster) -> Scratch:
     """Return buffers for tests on a cluster."""
     nodes = len(cluster.free)
     cpus, left, taken = np.zeros((3, nodes), np.int64)
-    return Scratch(
-        cpus, left, taken, np.empty((nodes, 5), np.int64), np.empty_like(cluster.free), np.ones(nodes, np.bool_)
-    )
+    free, closed, other = np.zeros((3, *cluster.free.shape), np.int64)
+    usable = np.ones(nodes, np.bool_)
+    return Scratch(cpus, left, taken, np.empty((nodes, 5), np.int64), free, closed, other, usable)
 
 
 def weights_below(weights: IntArray) -> IntArray:
@@ -125,6 +129,14 @@ def free_cpus(free: IntArray, job: int, jobs: WaitingJobs, primary: int, usable:
     """Write the CPUs that a job can use on each usable node into `cpus`, and 0 for the others."""
     for node in range(len(cpus)):
         cpus[node] = cpus_on(node, free, job, jobs, primary) if usable[node] else 0
+
+
+@borrowing
+def without_closed(of: IntArray, scratch: Scratch) -> None:
+    """Write amounts without the closed ones into ``scratch.free``."""
+    for node in range(of.shape[0]):
+        for resource in range(of.shape[1]):
+            scratch.free[node, resource] = of[node, resource] - scratch.closed[node, resource]
 
 
 @borrowing

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
-from .nodes import Scratch, choose_nodes, cpus_on, free_cpus
+from .nodes import Scratch, choose_nodes, cpus_on, free_cpus, without_closed
 
 #: Seconds of the first window that removes running jobs together. Each next window is twice as long.
 WINDOW = 30
@@ -16,9 +16,13 @@ WINDOW = 30
 
 @borrowing
 def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, scratch: Scratch) -> bool:
-    """Return whether a job can start now on the usable nodes. Its slots per node go to ``scratch.taken``."""
-    free_cpus(cluster.free, job, jobs, cluster.primary, usable, scratch.cpus)
-    return choose_nodes(job, jobs, cluster, cluster.free, usable, scratch)
+    """Return whether a job can start now on the usable nodes. Its slots per node go to ``scratch.taken``.
+
+    ``scratch.closed`` holds the amounts that it cannot use.
+    """
+    without_closed(cluster.free, scratch)
+    free_cpus(scratch.free, job, jobs, cluster.primary, usable, scratch.cpus)
+    return choose_nodes(job, jobs, cluster, scratch.free, usable, scratch)
 
 
 @borrowing
@@ -27,6 +31,8 @@ def predicted_start(
     stopped: BoolArray, scratch: Scratch,
 ) -> int:  # fmt: skip
     """Return when a job can start on ``scratch.usable``, if running jobs use their walltimes. -1 if never.
+
+    ``scratch.closed`` holds the amounts that it cannot use.
 
     Running jobs are removed in the order in which their walltimes end. A window removes all jobs that end in it
     together. It begins at a multiple of 30 s and doubles. The start is the end of the last removed job. Preempted jobs
@@ -39,7 +45,7 @@ def predicted_start(
     jobs, cluster, table
         All jobs and the nodes.
     room
-        CPUs that the job could use on each node now, as :func:`.free_cpus` writes them. Shape (nodes,).
+        CPUs that the job could use on each node now beside them, as :func:`.free_cpus` writes them. Shape (nodes,).
     now, kill_wait
         The time, and seconds that a job may run past its walltime.
     stopped
@@ -48,10 +54,9 @@ def predicted_start(
         Receives the slots on each node in `taken`.
     """
     usable, free = scratch.usable, scratch.free
+    without_closed(cluster.free, scratch)
     for node in range(len(usable)):
         scratch.cpus[node] = room[node] if usable[node] else 0
-        for resource in range(free.shape[1]):
-            free[node, resource] = cluster.free[node, resource]
     stops = False
     for row in range(len(stopped)):
         stops |= stopped[row]

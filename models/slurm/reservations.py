@@ -1,6 +1,6 @@
 """Reserved nodes over time: advance reservations, and the table of Slurm's backfill scheduler.
 
-Reservations use whole nodes. Rules as in Slurm 22.05, ``src/plugins/sched/backfill/backfill.c`` (``node_space``) and
+Jobs reserve whole nodes. Rules as in Slurm 22.05, ``src/plugins/sched/backfill/backfill.c`` (``node_space``) and
 ``src/slurmctld/reservation.c`` (``job_test_resv``).
 """
 
@@ -20,6 +20,25 @@ WordArray = NDArray[np.uint64]
 _NEVER = 2**62
 
 
+class ClosedAmounts(NamedTuple):
+    """Amounts of nodes that reservations close, and when.
+
+    Attributes
+    ----------
+    start, end
+        Seconds since 1970, shape (times,).
+    of
+        Row of `amounts` for each time.
+    amounts
+        Shape (reservations, nodes, resources).
+    """
+
+    start: IntArray
+    end: IntArray
+    of: IntArray
+    amounts: IntArray
+
+
 class ClosedNodes(NamedTuple):
     """Nodes that advance reservations close to some jobs, and when.
 
@@ -29,11 +48,14 @@ class ClosedNodes(NamedTuple):
         Seconds since 1970, shape (times,).
     nodes
         Closed nodes, shape (times, nodes).
+    partly
+        Amounts closed beside them.
     """
 
     start: IntArray
     end: IntArray
     nodes: BoolArray
+    partly: ClosedAmounts
 
     def since(self) -> IntArray:
         """Return when each node closes first, seconds since 1970. Shape (nodes,).
@@ -65,6 +87,37 @@ class ReservedNodes(NamedTuple):
     open: WordArray
     words: WordArray
     used: IntArray
+
+
+def no_amounts(nodes: int, resources: int) -> ClosedAmounts:
+    """Return that no amounts are closed."""
+    none = np.empty(0, np.int64)
+    return ClosedAmounts(none, none, none, np.empty((0, nodes, resources), np.int64))
+
+
+@borrowing
+def close_amounts(partly: ClosedAmounts, start: int, end: int, closed: IntArray) -> int:
+    """Write the most amounts closed at once in [start, end). Return when the first of them opens, 0 for none.
+
+    `closed` has the shape (nodes, resources).
+    """
+    first: int = 0
+    for node in range(closed.shape[0]):
+        for resource in range(closed.shape[1]):
+            closed[node, resource] = 0
+    for each in range(len(partly.start)):
+        if partly.end[each] <= start or partly.start[each] >= end:
+            continue
+        first = partly.end[each] if not first or partly.end[each] < first else first
+        at = max(partly.start[each], start)
+        for node in range(closed.shape[0]):
+            for resource in range(closed.shape[1]):
+                there: int = 0
+                for other in range(len(partly.start)):
+                    if partly.start[other] <= at < partly.end[other]:
+                        there += partly.amounts[partly.of[other], node, resource]
+                closed[node, resource] = max(closed[node, resource], there)
+    return first
 
 
 def no_reservations(begin: int, end: int, nodes: int, jobs: int) -> ReservedNodes:

@@ -3,8 +3,6 @@
 Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from time import perf_counter_ns
@@ -12,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.arrays import count_slots
+from ...base import IntArray, count_slots
 from ...dispatchers import Dispatcher
-from ...dispatchers.backfilling import EASY
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
+from ...dispatchers.backfilling.easy import EASY
 from ...dispatchers.compiled_steps import CompiledSteps
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload

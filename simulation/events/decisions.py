@@ -1,7 +1,5 @@
 """Call the dispatcher and carry out its actions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any

@@ -1,7 +1,5 @@
 """The future events in their order."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from heapq import heappop, heappush

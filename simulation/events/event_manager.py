@@ -1,7 +1,5 @@
 """The event manager that AccaSim's main loop calls."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

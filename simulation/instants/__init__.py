@@ -1,6 +1,5 @@
 """States at an instant of a simulation."""
 
-from .cutting import state_at
-from .guaranteed_starts import guaranteed_starts
+from .cutting import guaranteed_starts, state_at
 
 __all__ = ["guaranteed_starts", "state_at"]

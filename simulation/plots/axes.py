@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from .style import beside, marker, shortened, style
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Curves and parts of a schedule, computed from the records of simulations."""
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from ...base import InputError, IntArray
-from ...base.checks import shown
-from ...base.time_texts import seconds_of
+from ...base import InputError, IntArray, seconds_of, shown
 from ..metrics import Records
 from .axes import axes_or_new, labelled, legend_above, without_data
 from .curves import busy_time, capacity_of, stretches

@@ -10,7 +10,7 @@ from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ...base.time_texts import time_text
+from ...base import time_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

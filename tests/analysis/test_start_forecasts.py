@@ -93,7 +93,7 @@ def test_draws_are_within_the_request(predictor):
     assert 5 < min(found) < max(found) <= 600
 
 
-def test_who_comes_makes_jobs_wait_longer():
+def test_later_jobs_make_jobs_wait_longer():
     ended = tuple(Ended(replace(each.job, submit=900), 900) for each in past(*[40] * 30))
     alone, among = (forecast(ended, 30, arrivals=come, draws=30).high for come in (False, True))
     assert 1000 <= alone <= among

@@ -126,7 +126,7 @@ class TestConservative:
         assert run(rows, "easy", machine) == [0, 10, 35, 0]
         assert run(rows, "conservative", machine) == [0, 10, 30, 40]
 
-    def test_later_arrivals_delay_nobody(self, machine):
+    def test_later_arrivals_delay_no_job(self, machine):
         first = [(0, 20, 30, 2), (0, 30, 40, 3), (2, 10, 10, 2), (5, 25, 40, 4)]
         late = [(7, 10, 10, 1), (7, 50, 50, 1), (8, 5, 5, 2)]
         for dispatcher in ("conservative:compress=never", "conservative"):
@@ -143,7 +143,7 @@ class TestConservative:
     def test_never_keeps_the_reservations(self, machine):
         assert run(self.early, "conservative:compress=never", machine) == [0, 100, 150, 200]
 
-    def test_until_stable_goes_back_to_who_was_passed(self, machine):
+    def test_until_stable_goes_back_to_jobs_that_were_passed(self, machine):
         # 1 (3 cores) ends at 5 instead of 100. Reserved: 2 (2 cores, 20 s) at 100, 3 (4 cores, 10 s) at 120,
         # 4 (2 cores, 20 s) beside 2 at 100. Compressed in order, 2 moves to 5, 3 to 25 after it, and 4 to 5.
         rows = [(0, 5, 100, 3), (1, 20, 20, 2), (1, 10, 10, 4), (1, 20, 20, 2)]

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.dispatchers import EASY, EASYSJBF, Lookahead, Start
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Machine, generate
 
 POOLS = st.integers(2, 8).map(Machine.pool)

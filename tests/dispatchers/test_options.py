@@ -14,7 +14,7 @@ from hpcdispatch.dispatchers import (
     TOptimal,
     create_dispatcher,
 )
-from hpcdispatch.dispatchers.backfilling import ConservativeOptions
+from hpcdispatch.dispatchers.backfilling.conservative import ConservativeOptions
 from hpcdispatch.dispatchers.options import PlacementOption
 from hpcdispatch.models import PlacementRule as Rule
 

@@ -71,7 +71,7 @@ def test_put_in_and_taken_out_anywhere(changes):
         assert columns.shown.tolist() == [expected, [-number for number in expected]]
 
 
-def test_columns_nobody_asks_for_are_given_up():
+def test_columns_without_readers_are_given_up():
     class Entry:
         def __init__(self, order):
             self.order, self.since, self.nodes, self.predicted, self.demand, self.job = order, 0, 1, 1, (1,), self

@@ -43,7 +43,7 @@ def test_a_livelock_is_found_by_lack_of_progress(monkeypatch):
         simulate(WORKLOAD, Restless())
 
 
-def test_who_only_looks_from_time_to_time_may_wait_for_the_next_job(monkeypatch):
+def test_a_parent_that_looks_from_time_to_time_may_wait_for_the_next_job(monkeypatch):
     class Polling(FCFS):
         def dispatch(self, state):
             return [*super().dispatch(state), *[Wake(state.now + 1)] * (state.now < 4000)]

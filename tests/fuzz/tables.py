@@ -1,4 +1,4 @@
-"""Tables of jobs and accountings of other systems, as nobody should write them; none of their records may be lost."""
+"""Tables of jobs and accountings of other systems, malformed; none of their records may be lost."""
 
 from .inputs import NUMBERS, SACCT, TEXTS, TIMES, USUAL, changed, read_trace
 

@@ -154,6 +154,17 @@ def test_a_vector_of_environments_is_each_of_them(name):
                 assert info["summary"][place]["wait_mean"] == told["summary"]["wait_mean"]
 
 
+def test_vectors_of_gymnasium_run_it_too():
+    """Gymnasium's own vectors make environments by name, and take metrics from other processes."""
+    for mode in ("sync", "async"):
+        several = gymnasium.make_vec("hpcdispatch/PickJob-v0", 2, vectorization_mode=mode, workload=POOL, jobs=1)
+        several.reset(seed=0)
+        *_, info = several.step(np.zeros(2, dtype=int))
+        summary = info["summary"] if mode == "async" else info["summary"][1]
+        assert np.all(np.asarray(summary["wait_mean"]) == 0)
+        several.close()
+
+
 def test_observations_are_as_documented():
     jobs = [Job("0", 0, 5000, 5000, 6), Job("1", 100, 50, 99, 4), Job("2", 200, 80, 1000, 8), Job("3", 200, 10, 10, 2)]
     env = make("PickJob-v0", Workload(jobs, Machine.pool(8)), jobs=4, visible=3)
@@ -219,8 +230,12 @@ def test_bad_actions():
     info, _, steps = play(make("Backfill-v0", visible=200), always(199), seed=0)
     assert info["masked_actions"] == steps
     several = gymnasium.make_vec("hpcdispatch/PickJob-v0", 2, vectorization_mode="vector_entry_point", workload=POOL)
+    with pytest.raises(InputError, match=r"expected reset\(\) before the first step"):
+        several.step([0, 0])
+    with pytest.raises(InputError, match="seed: expected 2, one per environment, got 1"):
+        several.reset(seed=[1])
     several.reset(seed=0)
-    for actions, message in (([0], "actions: expected 2"), ([0, 999], "expected 0 to 127, got 999")):
+    for actions, message in (([0], "actions: expected 2"), ([[0], [0]], "actions: expected 2"), ([0, 999], "got 999")):
         with pytest.raises(InputError, match=message):
             several.step(np.array(actions))
 

@@ -101,6 +101,18 @@ def test_learns_and_says_the_same_again(kind):
     assert hd.check(workload, first) is None
 
 
+class Plain(RandomForestRegressor):
+    """A forest that is asked as scikit-learn does."""
+
+
+def test_trees_of_a_forest_add_up_to_its_own_answer():
+    predicted = []
+    for forest in (RandomForestRegressor, Plain):
+        predictor = SklearnPredictor(forest(n_estimators=7), jobs=40, least=40)
+        predicted.append(hd.simulate(workload_of(jobs_of()), "easy-sjbf", predictor=predictor).jobs["predicted"])
+    assert predicted[0].equals(predicted[1])
+
+
 class Sealed(Job):
     """A job whose run time is poison until it has ended."""
 

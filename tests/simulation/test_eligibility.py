@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.simulation import InvariantError, check, simulate, state_at
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload
 
 POOL = Machine.pool(4)
@@ -102,6 +102,21 @@ def test_tasks_of_an_array_run_so_many_at_a_time(dispatcher, most):
     ends = sorted(row.end for row in found.values())
     assert all(begin >= end for begin, end in zip(starts[most:], ends, strict=False))
     assert {row.eligible for row in found.values()} == {0}
+
+
+@pytest.mark.parametrize("dispatcher", EACH)
+@pytest.mark.parametrize("kind", ["after", "afterany", "afterok"])
+def test_a_task_may_depend_on_another_of_its_array(dispatcher, kind):
+    # It may enter the queue while the other still takes the one place of the array.
+    jobs = [
+        job("7_0", 0, 100, array="7%1"),
+        job("7_1", 0, 100, array="7%1", depends=(("7_0", kind, 4),)),
+        job("7_2", 50, 100, array="7%1", depends=(("7_0", "after"), ("7_1", kind))),
+        job("8", 50, 30, depends=(("7_1", "after"),)),
+    ]
+    found = run(jobs, dispatcher)
+    assert sorted(found[name].start // 100 for name in ("7_0", "7_1", "7_2")) == [0, 1, 2]
+    assert found["7_1"].eligible == (4 if kind == "after" else 104)
 
 
 @pytest.mark.parametrize("same_instant", ["batch", "sequence"])

@@ -106,7 +106,7 @@ def test_the_end_of_a_job_that_outlives_its_prediction_by_now(corrected, done, k
     assert (predictor.asked, job.misses) == ([(50 + done, 0)], 1)
 
 
-def test_corrections_are_made_by_those_who_can():
+def test_corrections_are_made_by_predictors_that_can():
     assert forecasts(Corrects(1)).corrects
     assert not forecasts(Says(1)).corrects
 

@@ -88,6 +88,7 @@ CLOSINGS = {
     "whole": Reservation(2 * STEP, 4 * STEP),
     "repeated": Reservation(2 * STEP, 4 * STEP, "5-9", every=40 * STEP),
     "amounts": Reservation(2 * STEP, 4 * STEP, amounts={"core": 5}),
+    "amounts of nodes": Reservation(2 * STEP, 4 * STEP, "5-9", amounts={"core": 1}),
     "outage": Outage(2 * STEP, 4 * STEP, "5-9"),
 }
 
@@ -95,8 +96,6 @@ CLOSINGS = {
 @pytest.mark.parametrize("closing", CLOSINGS)
 @pytest.mark.parametrize("dispatcher", AHEAD)
 def test_a_job_planned_behind_closed_nodes_is_not_delayed(dispatcher, closing):
-    if (dispatcher, closing) == ("slurm", "amounts"):
-        pytest.skip("slurm plans nodes that are closed as a whole")
     # When 1 ends 2 would fit, but for what closes: it starts when that opens. So 4 has to wait, but 3 and 5 do not.
     jobs = [Job("1", 0, STEP, STEP, 5), Job("2", 60, 3 * STEP, 3 * STEP, 8), Job("3", 120, STEP, STEP, 2),
             Job("4", 180, 8 * STEP, 8 * STEP, 5), Job("5", 240, STEP // 2, STEP // 2, 2)]  # fmt: skip
@@ -354,6 +353,15 @@ MISTAKES = [
     ({"reservations": [Reservation(5, 9, name="a"), Reservation(8, 12, "3", name="b")]}, "a and b overlap on node 3"),
     ({"reservations": [Reservation(0, 9, name="a", every=20), Reservation(48, 50, name="b", every=50)]}, "overlap on"),
     ({"reservations": [Reservation(5, 9, name="a"), Reservation(9, 12, name="a")]}, "must have names that differ"),
+    ({"reservations": [Reservation(0, 9, floating=True)]}, "of 0..9: leaves no node to other jobs at any time"),
+    (
+        {"reservations": [Reservation(0, 9, every=18), Reservation(4, 9, "2", every=7), Reservation(9, 18, every=18)]},
+        "0..9 and of .* leaves no",
+    ),
+    (
+        {"reservations": [Reservation(0, 9, "0", floating=True), Reservation(90, 99, "1-3", every=9)]},
+        "reservation of 0..9 and of 90..99: leaves no",
+    ),
     ({"outages": [Outage(5, 9, "0-4")]}, r"outage: nodes must lie in 0\.\.3, got 4"),
     ({"limits": [Limit(9, of="gpu")]}, "limit: of 'gpu': unknown resource 'gpu'; the machine has: core"),
     ({"power": Power({"gpu": 1}, cap=9)}, "power: watts: unknown resource 'gpu'; the machine has: core"),
@@ -366,6 +374,47 @@ MISTAKES = [
 def test_a_rule_that_does_not_fit_the_machine_is_refused(rules, message):
     with pytest.raises(ValueError, match=message):
         replace(NODES, **rules)
+
+
+def part(begin, end, cores, name="", nodes="all", every=None):
+    """Return a reservation of cores."""
+    return Reservation(begin, end, nodes, name, {"core": cores}, every=every)
+
+
+#: On two nodes of four cores: rules, and the reservations that overlap with their node. None fit.
+OVERLAPS = [
+    ([part(5, 9, 2, "a"), part(5, 9, 1, "b"), part(5, 9, 2, "c")], "a and b and c overlap on node 0"),
+    ([part(0, 6, 2, "a"), part(5, 9, 2, "b"), part(8, 12, 2, "c")], None),
+    ([part(0, 6, 2, "a"), part(4, 9, 2, "b"), part(5, 12, 1, "c", "1")], "a and b and c overlap on node 1"),
+    ([part(0, 6, 3), part(5, 9, 2)], "of 0..6 and of 5..9 overlap on node 0"),
+    ([part(0, 6, 2), part(5, 9, 2), part(3, 8, 1, "c")], "of 0..6 and of 5..9 and c overlap on node 0"),
+    ([part(0, 6, 3, "a", every=10), part(63, 67, 2, "b")], "a and b overlap on node 0"),
+    ([part(0, 6, 3, "a", every=10), part(66, 70, 2, "b")], None),
+    ([part(0, 2, 2, "a", every=6), part(3, 5, 2, "b", every=10), part(46, 53, 1, "c")], None),
+    ([part(0, 2, 2, "a", every=6), part(3, 5, 2, "b", every=10), part(50, 60, 1, "c")], "a and b and c overlap"),
+    ([part(0, 2, 2, "a", every=6), part(3, 5, 2, "b", every=10), part(1, 2, 1, "c", every=15)], None),
+    ([part(0, 2, 2, "a", every=6), part(3, 5, 2, "b", every=10), part(9, 10, 1, "c", every=15)], "a and b and c over"),
+    ([Reservation(0, 9), Reservation(5, 12, "1"), Reservation(0, 3, every=7)], None),
+    ([Reservation(0, 9), part(5, 12, 1, nodes="1")], None),
+    ([Reservation(0, 9), part(5, 12, 1, "a", "1")], "of 0..9 and a overlap on node 1"),
+    ([Reservation(0, 9, name="a"), Reservation(0, 3, "1", every=7)], "a and of 0..3 overlap on node 1"),
+    ([Reservation(5, 9, name="a"), Reservation(1, 9, floating=True)], None),
+    ([Reservation(5, 9, "0", "a"), Reservation(5, 9, "1", "b"), part(9, 12, 4, "c")], None),
+]
+
+
+@pytest.mark.parametrize(("reserved", "message"), OVERLAPS)
+def test_reservations_that_overlap_fit_together(reserved, message):
+    machine, down = Machine.homogeneous(2, core=4), [Outage(0, 20), Outage(3, 9, announced=False)]
+    for given in (reserved, reserved[::-1]):
+        if message is None:
+            replace(machine, reservations=given, outages=down)
+        else:
+            with pytest.raises(ValueError, match="overlap on node"):
+                replace(machine, reservations=given)
+    if message is not None:
+        with pytest.raises(ValueError, match=f"reservations {message}"):
+            replace(machine, reservations=reserved)
 
 
 @pytest.mark.parametrize(

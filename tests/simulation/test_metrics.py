@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import Result, simulate
 from hpcdispatch.simulation import metrics as module
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload
 
 POOL = Machine.pool(4)

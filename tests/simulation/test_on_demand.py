@@ -83,7 +83,7 @@ class TestMetrics:
         assert summary["batch_turnaround_mean"] == 135
         assert summary["batch_bounded_slowdown_max"] == 1.35
 
-    def test_who_never_starts_is_missed(self, run):
+    def test_a_job_that_never_starts_is_missed(self, run):
         summary = run([LONG, Job("2", 0, 1, 1, 5, kind="on-demand", deadline=50)]).summary()
         assert (summary["missed"], summary["missed_share"]) == (1, 1)
         assert math.isnan(summary["delay_mean"])

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.testing.strategies import workloads
 
 #: Dispatchers that end attempts of jobs, by their walltimes or for others.
 STOPS_JOBS = ("rbs", "hybrid")

@@ -1,7 +1,6 @@
 """What the package for authors catches, and what it lets pass."""
 
 import random
-import subprocess
 import sys
 import threading
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import jobs, machines, workloads
 
 from hpcdispatch.dispatchers import FCFS, Start
 from hpcdispatch.predictors import LastTwo, Walltime
@@ -26,7 +26,6 @@ from hpcdispatch.testing import (
     tiny,
     urgent,
 )
-from hpcdispatch.testing.strategies import jobs, machines, workloads
 
 
 class Greedy(FCFS):
@@ -209,15 +208,6 @@ def test_strategies_draw_jobs_that_fit(data):
         assert machine.slots(shape.per_node) >= shape.nodes
     workload = data.draw(workloads())
     assert [job.id for job in workload.jobs] == [str(index + 1) for index in range(len(workload))]
-
-
-def test_without_hypothesis_the_error_says_what_to_install():
-    program = (
-        "import sys; sys.modules['hypothesis'] = None; import hpcdispatch.testing\n"
-        "try:\n    import hpcdispatch.testing.strategies\nexcept ImportError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "hpcdispatch.testing.strategies needs hypothesis: pip install hpcdispatch[dev]\n"
 
 
 def test_a_start_elsewhere_is_another_record():

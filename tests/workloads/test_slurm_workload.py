@@ -113,7 +113,7 @@ def test_gpus_that_are_not_accounted_for_are_read_from_the_command_line(site, op
 @pytest.mark.parametrize(
     ("setting", "by_core"), [("DefMemPerCPU=500", True), ("DefMemPerNode=900", False), ("", False)]
 )
-def test_memory_that_nobody_asked_for_is_by_core_where_the_default_is(site, setting, by_core):
+def test_memory_without_a_request_is_by_core_where_the_default_is(site, setting, by_core):
     line = "1|ann|g|phys|p|1000|1000|1060|2|1|1|1|cpu=1,mem=500M|COMPLETED|sbatch -N 1 a"
     sacct, conf = site([line], COLUMNS.replace("NCPUS", "NCPUS|AllocTRES"))
     conf.write_text(f"{SHARED}{setting}\n")

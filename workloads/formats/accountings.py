@@ -1,7 +1,5 @@
 """Read accounting records that are no tables as tables: PBS and Torque, Philly's and Batsim's JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...base import InputError
-from ...base.checks import MOST_PROCESSORS, shown
+from ...base import InputError, shown
+from ...base.checks import MOST_PROCESSORS
 from .read_log import Log, Malformed, counted
 from .sacct_fields import times
 from .sacct_json import json_list, parsed_json

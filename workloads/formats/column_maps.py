@@ -12,11 +12,14 @@ A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of t
     submit = "tsubmit"              # seconds since 1970, or dates
     start = "tstart"
     end = "tend"
+
     walltime = { column = "limit", unit = "min" }
     nodes = ["nodes_used", "nodes_requested"]    # the first that is known
     cores = { column = "cores", per = "node" }   # times the nodes
+
     memory = { column = "mem", unit = "GB" }
     gpus = { column = "tres", pattern = 'gpu=(\d+)' }  # the sum of what it finds
+
     state = "status"
     priority = "prio"               # larger first; less `nice`, if there is one
     qos = "class"
@@ -42,9 +45,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ...base import InputError
-from ...base.checks import shown
-from ...base.files import read_bounded
+from ...base import InputError, read_bounded, shown
 
 FOLDER = Path(__file__).parent / "maps"
 #: Columns that are times on a clock, durations (s), and amounts.

@@ -1,7 +1,5 @@
 """Write tables as CSV that spreadsheets show unchanged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

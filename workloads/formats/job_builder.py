@@ -83,16 +83,7 @@ class Table:
             self,
             **{
                 name: getattr(self, name)[rows]
-                for name in (
-                    "ids",
-                    "submit",
-                    "runtime",
-                    "requested_time",
-                    "processors",
-                    "memory",
-                    "gpus",
-                    "nodes",
-                )
+                for name in ("ids", "submit", "runtime", "requested_time", "processors", "memory", "gpus", "nodes")
             },
             **{name: getattr(self, name).take(rows) for name in ("user", "group", "name", "queue")},
             more={name: column.take(rows) for name, column in self.more.items()},

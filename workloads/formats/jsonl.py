@@ -3,8 +3,6 @@
 First come the machine and the provenance, then one job per line with all its fields.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,8 +13,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from ...base import InputError
-from ...base.checks import check_types, shown
+from ...base import InputError, shown
+from ...base.checks import check_types
 from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape

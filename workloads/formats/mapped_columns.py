@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import AMOUNT, LONGEST, PROCESSORS, SECONDS, Range, shown
+from ...base import LONGEST, FloatArray, InputError, IntArray, shown
+from ...base.checks import AMOUNT, PROCESSORS, SECONDS, Range
 from ..job import MOST_PRIORITY
 from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, Column, ColumnMap
 from .job_builder import OF_PARTITION

@@ -1,7 +1,5 @@
 """Estimate the memory for reading a trace, and find the available memory."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterator

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...base import write_whole
 from ...base.files import open_regular
-from ...base.unfinished_files import write_whole
 from ..job import ResourceMap
 from ..job_columns import NUMBERS, Coded, JobColumns
 from ..workload import Provenance, Workload

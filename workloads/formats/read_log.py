@@ -1,15 +1,12 @@
 """Collect the problems of a trace: malformed records, unusable ones, and filled-in values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ...base import InputError
-from ...base.checks import LONGEST, check_whole, shown
+from ...base import LONGEST, InputError, check_whole, shown
 from ..machine import Machine
 from .trace_files import Bounds
 

@@ -1,14 +1,11 @@
 """Read traces of any supported format."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from ..fetching import TRACES
 from ..machine import Machine
 from ..workload import Workload

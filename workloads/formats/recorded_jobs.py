@@ -1,7 +1,5 @@
 """Build jobs from accounting records."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -9,8 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import shown
+from ...base import FloatArray, InputError, IntArray, shown
 from ..job import MOST_PRIORITY
 from ..job_columns import Coded
 from ..machine import Machine

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from .read_log import Malformed
 from .table_files import PARQUET, is_parquet, parts
 from .trace_files import TraceFile

@@ -14,9 +14,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from ...base import BoolArray, FloatArray, InputError, IntArray
-from ...base.checks import LONGEST, SECONDS, shown
-from ...base.time_texts import seconds_of
+from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray, seconds_of, shown
+from ...base.checks import SECONDS
 from .sacct_fields import durations, kilobytes
 from .trace_files import decode, load
 

@@ -1,7 +1,5 @@
 """Read Slurm's accounting records: the output of ``sacct -P`` (``--parsable2``) or ``sacct --json``."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Convert the fields of Slurm's accounting records to numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

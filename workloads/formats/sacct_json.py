@@ -1,13 +1,10 @@
 """Convert the output of ``sacct --json``, of Slurm 21.08 to 25.05, to rows of ``sacct -P``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from .read_log import Malformed
 from .sacct_lines import SEPARATOR, Layout, Rows
 from .trace_files import TraceFile, decode

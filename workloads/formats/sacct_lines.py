@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from .column_maps import column_map
 from .read_log import Log, Malformed, ReadOptions
 from .table_files import has_rows

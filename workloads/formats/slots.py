@@ -1,14 +1,11 @@
 """Convert a number of processors to node slots on a machine."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from ...base import InputError
-from ...base.arrays import count_slots
+from ...base import InputError, count_slots
 from ...base.checks import MOST_PROCESSORS
 from ..job import ResourceMap
 from ..machine import Machine

@@ -4,8 +4,6 @@ The format has one record per line with 18 numbers. It is described at
 https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Header lines begin with a semicolon.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import warnings
@@ -18,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range, shown
+from ...base import FloatArray, InputError, IntArray, shown
+from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload

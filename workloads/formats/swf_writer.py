@@ -1,7 +1,5 @@
 """Write the Standard Workload Format."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Tables in files, some rows at a time: CSV, its relatives and Parquet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools
@@ -13,8 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from ...base import InputError, IntArray
-from ...base.checks import MOST_JOBS, shown
+from ...base import InputError, IntArray, shown
+from ...base.checks import MOST_JOBS
 from ...base.files import LARGEST_FILE
 from .read_log import Malformed
 from .trace_files import TraceFile, opened

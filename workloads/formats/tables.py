@@ -1,15 +1,12 @@
 """Read tables of jobs by a column map, and other accounting records as such tables."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from ..machine import Machine
 from ..workload import Workload
 from .accountings import batsim_part, pbs_parts, philly_part

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ...base import InputError
+from ...base import InputError, write_whole
 from ...base.files import open_regular
-from ...base.unfinished_files import write_whole
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PART = 1 << 18

@@ -1,7 +1,5 @@
 """Write workloads in the formats that can hold them."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from os import PathLike
@@ -9,8 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...base import InputError
-from ...base.checks import shown
+from ...base import InputError, shown
 from ..workload import Workload
 from .jsonl import jsonl_text
 from .slots import GPU

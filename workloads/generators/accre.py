@@ -5,14 +5,12 @@ for unpredictable workflows", International Journal of High Performance Computin
 5.2.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np
 
-from ...base import FloatArray, IntArray
-from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_NODES, check_choice, check_number, check_whole
+from ...base import FloatArray, IntArray, check_choice, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_NODES
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload

@@ -4,8 +4,6 @@ Laws of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduli
 ICPP 2019, section 5.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

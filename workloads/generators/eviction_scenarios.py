@@ -4,11 +4,10 @@ A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for Co-Sch
 HPC Datacenters", DS-RT 2020, section IV.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from ...base.checks import MOST_NODES, check_whole
+from ...base import check_whole
+from ...base.checks import MOST_NODES
 from ..job import Checkpoint, ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine

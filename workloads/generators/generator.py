@@ -1,7 +1,5 @@
 """Register generators of workloads by name, and share their error handling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import cleandoc

@@ -4,26 +4,15 @@ Scenario 4 of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative sc
 applications", ICPP 2019, section 5.6.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
 from ..machine import Machine
 from ..workload import Workload
-from .applications import (
-    HOUR,
-    Application,
-    Hours,
-    ProcessorLaw,
-    allocation,
-    frozen_law,
-    jobs_of,
-    uniform_times,
-)
+from .applications import HOUR, Application, Hours, ProcessorLaw, allocation, frozen_law, jobs_of, uniform_times
 from .generator import generator, provenance_of
 
 NAME = "intrepid-neuroscience"

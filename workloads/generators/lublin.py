@@ -5,8 +5,6 @@ Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the wh
 together. The model gives sizes, run times and arrivals. Users and walltimes are ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +12,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from ...base import FloatArray, IntArray
-from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_number, check_whole
+from ...base import FloatArray, IntArray, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS
 from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine

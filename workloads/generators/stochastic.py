@@ -4,8 +4,6 @@ Scenarios 1 to 3 of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculat
 applications", ICPP 2019, section 5. Laws, counts and rates are the paper's. The duration of the stream is ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_choice, check_number, check_whole
+from ...base import check_choice, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload

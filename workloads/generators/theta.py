@@ -1,15 +1,13 @@
 """Generate a load like Theta's, with on-demand jobs that evict batch jobs, over a month."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...base import IntArray
-from ...base.checks import IN_MEMORY, LONGEST, MOST_NODES, check_number, check_whole
+from ...base import LONGEST, IntArray, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_NODES
 from ..job import Checkpoint, ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine

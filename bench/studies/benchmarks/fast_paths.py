@@ -14,7 +14,8 @@ import numpy as np
 
 from ....base import InputError, IntArray
 from ....dispatchers import State
-from ....dispatchers.backfilling import Conservative, counted
+from ....dispatchers.backfilling import counted
+from ....dispatchers.backfilling.conservative import Conservative
 from ....dispatchers.backfilling.reservations import Reservations
 from ....simulation import Budget, simulate
 from ....simulation.events import compiled_events

@@ -9,6 +9,7 @@ import numpy as np
 from oracles.stock_accasim import on_one_core_nodes
 
 from ....workloads import Job, Machine, Provenance, Workload, generate, read
+from ....workloads.fetching import at_hand
 from ....workloads.job import ResourceMap
 from ....workloads.sources import resolve
 
@@ -21,11 +22,13 @@ MACHINES = {RICC: 8192}
 
 
 def named_trace(name: str) -> Workload:
-    """Return a trace by its file or archive name. With ``:START:STOP``, return only these jobs."""
+    """Return a trace by its file, also in HPCDISPATCH_DATA, or by its name. ``:START:STOP`` gives only these jobs."""
     file, *bounds = name.rsplit(":", 2)
     if len(bounds) != 2 or not all(bound.isdecimal() for bound in bounds):
         file, bounds = name, []
-    workload = read(resolve(file).file())
+    path = at_hand(file) or resolve(file).file()
+    cores = MACHINES.get(path.name)
+    workload = read(path, None if cores is None else Machine.pool(cores))
     return workload.slice(*map(int, bounds)) if bounds else workload
 
 

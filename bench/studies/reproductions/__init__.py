@@ -6,8 +6,9 @@ from .documentation import trials_on_page, write_page
 from .drawings import draw
 from .outcome import SCALES, Claim, Drawing, Entry, Means, NotBuiltError, Outcome, Row, Scale
 from .outcome_files import Kept, find_trials, put_trials
+from .outcome_tables import under_controls
 from .simulations import SimulationFailedError
-from .terminal import listing, mutation_table, show, unnoticed
+from .terminal import listing, show, unnoticed
 
 __all__ = [
     "DRAWS",
@@ -29,11 +30,11 @@ __all__ = [
     "find",
     "find_trials",
     "listing",
-    "mutation_table",
     "put_trials",
     "show",
     "trials_on_page",
     "try_controls",
+    "under_controls",
     "unnoticed",
     "write_page",
 ]

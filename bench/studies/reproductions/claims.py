@@ -79,11 +79,12 @@ def more(
 ) -> Claim:
     """Return the claim that one thing is at least `factor` times another. It is judged as in :func:`less`.
 
-    Strictly, it is more than that. If both are equal in every sample, nothing tells them apart. The claim is then
-    undecided.
+    Strictly, it is more than that. Values that are equal in every sample fail this. Otherwise nothing tells them apart,
+    and the claim is undecided.
     """
     ratio, low, high = _ratio(named[1], other[1])
-    below = None if np.array_equal(named[1], other[1]) else by_side(low, high, factor, len(named[1]))
+    alike = np.array_equal(named[1], other[1]) and not strictly
+    below = None if alike else by_side(low, high, factor, len(named[1]))
     holds = None if below is None else not below and (low > factor or not strictly)
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published))
 

@@ -8,11 +8,10 @@ from itertools import groupby
 from pathlib import Path
 
 from ...reports.tables import Table
+from . import outcome_tables as tables
 from .catalogue import PAPERS, entries
 from .controls import Trials
-from .outcome import Claim
 from .outcome_files import Kept, dump, find, find_trials, load
-from .outcome_tables import conditions, is_ours, numbers, tally, tally_all, unprinted, verdicts
 
 #: The page of the repository.
 PAGE = Path(__file__).parents[1] / "pages" / "reproduction.md"
@@ -33,17 +32,21 @@ hpcdispatch reproduce --docs bench/studies/pages/reproduction.md --out results
 
 `--scale smoke` takes seconds and says little, `small` minutes on two cores, `full` hours; the table says which.
 Finished simulations are kept in the folder of `--out` and not done again. A figure is written there as PNG, SVG and
-CSV, the numbers as JSON that is the same from run to run; measured times have a file of their own.
+CSV. The numbers are JSON that is the same from run to run. Measured times have a file of their own.
 
-A claim is an inequality between means over independent samples, judged by their ratio: it **holds** if the 95%
-bootstrap interval of the ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not
+A claim is an inequality between means over independent samples, judged by their ratio. It **holds** if the 95%
+bootstrap interval of the ratio lies on its side. It **does not hold** if the interval lies on the other. It is **not
 decided** in between, or with fewer than three samples. Only what can fail is counted. A claim that follows from the
-definitions stands there as *by construction*, one that the set-up was fitted to as *calibrated*, and one whose
-preconditions the simulated jobs do not meet as *not testable here*. A precondition of the system under test that is not
-met makes a claim fail. Each study is run again with its system under test replaced by a plain one, such as FCFS: a
-claim that holds of every such control as well is *not informative* and does not count. `--mutate` prints the claims
-that notice each control. What holds on these samples may not hold on others,
-and what does not may hold on the paper's. What is marked as ours is not in the paper.
+definitions is marked *by construction*, and one that the set-up was fitted to *calibrated*. It is *not testable here*
+if the simulated jobs do not meet its preconditions. A precondition of the system under test that is not met makes a
+claim fail. What holds on these samples may not hold on others, and what does not may hold on the paper's. What is
+marked as ours is not in the paper.
+
+Each study is run again with its system under test replaced by a plain one, such as FCFS. These are its controls. A
+claim that holds of every control as well is *not informative* and does not count. A claim notices a control if it holds
+of the system, and not of the control. Most controls have a smaller scale than the results; the table of controls says
+which. If its samples do not decide of the system, a control is noticed only by a claim that it decidedly fails. Where
+`none decides`, the samples are too few to tell. `--mutate` prints the claims that notice each control.
 
 ```python
 >>> from hpcdispatch.bench.studies.reproductions import find
@@ -56,30 +59,30 @@ and what does not may hold on the paper's. What is marked as ours is not in the 
 
 def page(found: Sequence[Kept]) -> str:
     """Return the page about stored results."""
-    titles = {entry.name: entry.title for entry in entries()}
-    place = list(titles)
+    about = {entry.name: entry for entry in entries()}
+    place = list(about)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
-    papers = {entry.name: entry for entry in entries()}
-    rows = [[kept.name, titles[kept.name], kept.scale, kept.runs or "-", papers[kept.name].paper_runs or "-",
-             tally(kept.claims, kept.trials)] for kept in ordered]  # fmt: skip
-    whose: dict[bool, list[tuple[str, Claim, Trials | None]]] = {False: [], True: []}
-    for kept in ordered:
-        for claim in kept.claims:
-            whose[papers[kept.name].ours or is_ours(claim)].append((kept.name, claim, kept.trials))
-    told = {ours: tally_all([(claim, trials) for _, claim, trials in each]) for ours, each in whose.items()}
-    parts = [_HEAD, f"Tested claims of the papers: {told[False]}.\n", f"Our own tested claims: {told[True]}.\n"]
-    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims"]
-    parts.append(Table("## Results", columns, rows, labels=6).markdown())
-    for ours, heading in (
-        (False, "Claims of the papers that do not hold here:"),
-        (True, "Ours that do not hold here:"),
+    rows = [[kept.name, about[kept.name].title, kept.scale, kept.runs or "-", about[kept.name].paper_runs or "-",
+             tables.tally(kept.claims, kept.trials), tables.noticing([(claim, kept.trials) for claim in kept.claims])]
+            for kept in ordered]  # fmt: skip
+    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims", "notice a control"]
+    totals, failing = list[str](), list[str]()
+    for ours, subject, heading in (
+        (False, "Tested claims of the papers", "Claims of the papers that do not hold here"),
+        (True, "Our own tested claims", "Ours that do not hold here"),
     ):
-        failing = [f"- {name}: {claim.text} ({claim.evidence})\n"
-                   for name, claim, _ in whose[ours] if claim.holds is False and claim.counts]  # fmt: skip
-        if failing:
-            parts += [f"{heading}\n", "".join(failing)]
-    parts += _tried(ordered)
-    missing = [name for name in titles if name not in {kept.name for kept in ordered}]
+        each = [(kept, claim) for kept in ordered for claim in kept.claims
+                if (about[kept.name].ours or tables.is_ours(claim)) is ours]  # fmt: skip
+        judged = [(claim, kept.trials) for kept, claim in each]
+        told = f"{subject}: {tables.tally_all(judged)}"
+        totals.append(f"{told}. Of those that hold, {tables.noticing(judged)} notice a control.\n")
+        fails = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
+                 for kept, claim in each if claim.holds is False and claim.counts]  # fmt: skip
+        failing += [f"{heading}:\n", "".join(fails)] if fails else []
+    parts = [_HEAD, *totals, Table("## Results", columns, rows, labels=7).markdown(), *failing]
+    tried = [kept.trials for kept in ordered if kept.trials is not None]
+    parts += [tables.under_controls(tried).markdown()] if tried else []
+    missing = [name for name in place if name not in {kept.name for kept in ordered}]
     if missing:
         parts.append(f"Not on this page yet: {', '.join(missing)}.\n")
     for paper, group in groupby(ordered, key=lambda kept: kept.name.partition("/")[0]):
@@ -87,12 +90,12 @@ def page(found: Sequence[Kept]) -> str:
         shared = [note for note in several[0].notes if all(note in kept.notes for kept in several)]
         parts += [f"## {PAPERS[paper]}\n", *(f"{note}\n" for note in shared)]
         for kept in several:
-            parts.append(f"### {kept.name}: {titles[kept.name]}\n")
+            parts.append(f"### {kept.name}: {about[kept.name].title}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
-            parts += [numbers(kept.rows).markdown()] if kept.rows else []
-            parts += [verdicts(kept.claims, kept.trials).markdown()]
-            parts += [conditions(kept.preconditions).markdown()] if kept.preconditions else []
-            parts += [unprinted(kept.parameters).markdown()] if kept.parameters else []
+            parts += [tables.numbers(kept.rows).markdown()] if kept.rows else []
+            parts += [tables.verdicts(kept.claims, kept.trials).markdown()]
+            parts += [tables.conditions(kept.preconditions).markdown()] if kept.preconditions else []
+            parts += [tables.unprinted(kept.parameters).markdown()] if kept.parameters else []
     return "\n".join(parts)
 
 
@@ -100,18 +103,6 @@ def trials_on_page() -> dict[str, Trials]:
     """Return the controls on the repository's page, by study."""
     data = PAGE.with_suffix(".json")
     return {kept.name: kept.trials for kept in (load(data) if data.is_file() else ()) if kept.trials is not None}
-
-
-def _tried(ordered: Sequence[Kept]) -> list[str]:
-    """Return the table of the controls."""
-    rows = []
-    for trials in [kept.trials for kept in ordered if kept.trials is not None]:
-        held = trials.held()
-        for control in [name for name in trials.verdicts if name]:
-            noticed = sum(control in trials.notices(text) for text in held)
-            rows.append([trials.name, control, trials.scale, trials.runs or "-", str(len(held)), str(noticed)])
-    columns = ["name", "what replaces the system", "scale", "runs", "claims that hold of the system", "notice it"]
-    return [Table("## Controls", columns, rows, labels=4).markdown()] if rows else []
 
 
 def write_page(path: Path, results: Path | None) -> int:

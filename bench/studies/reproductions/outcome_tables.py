@@ -66,12 +66,25 @@ def verdicts(claims: Sequence[Claim], trials: Trials | None = None) -> Table:
 def _controls(claim: Claim, trials: Trials) -> str:
     noticed, met = trials.notices(claim.text), trials.meets(claim.text)
     found = {"not so where": noticed, "also where": met}
-    return "; ".join(f"{how} {', '.join(names)}" for how, names in found.items() if names) if claim.counts else ""
+    told = "; ".join(f"{how} {', '.join(names)}" for how, names in found.items() if names) if claim.counts else ""
+    return f"{told}; none decides".removeprefix("; ") if untried(claim, trials) else told
 
 
 def uninformative(claim: Claim, trials: Trials | None) -> bool:
     """Return whether a claim holds of every control too. It then says nothing of the system under test."""
     return claim.holds is True and claim.counts and trials is not None and trials.informative(claim.text) is False
+
+
+def untried(claim: Claim, trials: Trials | None) -> bool:
+    """Return whether a claim holds, and no control had enough samples to tell if it would notice."""
+    return claim.holds is True and claim.counts and (trials is None or trials.informative(claim.text) is None)
+
+
+def noticing(judged: Sequence[tuple[Claim, Trials | None]]) -> str:
+    """Return how many of the tested claims that hold notice a control. Claims that are not informative are left out."""
+    held = [(claim, trials) for claim, trials in judged if claim.holds and claim.counts]
+    held = [(claim, trials) for claim, trials in held if not uninformative(claim, trials)]
+    return f"{sum(not untried(claim, trials) for claim, trials in held)} of {len(held)}" if held else "-"
 
 
 def is_ours(claim: Claim) -> bool:
@@ -86,6 +99,18 @@ def verdict(claim: Claim, trials: Trials | None = None) -> str:
     if uninformative(claim, trials):
         return UNINFORMATIVE
     return ", ".join(filter(None, (VERDICTS[claim.holds], KINDS[claim.kind])))
+
+
+def under_controls(trials: Sequence[Trials]) -> Table:
+    """Return, by study and control, how many claims that hold of the system notice it."""
+    rows = []
+    for each in trials:
+        held = each.held()
+        for control in filter(None, each.verdicts):
+            noticed = sum(control in each.notices(text) for text in held)
+            rows.append([each.name, control, each.scale, each.runs or "-", str(len(held)), str(noticed)])
+    columns = ["name", "what replaces the system", "scale", "runs", "claims that hold there", "notice it"]
+    return Table("## Controls", columns, rows, labels=4)
 
 
 def conditions(preconditions: Sequence[Precondition]) -> Table:

@@ -62,17 +62,6 @@ def listing(out: Path | None) -> rich_table.Table:
     return table
 
 
-def mutation_table(trials: Sequence[Trials]) -> rich_table.Table:
-    """Return, by study and control, how many claims that hold of the system notice it."""
-    table = terminal_table(["study", "what replaces the system", "claims that hold", "notice it"], 2)
-    for each in trials:
-        held = each.held()
-        for control in [name for name in each.verdicts if name]:
-            noticed = sum(control in each.notices(text) for text in held)
-            table.add_row(each.name, control, str(len(held)), str(noticed))
-    return table
-
-
 def unnoticed(trials: Trials, judged: Sequence[Claim], on_page: Trials | None) -> tuple[int, list[str]]:
     """Return how many tested claims of a study hold of the system. Also return those that notice no control.
 

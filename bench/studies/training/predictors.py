@@ -5,6 +5,7 @@ Run it by ``python -m hpcdispatch.bench.studies.training.predictors``; traces ar
 
 from __future__ import annotations
 
+import sys
 from time import process_time
 
 import click
@@ -19,7 +20,10 @@ from ..benchmarks.traces import named_trace
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 
-TRACES = "KTH-SP2-1996-2.swf.gz CTC-SP2-1996-3.1-cln.swf.gz SDSC-SP2-1998-4.2-cln.swf.gz HPC2N-2002-2.2-cln.swf.gz"
+TRACES = (
+    "theta-2022.swf.gz KTH-SP2-1996-2.swf.gz SDSC-SP2-1998-4.2-cln.swf.gz CTC-SP2-1996-3.1-cln.swf.gz "
+    "RICC-2010-2.swf.gz:0:100000 HPC2N-2002-2.2-cln.swf.gz"
+)
 PREDICTORS = (
     "walltime last2 heuristic empirical regression sklearn:estimator=LinearRegression "
     "sklearn:estimator=HistGradientBoostingRegressor sklearn:estimator=RandomForestRegressor"
@@ -46,8 +50,7 @@ def alone(spec: str, rows: int = 300) -> float:
 @click.option("--markdown", is_flag=True)
 @in_one_line()
 def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: bool) -> None:
-    """Print a table per trace."""
-    tables = []
+    """Print a table per trace, each when it is there."""
     for name in traces.split():
         workload = named_trace(name)
         workload = workload if jobs is None else workload.head(jobs)
@@ -66,8 +69,8 @@ def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: 
             rows.append([*cells, f"{row['ms']:.2f}", own])
         heads += [f"{other} {what}" for other in others.split() for what in ("wait (s)", "slowdown")]
         title = f"{name.partition('-2')[0]}: {len(workload):,} jobs under easy-sjbf"
-        tables.append(Table(title, [*heads, "ms per job", "predict alone"], rows))
-    show(tables, markdown)
+        show([Table(title, [*heads, "ms per job", "predict alone"], rows)], markdown)
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def test_a_file_is_no_store(tmp_path, below):
         Store(tmp_path / "file" / below).open()
 
 
-def test_only_what_nobody_works_on_is_cleared_away(store):
+def test_only_files_not_in_use_are_cleared_away(store):
     folder = store.path(CELL.key).parent
     folder.mkdir()
     host = host_name()

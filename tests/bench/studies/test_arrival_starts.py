@@ -18,7 +18,7 @@ NUMBERS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(-5, 20),
 @given(
     st.lists(NUMBERS, min_size=1, max_size=12), st.sets(st.tuples(st.integers(1, 8), st.integers(1, 20)), min_size=1)
 )
-def test_nobody_starts_later_than_told_and_who_is_told_now_starts_now(numbers, requests):
+def test_no_job_starts_later_than_told_and_a_job_told_now_starts_now(numbers, requests):
     jobs = [
         Job(str(place), submit, runtime, max(1, runtime + more), per_node={"core": cores})
         for place, (submit, runtime, more, cores) in enumerate(sorted(numbers))
@@ -43,7 +43,7 @@ JOBS = Workload(
 )
 
 
-def test_who_comes_later_in_the_same_second_is_not_there_yet():
+def test_a_later_job_of_the_same_second_is_not_there_yet():
     told = arrival_starts(JOBS, {1: [(1, 9), (2, 9)], 2: [(1, 9)]})
     assert [told[place].present for place in (1, 2)] == [1, 2]
     assert told[1].starts == {(1, 9): 5, (2, 9): 10}

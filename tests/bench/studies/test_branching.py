@@ -7,13 +7,13 @@ from typing import ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import jobs, workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.branching import Branch, branch, branches
 from hpcdispatch.dispatchers import FCFS
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import cluster, overrunning
-from hpcdispatch.testing.strategies import jobs, workloads
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
@@ -65,13 +65,13 @@ def test_a_branch_is_the_whole_simulation(case, dispatcher, predictor, overrun, 
     st.sampled_from(["fcfs", "conservative", "sa:over=easy"]),
     st.sampled_from(["run", "kill", "resubmit"]),
 )
-def test_the_end_of_a_job_that_nobody_stops_is_known_when_it_starts(case, dispatcher, overrun):
+def test_the_end_of_a_job_that_is_not_stopped_is_known_when_it_starts(case, dispatcher, overrun):
     workload, change, at, until = case
     [end] = branches(workload, dispatcher, "walltime", [Branch(change, at, until)], overrun=overrun, stays=True)
     assert same(end, whole(workload, change, until, dispatcher, "walltime", overrun=overrun))
 
 
-def test_a_copy_goes_no_further_than_the_start_of_a_job_that_nobody_stops():
+def test_a_copy_goes_no_further_than_the_start_of_a_job_that_is_not_stopped():
     workload = Workload([Job("a", 0, 500, 500), Job("later", 9, 5, 5)], Machine.pool(2))
     watched = Watched()
     branches(workload, watched, "walltime", [Branch(workload.jobs[0])], stays=True)

@@ -31,7 +31,7 @@ def test_the_least_predicted_turnaround_is_chosen(invoke, files):
     assert [row[0] for row in rows if row[-1] == "chosen"] == ["100"]
     assert rows[-1][-2:] == ["never", "fits"]
     assert found.stdout.splitlines()[-1] == (
-        "Request 100 processors for 25m: the job ends in 35m, 85% sooner than 8 processors, which start first."
+        "Request 100 processors for 25m: the job ends in 35m, 85% sooner than with 8 processors, where it starts first."
     )
     assert (files / "choice.png").read_bytes().startswith(b"\x89PNG")
 

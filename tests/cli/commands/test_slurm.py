@@ -169,7 +169,7 @@ def test_what_ends_in_time_is_waited_for(invoke, busy):
     ]
 
 
-def test_who_started_before_the_nodes_were_reserved_gives_way(invoke, busy, tmp_path):
+def test_a_job_that_started_before_the_nodes_were_reserved_gives_way(invoke, busy, tmp_path):
     """Of the job on the third node the first answer knows nothing."""
     first = json.loads((tmp_path / "q.json").read_text())
     there, gone = first["jobs"]

@@ -217,7 +217,7 @@ def test_what_a_rival_does_not_have_is_named(files, tmp_path):
     assert "easy: it has no preemption, fair share" in done.stderr
 
 
-def test_classes_tell_who_wins(tmp_path, files):
+def test_classes_tell_which_jobs_win(tmp_path, files):
     rows = [line.replace("|x|all|", "|y|all|") if line.startswith("3") else line for line in JOBS]
     (tmp_path / "jobs.sacct").write_text("\n".join([HEADER, *rows, ""]))
     done = run("what-if", *files, "--dispatchers", "fcfs", "--repeats", "2", "--begin", "0", "--json")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hpcdispatch.dispatchers.backfilling import Conservative, counted
+from hpcdispatch.dispatchers.backfilling import counted
+from hpcdispatch.dispatchers.backfilling.conservative import Conservative
 from hpcdispatch.dispatchers.backfilling.reservations import Reservations
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import assert_same_records, overrunning, pool, tiny

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import pool
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload
 
 

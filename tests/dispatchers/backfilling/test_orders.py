@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import EASY, SJF, create_dispatcher, orders
 from hpcdispatch.dispatchers.backfilling.orders import F1
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 from hypothesis import given, settings
+from random_workloads import workloads
 
 from hpcdispatch.dispatchers import PBS
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload
 
 POOL = Machine.pool(4)

@@ -353,7 +353,7 @@ def queue_of(count=12):
     return [(0, 100, 100, 4)] + [(i, 10 * i, 10 * i, 1 + i % 4) for i in range(1, count)]
 
 
-def test_who_made_the_schedule_is_recorded():
+def test_the_maker_of_the_schedule_is_recorded():
     plain = run(queue_of(), "hcp3:iterations=0,d=0.00001,d_max=0.00001").decisions
     assert set(plain["used"]) == {"none", "list"}
     assert plain["gain"].sum() == 0

@@ -54,7 +54,7 @@ SIZES = st.lists(st.tuples(st.integers(1, CORES), st.integers(1, 4)), min_size=1
 
 @given(st.lists(SIZES, min_size=2, max_size=3).filter(lambda jobs: sum(map(len, jobs)) <= 6))
 @settings(max_examples=15)
-def test_who_starts_and_how_wide_is_part_of_a_best_schedule(jobs):
+def test_starts_and_widths_are_those_of_a_best_schedule(jobs):
     workload = on_pool([moldable(place, 0, sizes) for place, sizes in enumerate(jobs)])
     result = simulate(workload, THOROUGH)
     check(workload, result)

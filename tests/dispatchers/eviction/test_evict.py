@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import EASY, FCFS, Evict, create_dispatcher
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, cluster, moldable, overrunning, pool, urgent
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload
 
 FOUR = Machine.homogeneous(4, core=1)
@@ -91,7 +91,7 @@ class TestOneGivesWay:
         assert [row[2] for row in stays(result, "old")] == ["completed"]
         assert stays(result, "young")[0] == (200, 300, "killed", 0)
 
-    def test_who_is_to_be_killed_works_until_the_nodes_are_needed(self):
+    def test_a_job_to_be_killed_works_until_the_nodes_are_needed(self):
         # One is written in 100 s. The other has no checkpoint, and ends before that.
         jobs = [batch("saved", 2, checkpoint=SYSTEM), batch("short", 2, runtime=350), demand("now", 4)]
         result = run(jobs)
@@ -141,7 +141,7 @@ class TestOwnEnds:
         other = [jobs[0], batch("young", 2, submit=250), jobs[2]]
         assert evictions(run(other, Evict(ends=True, unsure=0.4))) == (1, 0, 0)
 
-    def test_nodes_of_who_ended_early_are_kept(self):
+    def test_nodes_of_jobs_that_ended_early_are_kept(self):
         jobs = [
             Job("ends", 0, 400, 600, 2),
             batch("long", 2, checkpoint=None),
@@ -187,7 +187,7 @@ class TestNobodyGivesWayInVain:
         assert evictions(result) == (0, 0, 0)
 
     @pytest.mark.parametrize("policy", ["dp", "greedy", "kill"])
-    def test_whoever_is_stopped_makes_room(self, policy):
+    def test_every_stopped_job_makes_room(self, policy):
         workload = crowd(200, seed=3)
         result = simulate(workload, Evict(policy=policy, most=None))
         check(workload, result)
@@ -257,7 +257,7 @@ class TestNodesAreKept:
         assert start(result, "small") == 400
 
     @pytest.mark.parametrize("policy", POLICIES, ids=lambda options: options["policy"])
-    def test_the_other_dispatcher_sees_neither_them_nor_who_waits_for_them(self, policy):
+    def test_the_other_dispatcher_sees_neither_them_nor_jobs_that_wait_for_them(self, policy):
         class Spy(FCFS):
             def dispatch(self, state):
                 assert all(waiting.job.kind == "batch" for waiting in state.queue)

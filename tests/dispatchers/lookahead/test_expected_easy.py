@@ -64,7 +64,7 @@ def test_it_is_that_of_easy_though_jobs_wait_that_have_started_there(factor, pre
         assert expected == pytest.approx(longest_under_easy(workload, now), rel=off)
 
 
-def test_who_outlives_what_was_expected_is_not_taken_to_have_ended():
+def test_a_job_past_its_expected_end_is_not_taken_to_have_ended():
     """Guards against a schedule in which a job of days delays no other job. A minute was expected of it."""
     jobs = (Job("long", 0, 200_000, 300_000, 1, {"core": 4}), Job("next", 1, 60, 60, 1, {"core": 4}))
     more = tuple(Job(str(number), 10_000 * number, 60, 60) for number in range(1, 15))

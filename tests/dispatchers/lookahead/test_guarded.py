@@ -65,7 +65,7 @@ def test_without_a_bound_everything_passes(off):
     assert guarded.jobs["start"].equals(simulate(workload, "ljf").jobs["start"])
 
 
-def test_in_a_crowd_nobody_is_held(monkeypatch):
+def test_in_a_crowd_no_job_is_held(monkeypatch):
     """Guards against EASY with far too long walltimes. It would take over for as long as thousands of jobs wait."""
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.guard.MOST_WAITING", 20)
     workload = generate("lublin:jobs=300,processors=32,load=1.2", seed=3)
@@ -84,7 +84,7 @@ def test_what_it_says_of_the_last_decision_is_what_the_one_underneath_says_and_w
     assert {"held", "guarantees", "due_hours"} <= set(decisions.columns)
 
 
-def test_on_nodes_who_starts_has_room_there():
+def test_on_nodes_a_job_that_starts_has_room_there():
     draw = np.random.default_rng(4)
     drawn = zip(draw.integers(0, 80_000, 200), draw.integers(600, 20_000, 200), draw.integers(1, 9, 200), strict=True)
     jobs = [
@@ -107,7 +107,7 @@ def test_on_nodes_who_starts_has_room_there():
         (Machine(("core",), np.array([[4]] * 6 + [[8]] * 2)), (4, 4), False),
     ],
 )
-def test_where_sums_do_not_say_who_fits_all_of_it_passes(machine, cores, guarded):
+def test_where_sums_do_not_say_which_jobs_fit_all_of_it_passes(machine, cores, guarded):
     jobs = [
         Job(str(place), 600 * place, runs, runs, nodes=wide, per_node={"core": cores[place % 2]})
         for place, (runs, wide) in enumerate([(5000, 5), (9000, 6), (90_000, 3), (700, 2), (4000, 8), (60_000, 1)] * 4)
@@ -130,7 +130,7 @@ class Stopping:
         return [Stop(first), *starts]
 
 
-def test_where_somebody_gives_way_all_of_it_passes():
+def test_where_a_job_gives_way_all_of_it_passes():
     jobs = (Job("1", 0, 5000, 5000, nodes=4), Job("2", 10, 5000, 5000, nodes=4), Job("3", 20, 5000, 5000, nodes=4))
     found = simulate(Workload(jobs, Machine.pool(4)), Guarded(over=Stopping(), least=1))
     assert found.jobs.set_index("id")["start"]["2"] == 10
@@ -191,7 +191,7 @@ def test_a_bound_beyond_all_times_is_none():
     )
 
 
-def test_who_starts_in_place_of_another_gets_the_nodes_that_are_left():
+def test_a_job_that_starts_in_place_of_another_gets_the_nodes_that_are_left():
     """The chosen job is held. It would run on after the first job, and the job of all nodes is next."""
     jobs = (
         Job("1", 0, 4000, 4000, nodes=2), Job("2", 1, 4000, 4000, nodes=4), Job("3", 2, 90_000, 90_000, nodes=2),

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.dispatchers import Lookahead, State
 from hpcdispatch.dispatchers.lookahead.lookahead import LookaheadOptions
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
 from hpcdispatch.workloads.machine_state import MachineState, RunningSince
 
@@ -170,7 +170,7 @@ def test_how_long_jobs_ran_before_the_beginning_is_no_wait(told, due):
 
 
 @pytest.mark.parametrize("most", [0, 256])
-def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
+def test_on_nodes_no_job_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_NODES", most)
     # The sums over both nodes have room for the wide job beside a small one of each kind. No node has.
     machine = Machine(("core", "mem"), np.array([[6, 6], [6, 6]]))
@@ -244,7 +244,7 @@ class Told:
     ("trust", "starts"),
     [(math.inf, {"z": 2, "wide": 122, "x": 123, "y": 123}), (0.1, {"x": 2, "y": 3, "wide": 100, "z": 101})],
 )
-def test_those_that_delay_nobody_by_requests_still_go_by_predictions(trust, starts):
+def test_jobs_that_delay_no_other_by_walltimes_still_go_by_predictions(trust, starts):
     """One core is free until 100 h. Three jobs fit. One of them would end later by its walltime."""
     runs, wide = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3}), Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
     beside = [
@@ -274,7 +274,7 @@ def test_the_report():
     assert np.isnan(decisions["objective"][decisions["status"] == "none"]).all()
 
 
-def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
+def test_the_shadow_is_easys_schedule_but_for_unseen_ends():
     # A third of the jobs overrun their walltime. Ends while nothing waits are not seen: they come as a surprise later.
     drawn = generate("lublin:jobs=400,processors=32,load=0.9", seed=4)
     workload = drawn.with_jobs(

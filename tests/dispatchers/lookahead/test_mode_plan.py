@@ -32,6 +32,6 @@ def test_the_same_twice():
     moldable_plans.check_repeatable(SPEC, 80)
 
 
-def test_nobody_chooses_over_it():
+def test_no_dispatcher_chooses_over_it():
     with pytest.raises(InputError, match="got one that chooses shapes itself"):
         create_dispatcher("sa:over=lookahead:molds=true")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers.lookahead.node_guarantees import guarantee_on_nodes
+from hpcdispatch.dispatchers.lookahead.node_plan import guarantee_on_nodes
 from hpcdispatch.dispatchers.problems import Held
 from hpcdispatch.dispatchers.protocol import Waiting
 from hpcdispatch.models import WHENEVER
-from hpcdispatch.models.lookahead import Queue, Settings
+from hpcdispatch.models.lookahead.guarantees import Queue, Settings
 from hpcdispatch.simulation import simulate
 from hpcdispatch.simulation.invariants import check
 from hpcdispatch.workloads import Job, Machine, Workload
@@ -118,7 +118,7 @@ def test_nothing_is_held_without_due_times_or_guards(nothing):
     assert (found.given, found.overdue, len(held[0])) == (0, -1, 0)
 
 
-def test_what_is_promised_to_who_is_planned_is_not_held():
+def test_reservations_of_planned_jobs_are_not_held():
     jobs = [(20, 5, 1, 1), (4, 5, 1, 1), (3, 5, 1, 1)]
     found, held = guarantees(jobs, [(6, 0, 1)], [1, 1], how(10), planned=(0, 1))
     assert (found.given, found.overdue) == (3, 0)

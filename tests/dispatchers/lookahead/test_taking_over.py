@@ -7,7 +7,7 @@ from jobs_at_once import at_once
 from hpcdispatch.dispatchers import EASY, Start
 from hpcdispatch.dispatchers.lookahead.history import History
 from hpcdispatch.models import pool_placement
-from hpcdispatch.models.lookahead import all_safe, safe_starts
+from hpcdispatch.models.lookahead.taking_over import all_safe, safe_starts
 from hpcdispatch.simulation import simulate
 
 
@@ -129,7 +129,7 @@ def test_some_of_these_may_not_start_all():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_where_easy_itself_cannot_keep_the_bound_nobody_starts_who_makes_it_worse(seed):
+def test_where_easy_itself_cannot_keep_the_bound_no_job_starts_that_makes_it_worse(seed):
     workload = at_once(seed)
     bound = longest(workload, "easy")
     assert longest(workload, Begun(chosen_of(workload, smallest(workload, 8), bound // 2))) <= bound

@@ -164,7 +164,7 @@ def test_a_forecast_knows_what_is_reserved():
 
 @pytest.mark.parametrize("over", ["fcfs", "easy", "easy-sjbf", "lxf", "lookahead", "hcp3", "conservative"])
 @pytest.mark.parametrize("place", [pool, lambda jobs: on_nodes(pool(jobs))])
-def test_a_forecast_is_what_happens_if_nobody_else_comes(over, place):
+def test_a_forecast_is_what_happens_without_further_jobs(over, place):
     rng = np.random.default_rng(5)
     jobs = [
         rigid(number, int(rng.integers(0, 10)), time, time, int(rng.integers(1, CORES + 1)))
@@ -194,7 +194,7 @@ def test_rules_that_do_not_look_at_the_machine(by, cores):
     assert result.attempts.loc[result.attempts["id"] == "m", "units"].tolist() == [cores]
 
 
-def test_only_a_share_chooses_and_the_seed_says_who():
+def test_only_a_share_chooses_and_the_seed_says_which():
     jobs = [moldable(rigid(number, 100 * number, 4, 4, 3), SIZES) for number in range(40)]
     shapes = [
         simulate(pool(jobs), SA(share=0.5), seed=seed).attempts["shape"].to_numpy() for seed in (1, 1, 2)

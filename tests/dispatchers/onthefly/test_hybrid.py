@@ -58,7 +58,7 @@ def test_a_job_loses_at_most_its_checkpoint_interval_if_that_is_less_than_the_co
 
 @pytest.mark.parametrize("cost", [0, 60, 1000])
 @pytest.mark.parametrize("interval", [None, 300])
-def test_nobody_loses_more_than_the_cost_or_the_interval_at_a_time(cost, interval):
+def test_no_job_loses_more_than_the_cost_or_the_interval_at_a_time(cost, interval):
     drawn = generate("accre", pattern="mix", jobs=60, wide=12, nodes=6, mean_er=0.6, interarrival=3000, seed=4)
     checkpoint = None if interval is None else Checkpoint(interval=interval)
     jobs = [Job(job.id, job.submit, job.runtime, job.walltime, job.nodes, checkpoint=checkpoint) for job in drawn.jobs]
@@ -69,19 +69,19 @@ def test_nobody_loses_more_than_the_cost_or_the_interval_at_a_time(cost, interva
     assert (result.jobs["status"] == "completed").all()
 
 
-def test_nobody_gives_way_where_no_one_could_start():
+def test_no_job_gives_way_where_none_could_start():
     jobs = over()
     jobs[1] = Job("b", 0, 5000, 5000)
     assert stays(run(jobs), "a") == [(0, 350, "completed", 350)]
 
 
-def test_nobody_gives_way_to_a_smaller_job():
+def test_no_job_gives_way_to_a_smaller_one():
     jobs = [Job("wide", 0, 900, 100, nodes=2), Job("one", 1, 5000, 5000), Job("other", 2, 50, 50, nodes=2)]
     assert stays(run(jobs), "wide") == [(0, 900, "completed", 900)]
     assert stays(run(jobs), "one") == [(900, 5900, "completed", 5000)]
 
 
-def test_who_gave_way_starts_before_jobs_of_more_priority():
+def test_a_job_that_gave_way_starts_before_jobs_of_more_priority():
     more = [Job("later", 101, 9000, 9000), Job("latest", 101, 9000, 9000)]
     result = run([*over(), *more], "hybrid:first=longest")
     assert stays(result, "a")[1] == (210, 460, "completed", 250)

@@ -29,7 +29,7 @@ def test_ties_go_by_submission():
 
 
 @pytest.mark.parametrize("dispatcher", ["sejf", "lejf"])
-def test_nobody_is_killed_however_short_the_estimates(dispatcher):
+def test_no_job_is_killed_however_short_the_estimates(dispatcher):
     workload = generate("accre", pattern="b", jobs=150, nodes=8, mean_er=0.5, seed=1)
     assert sum(job.walltime < job.runtime for job in workload.jobs) > 140
     result = simulate(workload, dispatcher)
@@ -52,7 +52,7 @@ def test_a_wide_job_waits_for_ever_without_drain_and_not_with_it():
 
 
 @pytest.mark.parametrize("dispatcher", ["sejf", "lejf", "hybrid:alike=0.001"])
-def test_nobody_drains_unless_it_is_asked_for(dispatcher):
+def test_draining_is_off_by_default(dispatcher):
     # A drain one day after a job was passed over makes the mean wait of a real trace 19 times as long.
     jobs = [*narrow_stream(1600), Job("wide", 61, 50, 50, nodes=2)]
     assert starts(jobs, dispatcher)[0]["wide"] >= 60 * 1599

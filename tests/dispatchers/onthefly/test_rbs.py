@@ -38,7 +38,7 @@ def test_a_job_is_killed_at_its_request_and_comes_back_with_a_larger_one():
     assert result.summary()["slowdown_mean"] == 2.25  # equation 2: from submission to the end, over the run time
 
 
-def test_who_was_killed_waits_behind_the_others():
+def test_a_killed_job_waits_behind_the_others():
     result = run([Job("a", 0, 150, 100), Job("b", 1, 90, 90)])
     assert stays(result) == [(0, 100, "limit"), (190, 340, "completed")]
 

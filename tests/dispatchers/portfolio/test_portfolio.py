@@ -52,7 +52,7 @@ def test_the_first_tunings_come_at_growing_distances():
     assert len(first) > len(every)
 
 
-def test_whoever_lets_jobs_wait_longer_than_the_reference_is_not_chosen():
+def test_a_candidate_with_longer_waits_than_the_reference_is_not_chosen():
     found = tunings(run(f"{QUICK},goal=means:slack=0.01"))
     assert set(found["chosen"].iloc[3:]) == {"fcfs"}
     assert set(tunings(run(f"{QUICK},goal=means:bound=none"))["chosen"].iloc[3:]) == {"sjf"}
@@ -321,7 +321,7 @@ def test_a_candidate_that_fails_in_a_replay_is_left_out():
 
 
 @pytest.mark.parametrize("named", ["nobody", WORKLOAD.jobs[-1].id])
-def test_a_candidate_that_starts_who_does_not_wait_is_told_so(monkeypatch, named):
+def test_a_candidate_that_starts_a_job_that_does_not_wait_gets_an_error(monkeypatch, named):
     monkeypatch.setattr(ListScheduler, "dispatch", lambda self, state: [Start(named, [0])])
     with pytest.raises(ActionError, match=f"Portfolio at t=.*{named}"):
         run("portfolio:of=sjf,reference=fcfs")

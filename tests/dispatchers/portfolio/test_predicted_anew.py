@@ -4,7 +4,7 @@ import pytest
 from internal_options import simulate
 
 from hpcdispatch.dispatchers import Portfolio
-from hpcdispatch.dispatchers.portfolio.predicted_anew import PredictedAnew
+from hpcdispatch.dispatchers.portfolio.own_predictions import PredictedAnew
 from hpcdispatch.simulation import check
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload
 
@@ -48,7 +48,7 @@ def test_others_do_not_count(other):
     assert list(anew.taken()) == []
 
 
-def test_who_leaves_is_not_due():
+def test_a_job_that_leaves_is_not_due():
     anew = PredictedAnew()
     for number in range(2):
         anew.wait(job(number))

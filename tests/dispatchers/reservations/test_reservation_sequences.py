@@ -97,7 +97,7 @@ def test_above_the_last_request_the_simulation_decides():
     ]
 
 
-def test_a_job_that_somebody_else_stopped_has_not_failed():
+def test_a_job_that_another_dispatcher_stopped_has_not_failed():
     workload = jobs((0, 90, 4))
     urgent = Job("now", 10, 20, 20, nodes=4, kind="on-demand", deadline=0)
     both = workload.with_jobs([*workload.jobs, urgent])

@@ -8,10 +8,9 @@ from scipy import stats
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import SoftTOptimal, create_dispatcher
-from hpcdispatch.dispatchers.reservations import plan_trials
-from hpcdispatch.dispatchers.reservations.plan_trials import PlanTrials
+from hpcdispatch.dispatchers.reservations import soft_sequences
 from hpcdispatch.dispatchers.reservations.request_strategies import TimeOptimal
-from hpcdispatch.dispatchers.reservations.soft_sequences import PLANS, planned
+from hpcdispatch.dispatchers.reservations.soft_sequences import PLANS, PlanTrials, planned
 from hpcdispatch.models.reservations import ESDD
 from hpcdispatch.predictors import Empirical, Ranges, RunTimeRanges, RunTimes
 from hpcdispatch.simulation import check, simulate
@@ -101,7 +100,7 @@ def drawn(jobs=300, seed=3, every=220):
     )
 
 
-def test_the_quantile_is_learned_and_nobody_is_killed():
+def test_the_quantile_is_learned_and_no_job_is_killed():
     workload = drawn()
     found = simulate(workload, "soft-toptimal", predictor=Empirical(), overrun="kill")
     check(workload, found)
@@ -111,7 +110,7 @@ def test_the_quantile_is_learned_and_nobody_is_killed():
 
 
 def test_plans_are_judged_by_what_easy_makes_of_them(monkeypatch):
-    monkeypatch.setattr(plan_trials, "LEAST", 20)
+    monkeypatch.setattr(soft_sequences, "LEAST", 20)
     workload = drawn(200, every=60)
     trials = PlanTrials(workload.machine, 0, 2)
 

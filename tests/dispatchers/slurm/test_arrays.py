@@ -4,15 +4,9 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import (
-    BackfillRules,
-    Cluster,
-    RunningJob,
-    WaitingJobs,
-    backfill_pass,
-    job_table,
-    no_limits,
-)
+from hpcdispatch.models.slurm.backfill import BackfillRules, backfill_pass
+from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.limits import no_limits
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, MachineState, RunningSince, Workload, read, write
 
@@ -44,7 +38,7 @@ def test_tasks_that_run_at_the_beginning_count():
     assert starts(array_jobs("7%2", "7%2", "7%2"), state)[2] == 60
 
 
-def test_tasks_that_are_held_back_hold_up_nobody_behind():
+def test_tasks_that_are_held_back_hold_up_no_job_behind():
     wide = Job("wide", 1, 60, 60, 7, {"core": 1})
     assert starts([*array_jobs("7%1", "7%1"), wide], bf_interval=600)[2] == 1
 

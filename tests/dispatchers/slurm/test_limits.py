@@ -59,7 +59,7 @@ def test_every_column_limits_the_jobs_that_it_is_about(tmp_path, limits, jobs, w
         f"{ASSOCIATIONS}\na||||cpu=2|",
     ],
 )
-def test_a_third_job_waits_and_holds_nobody_up(tmp_path, limits):
+def test_a_third_job_waits_and_holds_no_other_up(tmp_path, limits):
     # Two of ann's three jobs run. Ben's comes last and starts at once.
     found = starts(tmp_path, limits, [(0, 1, ANN), (0, 1, ANN), (0, 1, ANN), (1, 1, BEN)])
     assert found[:2] == [0, 0]
@@ -68,7 +68,7 @@ def test_a_third_job_waits_and_holds_nobody_up(tmp_path, limits):
 
 
 @pytest.mark.parametrize(("most", "ben"), [("|||2|", 1), ("||||cpu=9", 1)])
-def test_what_is_held_back_holds_up_nobody_behind(tmp_path, most, ben):
+def test_a_job_that_is_held_back_holds_up_no_job_behind(tmp_path, most, ben):
     # Ann's third job has no room. It would block the partition if it were tried.
     jobs = [(0, 1, ANN), (0, 1, ANN), (0, 8, ANN), (1, 1, BEN)]
     assert starts(tmp_path, f"{QUALITIES}\nnormal{most}", jobs, every=600)[3] == ben

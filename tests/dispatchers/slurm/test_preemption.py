@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import Cluster, Preemption, RunningJob, WaitingJobs, job_table, main_pass
+from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.main_scheduler import main_pass
+from hpcdispatch.models.slurm.preemption import Preemption
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, MachineState, RunningSince, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
@@ -67,7 +69,7 @@ def test_what_is_cancelled_does_not_come_back(run, mode, more):
     "given",
     [{"mode": "OFF"}, {"mode": "SUSPEND,GANG"}, {"PreemptType": "preempt/none"}, {"PreemptType": "preempt/qos"}],
 )
-def test_without_it_nobody_gives_way(run, given):
+def test_without_it_no_job_gives_way(run, given):
     assert stays(run((0, 100, 4, "low"), (10, 50, 4, "high"), **given))[0] == ("0", 0, 100, "completed")
 
 
@@ -76,7 +78,7 @@ def test_equal_tiers_and_partitions_without_it_do_not_give_way(run):
     assert stays(run((0, 100, 4, "safe"), (10, 50, 4, "high")))[0] == ("0", 0, 100, "completed")
 
 
-def test_nobody_is_stopped_while_there_is_room(run):
+def test_no_job_is_stopped_while_there_is_room(run):
     assert all(stay[3] == "completed" for stay in stays(run((0, 100, 2, "low"), (10, 50, 2, "high"))))
 
 

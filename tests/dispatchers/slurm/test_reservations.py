@@ -1,13 +1,15 @@
 """Advance reservations: which jobs may use the nodes, and when."""
 
 import json
+from dataclasses import replace
+from random import Random
 
 import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Workload
+from hpcdispatch.workloads import Job, Machine, Reservation, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
 from hpcdispatch.workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 
@@ -78,6 +80,37 @@ def test_a_job_in_one_that_is_not_there_is_refused(site):
 
 def test_without_one_nothing_changes(site):
     assert starts(site("No reservations in the system"), (0, 60, 360, 2, "")) == [0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_amounts_of_a_node_are_the_whole_node(seed):
+    # Slurm rounds the times of whole nodes to bf_resolution, and allows no job that ends when they close.
+    random, reserved, starts = Random(seed), [], []
+    submits = sorted(60 * random.randrange(30) for _ in range(14))
+    jobs = [Job(str(place), submit, 60 * random.randint(1, 20), 60 * random.randint(1, 25), random.randint(1, 8))
+            for place, submit in enumerate(submits)]  # fmt: skip
+    for _ in range(3):
+        begin, length, first = 60 * random.randint(1, 60) + 31, 60 * random.randint(5, 40) + 7, random.randrange(7)
+        every = random.choice([None, None, length + 60 * random.randint(20, 60)])
+        nodes = range(first, min(8, first + random.randint(1, 5)))
+        reserved.append(Reservation(begin, begin + length, nodes, every=every))
+    for amounts in (None, {"core": 1}):
+        rules = [replace(each, amounts=amounts) for each in reserved]
+        workload = Workload(jobs, replace(Machine.homogeneous(8, core=1), reservations=rules))
+        result = simulate(workload, "slurm:bf_resolution=1")
+        check(workload, result)
+        starts.append(result.jobs["start"].tolist())
+    assert starts[0] == starts[1]
+
+
+def test_a_walltime_that_is_no_whole_minute_is_planned_in_seconds():
+    # Job 1 would end 9 s after the nodes close. It waits, and does not hold up job 2.
+    jobs = [Job("0", 0, 40, 60, 4), Job("1", 1, 600, 600, 4), Job("2", 2, 60, 120, 2), Job("3", 3, 601, 601, 1)]
+    for amounts in (None, {"core": 4}):
+        machine = replace(Machine.pool(4), reservations=[Reservation(631, 1200, amounts=amounts)])
+        result = simulate(Workload(jobs, machine), "slurm")
+        assert result.jobs["start"].tolist() == [0, 1200, 60, 1800]
+        assert "refused" not in result.manifest
 
 
 @pytest.mark.parametrize(

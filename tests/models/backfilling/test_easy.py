@@ -4,16 +4,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.backfilling import (
+from hpcdispatch.models.backfilling.easy import SUBMISSION, Room, chosen_by_easy, chosen_in_order
+from hpcdispatch.models.backfilling.job_queue import (
     COUNT,
     EXPANSION,
     LONGEST,
     ORDER,
     SHORTEST,
-    SUBMISSION,
-    Room,
-    chosen_by_easy,
-    chosen_in_order,
     enlarged,
     follow,
     open_queue,

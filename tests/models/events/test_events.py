@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.backfilling import NEVER, SUBMISSION
+from hpcdispatch.models.backfilling.easy import SUBMISSION
+from hpcdispatch.models.backfilling.job_queue import NEVER
 from hpcdispatch.models.events import open_events, run_easy, run_in_order
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate

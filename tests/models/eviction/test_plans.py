@@ -158,7 +158,7 @@ def test_the_wide_table_knows_restarts_and_ends():
             assert big.loss / 1e60 == pytest.approx(small.loss)
 
 
-def test_who_ends_in_time_is_left_to_do_so_unless_that_risks_more():
+def test_a_job_that_ends_in_time_is_left_to_do_so_unless_that_risks_more():
     jobs = [RunningJob("ends", 4, 10, 3, restart=1, ends=5, risk=Fraction(1, 2)), RunningJob("other", 4, 8, 9)]
     made = plan(jobs, 4, 9)
     assert [(made[deadline].loss, made[deadline].actions) for deadline in (0, 3, 5, 9)] == [
@@ -221,7 +221,7 @@ def test_an_application_checkpoint_goes_before_a_system_one_of_the_same_time():
     assert plan(jobs, 3, 9)[9].actions == {"same": "application", "quicker": "system", "only": "application"}
 
 
-def test_nobody_gives_way_in_vain():
+def test_no_job_gives_way_in_vain():
     jobs = [RunningJob(str(place), 2, 0, 0, 0) for place in range(6)]
     assert len(plan(jobs, 3, 2)[2].actions) == 2
     assert plan(jobs, 0, 2)[0].actions == {}

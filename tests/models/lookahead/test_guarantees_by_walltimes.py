@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.lookahead import NO_GUARANTEE, Queue, Running, Settings, Walltimes, plan
+from hpcdispatch.models.lookahead.guarantees import NO_GUARANTEE, Queue, Running, Settings, Walltimes
+from hpcdispatch.models.lookahead.planning import plan
 
 SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
 #: Half of the machine is held until 100 s. The oldest job requests all of it and is guaranteed that time.
@@ -30,5 +31,5 @@ def planned(predicted, requested):
         ([10, 20], [500, 500], []),
     ],
 )
-def test_who_may_not_start_leaves_the_room_to_others(predicted, requested, starts):
+def test_a_job_that_may_not_start_leaves_the_room_to_others(predicted, requested, starts):
     assert planned(predicted, requested) == starts

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import lookahead
-from hpcdispatch.models.lookahead import Queue, Running, Settings, Walltimes, weights
+from hpcdispatch.models.lookahead import guarantees, planning
+from hpcdispatch.models.lookahead.guarantees import Queue, Running, Settings, Walltimes
+from hpcdispatch.models.lookahead.planning import weights
 
 HORIZON = 40
 QUICK = settings(max_examples=100)
@@ -18,11 +19,11 @@ NOTHING = Walltimes(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def plan(queue, running, options):
-    return lookahead.plan(queue, running, options, NOTHING)[0]
+    return planning.plan(queue, running, options, NOTHING)[0]
 
 
 def guarantee(queue, running, options):
-    return lookahead.keep_guarantees(queue, running, options, NOTHING)
+    return guarantees.keep_guarantees(queue, running, options, NOTHING)
 
 
 def ints(values):
@@ -56,7 +57,7 @@ class TestPromises:
     running = ((50, 3),)
     old = (90, 20, 4)
 
-    def test_nobody_delays_the_first_who_is_late(self):
+    def test_no_job_delays_the_first_late_one(self):
         # It cannot be on time. It is held at 50. Jobs that end by then may start.
         for duration, expected in ((50, [1]), (51, [])):
             queue = queue_of([self.old, (0, duration, 1)], 1)

@@ -53,7 +53,7 @@ class TestShadow:
         assert (jobs.queue.start <= now).all()
 
     @pytest.mark.parametrize("recent", [0, 5_000, 50_000, 10**9])
-    def test_of_late_counts_who_waits_or_has_started_since(self, recent):
+    def test_of_late_counts_jobs_that_wait_or_have_started_since(self, recent):
         jobs = shadow_of(self.workload, 400)
         submit, start = self.easy["submit"].to_numpy(), self.easy["start"].to_numpy()
         for now in np.unique(start):

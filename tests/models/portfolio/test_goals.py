@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hpcdispatch.models.portfolio import Goal, Means, Outcome
+from hpcdispatch.models.portfolio.goals import Goal, Means, Outcome
 
 
 def outcome(waits, fresh=None):

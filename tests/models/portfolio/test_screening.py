@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hpcdispatch.models.portfolio import admitted, best_of, gains, rungs, survivors
+from hpcdispatch.models.portfolio.goals import admitted, best_of, gains, rungs, survivors
 
 
 def test_the_last_rung_is_the_whole_window():

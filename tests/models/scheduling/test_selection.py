@@ -15,7 +15,7 @@ def test_the_least_keys_come_first_and_ties_by_place(rows, most):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=9), st.integers(0, 9), st.integers(0, 4))
-def test_who_fits_alone_and_whether_all_fit_together(rows, first, second):
+def test_jobs_that_fit_alone_and_whether_all_fit_together(rows, first, second):
     need, free = np.array(rows, dtype=np.int64).reshape(-1, 2), np.array([first, second])
     fits, count, together = fitting(need, free)
     assert fits.tolist() == (need <= free).all(axis=1).tolist()

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hpcdispatch.models.slurm import BackfillRules, Cluster, RunningJob, WaitingJobs, backfill_pass, job_table
-from hpcdispatch.models.slurm.backfill import Reachable, could_start
+from hpcdispatch.models.slurm.backfill import BackfillRules, Reachable, backfill_pass, could_start
+from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
 
 RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 

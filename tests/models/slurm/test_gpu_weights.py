@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.slurm import (
-    BackfillRules,
-    Cluster,
-    RunningJob,
-    WaitingJobs,
-    backfill_pass,
-    job_table,
-    main_pass,
-    note_submitted,
-    weights_below,
-)
-from hpcdispatch.models.slurm.nodes import lower_weights
+from hpcdispatch.models.slurm.backfill import BackfillRules, backfill_pass
+from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.main_scheduler import main_pass
+from hpcdispatch.models.slurm.nodes import lower_weights, note_submitted, weights_below
 
 RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 NOW = 1000

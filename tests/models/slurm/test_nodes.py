@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.slurm import Cluster, WaitingJobs, main_pass
+from hpcdispatch.models.slurm.jobs import Cluster, WaitingJobs
+from hpcdispatch.models.slurm.main_scheduler import main_pass
 
 
 def tried(*rows, partition=0):

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.slurm import Association, Factors, Weights, decay_over, job_size, priorities, rank_users
+from hpcdispatch.models.slurm.priorities import (
+    Association,
+    Factors,
+    Weights,
+    decay_over,
+    job_size,
+    priorities,
+    rank_users,
+)
 
 
 def account(shares, *users):

@@ -87,7 +87,7 @@ def compiled(monkeypatch):
     return simulated
 
 
-def test_takes_what_nobody_else_has_a_say_in(compiled):
+def test_takes_what_no_other_part_decides(compiled):
     workload = pool(40)
     assert compiled(workload)
     assert compiled(workload, "fcfs", "oracle", overrun="kill")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Start, Stop, Wake
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import InvariantError, check, simulate, state_at
 from hpcdispatch.testing import cluster, moldable, overrunning, pool
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
 
 #: Cycles between events, aging priorities, and users with usage.

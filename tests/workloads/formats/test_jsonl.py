@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_workloads import workloads
 from scipy import stats
 
 from hpcdispatch.base import InputError
@@ -17,7 +18,6 @@ from hpcdispatch.dispatchers import SA
 from hpcdispatch.models.moldable import amdahl
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import assert_same_records
-from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload, generate, mold, read, write
 
 MACHINE = Machine.homogeneous(4, core=2, gpu=1, name="small")

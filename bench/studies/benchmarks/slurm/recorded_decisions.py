@@ -11,23 +11,12 @@ import numpy as np
 
 from .....base import BoolArray, InputError, IntArray
 from .....dispatchers.slurm import AccountUsage, Charge, charges_ended
-from .....models.slurm import (
-    BackfillRules,
-    Cluster,
-    Factors,
-    JobTable,
-    RunningJob,
-    WaitingJobs,
-    Weights,
-    backfill_pass,
-    job_size,
-    job_table,
-    main_pass,
-    no_limits,
-    note_submitted,
-    priorities,
-    weights_below,
-)
+from .....models.slurm.backfill import BackfillRules, backfill_pass
+from .....models.slurm.jobs import Cluster, JobTable, RunningJob, WaitingJobs, job_table
+from .....models.slurm.limits import no_limits
+from .....models.slurm.main_scheduler import main_pass
+from .....models.slurm.nodes import note_submitted, weights_below
+from .....models.slurm.priorities import Factors, Weights, job_size, priorities
 from .....workloads.formats.slots import GPU, MEMORY
 from .....workloads.slurm_conf import GPU_TYPE, SlurmSite
 from .....workloads.slurm_workload import met_by_some

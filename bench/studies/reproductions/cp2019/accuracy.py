@@ -73,8 +73,8 @@ def table2(means: Means) -> Outcome:
         unmet=f"PCP runs without a budget (here it has {budget} jobs of each draw)",
     )
     note = (
-        "Means over all calls of the dispatcher. Times are of the wall clock, on whatever machine made them, whatever "
-        "else ran on it, and never the same twice; the paper's are of a 16-core Xeon and a patched OR-Tools 6.7 with a "
+        "Means over all calls of the dispatcher. Times are of the wall clock, on the machine that made them and beside "
+        "other work, and differ between runs. The paper's are of a 16-core Xeon and a patched OR-Tools 6.7 with a "
         "limit of 1 to 16 s. What cannot finish is stopped after a budget of jobs, and its row is of these."
     )
     conditions = conditions_of(found["HCP3-D"], found["HCP1-W"], contest.nodes)

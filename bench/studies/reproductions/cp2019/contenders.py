@@ -235,8 +235,8 @@ def notes(means: Means) -> tuple[str, ...]:
         "as one of one more second. Brackets: 95% bootstrap intervals of the mean over the draws or months.",
         "PCP1 to PCP3 are the paper's model: a conditional interval for each job and node, a cumulative for each node "
         "and resource. FAST is ours: PCP3 in which only the jobs that start now have nodes. Limits are deterministic.",
-        "PBS is our model of the scheduler of the paper's machine: queues by priority, first come first served within "
-        "them, EASY backfilling by the walltimes. The paper takes PBS from the trace.",
+        "PBS is our model of the scheduler of the paper's machine. It has queues by priority, first come first served "
+        "within them, and EASY backfilling by the walltimes. The paper takes PBS from the trace.",
     )
 
 

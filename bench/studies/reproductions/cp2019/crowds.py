@@ -87,9 +87,9 @@ def early(contest: Contest, means: Means) -> Runs:
 def note(scale: Scale, stretches: int) -> str:
     """Return which jobs version 0 was run on, and how many stretches."""
     return (
-        f"HCP, version 0, has a budget: {BUDGET[scale]:,} jobs of each draw or month, from the first on at whose "
-        f"submission more than {WAITING} wait under EASY (where there is none, from the longest queue on), which "
-        f"dispatches the {PAST[scale]:,} before them; the others of its rows have the same jobs. Where all these jobs "
+        f"HCP, version 0, has a budget: {BUDGET[scale]:,} jobs of each draw or month. They begin with the first job "
+        f"that meets a queue of more than {WAITING} under EASY, or else with the longest queue. EASY dispatches the "
+        f"{PAST[scale]:,} jobs before them. The other rows with a budget have the same jobs. Where all these jobs "
         f"are of one queue they are left out; there are {stretches}. It is run as the "
         "authors' code has it: the jobs after the first 100 are not in the model. As the paper has it, at the end of "
         "the horizon, they leave no schedule once they are too many to run side by side."

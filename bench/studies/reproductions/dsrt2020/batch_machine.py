@@ -125,6 +125,6 @@ def _notes(means: Means) -> tuple[str, ...]:
         f"{rate} on-demand jobs a day, "
         "due in 15 minutes; batch jobs under EASY with walltimes. The load is drawn like Theta's, not its trace.",
         "Lost are node-hours that batch jobs held and that did not count, the writing of checkpoints included. With "
-        "nodes set apart, jobs that are larger than their part of the machine are rejected: those on demand count as "
-        "late and have no delay, and the batch jobs among them make the rest look better off.",
+        "nodes set apart, jobs that are larger than their part of the machine are rejected. Those on demand count as "
+        "late and have no delay. The batch jobs among them make the rest look better off.",
     )

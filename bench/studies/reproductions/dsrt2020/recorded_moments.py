@@ -168,7 +168,7 @@ def fig1(means: Means) -> Outcome:
 
 _HALVES = "Drawn are means over half days."
 _BESIDE = (
-    "Beside the trace stands a month of `generate('theta')`, seeds 1 to 3, whose numbers are those that the paper "
+    "Beside the trace stands a month of `generate('theta')`, seeds 1 to 3. Its numbers are those that the paper "
     "prints of 2019, where it prints any. Where the two differ, the policies are tried on both, in `policies` and "
     "`recorded-months`."
 )
@@ -219,8 +219,8 @@ def recorded(jobs: int, means: Means) -> Outcome:
     found = moments(log, jobs, NODES)
     lasting = len(moments(log, jobs, NODES, least=_LASTS))
     note = (
-        f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}, "
-        f"one for each set of jobs, however short it ran together; {lasting} for {_LASTS // 60} min or more."
+        f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}. "
+        f"Each set of jobs counts once, however short it ran together; {lasting} for {_LASTS // 60} min or more."
     )
     count = Row("trace", "moments", float(len(found)))
     if not found:

@@ -58,8 +58,8 @@ def fig2(means: Means) -> Outcome:
     }
     note = (
         f"Runs: {seeds} of {large} jobs, on which all strategies are compared. Settings: law of the run times, law of "
-        "the processors. EASY, not in the figure, stands for a scheduler whose reservations move up when jobs end "
-        "early, on which a request that is too long costs little."
+        "the processors. EASY is not in the figure. It stands for a scheduler with reservations that move up when jobs "
+        "end early. A request that is too long costs little there."
     )
     claims = tuple(fig2_claims(values))
     return Outcome(
@@ -148,8 +148,8 @@ def fig4(means: Means) -> Outcome:
     )  # fmt: skip
     note = (
         f"Runs: {seeds} of {large} jobs on the whole machine each, truncated normal. Each job is of an application of "
-        "its own, whose past is drawn once for each run; after a failure 1.5 times as much is requested, for which the "
-        "paper has no number."
+        "its own, with a past drawn once for each run. After a failure 1.5 times as much is requested; the paper has "
+        "no number for it."
     )
     others = {name: metrics for name, metrics in values["history 10"].items() if name != NEURO}
     table = {"any history": others} | {name: {NEURO: each[NEURO]} for name, each in values.items()}

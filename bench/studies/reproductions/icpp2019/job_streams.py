@@ -24,11 +24,7 @@ from .strategies_compared import (
     better,
 )
 
-_RATES: Mapping[Scale, Sequence[float]] = {
-    "smoke": (0.1, 0.9),
-    "small": (0.1, 0.3, 0.5, 0.7, 0.9),
-    "full": (0.1, 0.3, 0.5, 0.7, 0.9),
-}
+_RATES = (0.1, 0.3, 0.5, 0.7, 0.9)
 #: Processors of a small job.
 _WIDTHS: Mapping[Scale, int] = {"smoke": 50, "small": 20, "full": 1}
 #: Hours that small jobs arrive for each large one. HPC needs less.
@@ -64,7 +60,7 @@ def fig6(means: Means) -> Outcome:
     values, scripted = _by_rate(means), _as_scripted(means)
     shown = (USE, ALL_RESPONSE)
     claims = (*fig6_claims(values), *fig6_claims(scripted, SCRIPT))
-    curves, rows = _curves(values, means.scale, shown), runs.rows(values | scripted, shown)
+    curves, rows = _curves(values, shown), runs.rows(values | scripted, shown)
     return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
@@ -103,7 +99,7 @@ def fig7(means: Means) -> Outcome:
     """Return the large jobs' response time by the small ones' work rate."""
     values, scripted = _by_rate(means), _as_scripted(means)
     claims = (*fig7_claims(values), *fig7_claims(scripted, SCRIPT))
-    curves, rows = _curves(values, means.scale, (RESPONSE,)), runs.rows(values | scripted, (RESPONSE,))
+    curves, rows = _curves(values, (RESPONSE,)), runs.rows(values | scripted, (RESPONSE,))
     return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
@@ -135,7 +131,7 @@ def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
         rate: runs.jobs(
             large, processors="beta", low=1, high=20, work_rate=rate, window=window, stream_processors=width
         )
-        for rate in _RATES[means.scale]
+        for rate in _RATES
     }
     return _simulated(drawn, "", seeds, means)
 
@@ -149,7 +145,7 @@ def _as_scripted(means: Means) -> dict[str, dict[str, Measured]]:
         rate: runs.jobs(
             large, processors="full", low=1, high=20, work_rate=rate, stream_processors=_SCRIPT_WIDTH, scaled_down=over
         )
-        for rate in _RATES[means.scale]
+        for rate in _RATES
     }
     return _simulated(drawn, SCRIPT, seeds, means)
 
@@ -167,8 +163,8 @@ def _simulated(
     return runs.simulate(settings, seeds, means)
 
 
-def _curves(values: Values, scale: Scale, metrics: Sequence[str]) -> Drawing:
-    return runs.curves(dict(zip(_RATES[scale], values.values(), strict=True)), metrics, "work rate of the small jobs")
+def _curves(values: Values, metrics: Sequence[str]) -> Drawing:
+    return runs.curves(dict(zip(_RATES, values.values(), strict=True)), metrics, "work rate of the small jobs")
 
 
 def _runs(means: Means) -> str:
@@ -180,11 +176,11 @@ def _notes(means: Means) -> tuple[str, ...]:
     scripted, jobs = runs.sizes("scripts", means)
     return (
         *runs.NOTES,
-        f"Runs: {seeds} of {large} large jobs (the paper: 50 of 100), whose processors have the law Beta, which the "
+        f"Runs: {seeds} of {large} large jobs (the paper: 50 of 100). Their processors have the law Beta, which the "
         f"paper leaves open. Small jobs take {_WIDTHS[means.scale]} of the 100 processors each, and arrive for "
         f"{_HOURS * large} h. ATOptimal is told the work rate.",
-        f"The authors' public scripts (vanderbiltscl/SpeculativeScheduling) have other small jobs than the text says, "
-        f"{_SCRIPT_JOBS} times the work rate of them on all processors each, about a third as long as the large ones, "
-        f"which are on all processors too. So have the settings that are named after them: {scripted} runs of {jobs} "
-        "large jobs; small ones come at uniform times, as the text says.",
+        "The authors' public scripts (vanderbiltscl/SpeculativeScheduling) have other small jobs than the text says. "
+        f"They are {_SCRIPT_JOBS} times the work rate, on all processors each, and about a third as long as the large "
+        f"ones. These are on all processors too. So have the settings that are named after them: {scripted} runs of "
+        f"{jobs} large jobs; small ones come at uniform times, as the text says.",
     )

@@ -84,9 +84,10 @@ def _notes(seeds: int, size: int) -> tuple[str, ...]:
     fsl, total = hours[STREAM[0]], sum(hours.values())
     return (
         *runs.NOTES,
-        f"Runs: {seeds} of {size} submissions within two weeks, a quarter of them large; whether the paper's response "
-        "time is that of the large jobs or of all is not said. The jobs are fewer than would fill the machine. EASY, "
-        "not in the figure, stands for a scheduler whose reservations move up when jobs end early.",
+        f"Runs: {seeds} of {size} submissions within two weeks, a quarter of them large. The paper does not say "
+        "whether its response time is that of the large jobs or of all. The jobs are fewer than would fill the "
+        "machine. EASY is not in the figure. It stands for a scheduler with reservations that move up when jobs end "
+        "early.",
         f"The headline is refuted as printed: with the printed laws no sequence can save a fifth of the reserved "
         f"time (see its row). The printed work rate, {RATE}, is also FSL's share of the job-hours: "
         f"{fsl:.1f} of {total:.1f}, {fsl / total:.3f}.",

@@ -64,13 +64,12 @@ def fig12(means: Means) -> Outcome:
     panels = [_drawing(found, metric, {runs.MIX: metric}, failures=False).data for metric in (UTILIZATION, STRETCH)]
     data = {name: [*panels[0][name], *panels[1][name]] for name in panels[0]}
     note = (
-        "300 jobs of one node and 30 of half the machine, of which the paper says no more; theirs are taken as uniform "
-        "between 3 and 15 h. What the hybrid compares with is not said either: here, with RBS on the same jobs. EASY, "
-        "of which jobs run on, is not in the paper, either: estimates order its backfilling and bind nobody, so that "
-        "it tells what is won by not killing from what is won by the hybrid. A checkpoint takes 60 s. The machine is "
-        "another than in figures 8 and "
-        f"9: {runs.MIXED}, a load near 1, with all wide jobs in every other of {runs.PHASES} phases, so that both "
-        "modes have something to do."
+        "300 jobs of one node and 30 of half the machine. The paper says no more of the wide jobs; their run times are "
+        "taken as uniform between 3 and 15 h. The paper does not say what the hybrid is compared with: here, with RBS "
+        "on the same jobs. EASY is not in the paper, either. Where its jobs run on, estimates only order its "
+        "backfilling. So it tells the gain of not killing from that of the hybrid. A checkpoint takes 60 s. The "
+        f"machine is not that of figures 8 and 9: {runs.MIXED}, a load near 1. All wide jobs come in every other of "
+        f"{runs.PHASES} phases, so that both modes have something to do."
     )
     conditions = tuple(hybrid_conditions(found).values())
     drawing = Drawing("lines", data, _AXIS)

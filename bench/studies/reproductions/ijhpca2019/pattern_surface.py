@@ -56,7 +56,7 @@ def surface(means: Means) -> Outcome:
     note = (
         f"Mean estimation ratios {_RATIOS[0]}, {_RATIOS[1]} and {_RATIOS[2]}, the ends of the paper's and that of real "
         f"logs, runs of each: {_SEEDS[means.scale]}. The claims are those of figures 8 and 9 that count, here "
-        "also where nobody waits. The paper: "
+        "also where no job waits. The paper: "
         "window 24-48 h, utilization 20-65% (RBS) and 45-90% (LEJF), stretch 1-3 on the fly, stretch about 2 times and "
         "wait about 3 times under RBS, SEJF and LEJF flat. The point of figures 8 and 9 is chosen by the window and "
         "the ranges of utilization alone; the other rows judge it."

@@ -143,11 +143,11 @@ def notes(means: Means) -> tuple[str, ...]:
         f"Simulated: mean estimation ratios {ratios[0]} to {ratios[-1]}, runs of each: {runs_of(means)}. Brackets: 95% "
         "bootstrap intervals of the mean over the runs. A run has the same arrivals, run times and deviations of the "
         "estimates at every ratio. EASY and conservative backfilling are not in the paper: their jobs are killed at "
-        "their requests, too, and come back with requests 1.5 times as large; nobody else ends a job but RBS.",
-        "The paper prints neither the number of nodes nor the arrivals: 800 jobs come in a window of 24 to 48 hours "
-        f'"depending on the inter-arrival time". Here: {CHOSEN}, chosen by the window and the eight printed ranges of '
-        "utilization, which are calibrated and do not count; `surface` has the others. Run times follow its words and "
-        "drawings (figure 6).",
+        "their requests, too, and come back with requests 1.5 times as large. Of the others, only RBS ends jobs.",
+        "The paper prints neither the number of nodes nor the arrivals. Its 800 jobs come in a window of 24 to "
+        f'48 hours "depending on the inter-arrival time". Here: {CHOSEN}, chosen by the window and the eight printed '
+        "ranges of utilization. These are calibrated and do not count; `surface` has the others. Run times follow its "
+        "words and drawings (figure 6).",
         'RBS is run both ways in which section 4 may be read. Section 4.2: "A new schedule is triggered whenever there '
         'are available resources in the system or when a new job is submitted." So does RBS anew (`move=always`), '
         "which makes all reservations again then. RBS (`move=never`) keeps them, so that a job that ends early leaves "

@@ -22,9 +22,9 @@ _RANGES = (2, 3, 4, 5, 8, 10, 15, 20)
 #: Runs that are known before the first one is predicted.
 _KNOWN = 20
 NOTE = (
-    "Public instead, by the same group (iSBatch, BSD 3-Clause; `hpcdispatch.fetch`, checked by SHA-256): the run times "
-    "of 88 runs of SLANT and of 300 runs of a CT eye segmentation, and the memory of a run of SLANT over time. They "
-    "are other applications than the paper's."
+    "Public instead, by the same group, are data of iSBatch (BSD 3-Clause; `hpcdispatch.fetch`, checked by SHA-256). "
+    "They are the run times of 88 runs of SLANT and of 300 runs of a CT eye segmentation, and the memory of a run of "
+    "SLANT over time. They are other applications than the paper's."
 )
 
 

@@ -22,17 +22,17 @@ _SORTS, _LONGEST = 200, 10_000
 #: A normal error stays below a tie's standard errors with this probability.
 _EXPECTED = float(norm.cdf(TIE))
 _NOTES = (
-    "The logs of the paper are not public. These are drawn in the image of Table 1: for each workflow a class of "
-    "complexity, the printed correlation and mean squared error (MSE), 500 runs, normal noise. That both numbers agree "
-    "checks the generator and the fits, and says nothing of the paper's data; what is tested is whether the analysis "
-    "finds a class that it was not told, under noise as large as the printed one.",
+    "The logs of the paper are not public. These are drawn after Table 1. Each workflow has a class of complexity, "
+    "the printed correlation and mean squared error (MSE), 500 runs and normal noise. That both numbers agree "
+    "checks the generator and the fits, and says nothing of the paper's data. The test is whether the analysis finds "
+    "a class that it was not told, under noise as large as the printed one.",
     "The paper prints the classes of fMRIQA_v2 (n log n), Multi-Atlas (1) and dtiQA_v2 (n^2 log n). Not printed, and "
     "ours: the other classes, the sizes of all inputs, and the counts but for 500 runs of two workflows. The unit of "
     "the MSE is not printed either, and none agrees with the text: Multi-Atlas runs for 11 to 45 h (section 3.1), "
     "while the root of 3796 is an hour in minutes and 62 hours in hours.",
     "'Smallest MSE' is the paper's choice of the class. 'Named' and 'kept' are those of `workload analyze`: the "
-    "slowest growth among the classes whose errors in left-out runs are the least but for chance, and whether the "
-    "class of the log is among these. Correlations are absolute; that of a constant is the one of time and size.",
+    "slowest growth among the classes with the least errors in left-out runs, but for chance, and whether the class "
+    "of the log is one of them. Correlations are absolute; that of a constant is the one of time and size.",
 )
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..claims import LEAST, given
+from ..claims import LEAST, by_construction, given
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Precondition, Row, Run
 from .geometric_means import Ratio, less, more, over_samples
 from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHARES, Setting, crowds, samples_of
 from .strategy_outcomes import DIFFER, ratio_row
 
-NAMES = {-1.0: "nobody", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
-_GAIN, _OTHERS = "turnaround with nobody choosing over that now: choosers", "the same: others"
+NAMES = {-1.0: "none", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
+_GAIN, _OTHERS = "turnaround with none choosing over that now: choosers", "the same: others"
 #: Columns shown as a ratio, and as a number with digits.
 _RATIOS = {"gain": _GAIN, "others": _OTHERS, "error": "turnaround of choosers over that predicted"}
 _NUMBERS = {
@@ -70,10 +70,10 @@ def _claims(table: pd.DataFrame, over: str, setting: Setting) -> Iterator[Claim]
     under = f" under {over}, load {high:g}"
     for share in (0.0, 1.0):
         gain = _ratio(_values(table, "gain", over, high, share))
-        yield more(f"Who chooses gains over nobody choosing: {NAMES[share]}{under}", gain, 1.0, "ratio")
+        yield more(f"A chooser gains, against none choosing: {NAMES[share]}{under}", gain, 1.0, "ratio")
     for share in (0.25, 0.5):
         others = _ratio(_values(table, "others", over, high, share))
-        yield less(f"Who does not choose loses where others do: {NAMES[share]}{under}", others, 1.0, "ratio")
+        yield less(f"A job that does not choose loses where others do: {NAMES[share]}{under}", others, 1.0, "ratio")
     falls = _contrast(table, "gain", over, (high, 1.0), (high, 0.0))
     yield less(f"A chooser gains less where all choose than where one does{under}", falls, 1.0, "ratio")
     loads = _contrast(table, "gain", over, (high, 1.0), (low, 1.0))
@@ -94,8 +94,9 @@ def promises(found: pd.DataFrame) -> Claim:
     """Return the claim that no chooser ends later than predicted under conservative. It holds at any load and share."""
     rows = found[(found["over"] == "conservative") & (found["choosers"] > 0)]
     late, asked = (float((rows["choosers"] * share).sum()) for share in (rows["late"], 1.0))
-    return Claim("No chooser ends later than predicted under conservative", bool(late == 0) if asked >= LEAST else None,
-                 f"{late:g} of {asked:,.0f} choices")  # fmt: skip
+    holds = bool(late == 0) if asked >= LEAST else None
+    text = "No chooser ends later than predicted under conservative"
+    return by_construction(Claim(text, holds, f"{late:g} of {asked:,.0f} choices"))
 
 
 def _differing(table: pd.DataFrame, over: str) -> Precondition:
@@ -142,11 +143,11 @@ def _drawing(table: pd.DataFrame, setting: Setting) -> Drawing:
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for over in OVER:
         for load in (setting.loads[0], setting.loads[-1]):
-            for column, who in (("gain", "choosers"), ("others", "others")):
+            for column, group in (("gain", "choosers"), ("others", "others")):
                 for place, share in enumerate(SHARES[:-1] if column == "others" else SHARES):
                     ratio = _ratio(_values(table, column, over, load, share))
                     ends = (ratio.value, ratio.value) if pd.isna(ratio.low) else (ratio.low, ratio.high)
-                    point = (f"gain: {over}", f"{who}, load {load:g}", place, ratio.value, *ends)
+                    point = (f"gain: {over}", f"{group}, load {load:g}", place, ratio.value, *ends)
                     for values, value in zip(data.values(), point, strict=True):
                         values.append(value)
     return Drawing("lines", data, "jobs that choose", x_ticks=tuple(NAMES[share] for share in SHARES), log_y=True)
@@ -159,12 +160,12 @@ def _notes(setting: Setting, samples: int) -> tuple[str, ...]:
     return (
         "Not in the paper, which has one job choose and asks in section 5 what many would do. A share of the moldable "
         "jobs choose by `sa`, once, as they come; the others keep the requests of the log or model. The jobs of a "
-        "larger share are those of a smaller one and others, and every chooser is compared with itself on the same "
-        f"jobs with nobody choosing. One job: {setting.singles} a sample, each alone.",
-        f"{samples} samples a workload of {setting.jobs} jobs, {stretches}draws of Lublin's model on "
-        f"{PROCESSORS} processors, molded with `{MOLD}`; gaps between submissions are stretched to an offered load of "
-        f"{loads} on the users' own sizes, from an empty machine, with kills at walltimes. Means are "
-        "geometric, over jobs and then over samples of all workloads alike; intervals are over the samples.",
+        "larger share are those of a smaller one and others. Every chooser is compared with itself on the same jobs "
+        f"with none choosing. One job: {setting.singles} a sample, each alone.",
+        f"{samples} samples a workload of {setting.jobs} jobs, {stretches}draws of Lublin's model on {PROCESSORS} "
+        f"processors. They are molded with `{MOLD}`. Gaps between submissions are stretched to an offered load of "
+        f"{loads} on the users' own sizes. The machine is empty at first, and jobs are killed at their walltimes. "
+        "Means are geometric, over jobs and then over samples of all workloads alike; intervals are over the samples.",
         f"Changes of mind are of other simulations, `again={AGAIN}`, of {setting.waverers} jobs a sample at the last "
         "load. Efficiency counts every job's least work, whether it may choose or not.",
     )
@@ -172,7 +173,9 @@ def _notes(setting: Setting, samples: int) -> tuple[str, ...]:
 
 def _parameters() -> tuple[Parameter, ...]:
     return (
-        Parameter("how jobs speed up", MOLD, "the paper's draws of A and sigma", "not tried"),
+        Parameter("how jobs speed up", MOLD, "the paper's draws of A and sigma",
+                  "not tried: Cirne and Berman's laws of A and sigma from a survey of users (IPDPS 2001). Their "
+                  "constants are not in this paper, and no public program was found that has them"),
         Parameter("what makes a chooser change its mind", f"10% of the time left, {AGAIN} times", "the default gain",
                   "not tried"),
     )  # fmt: skip

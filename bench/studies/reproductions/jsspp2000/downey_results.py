@@ -34,11 +34,11 @@ _PUBLISHED = {
 }
 _NOTES = (
     LOGS_NOTE,
-    "A job is drawn with its log's run time and size; A in 2 to 200, sigma in 0 to 2 and the accuracy a in 0 to 1 are "
-    "uniform, and t_r = t_e / a replaces its walltime. Every strategy chooses from equally spaced sizes of the "
+    "A job is drawn with its log's run time and size. A in 2 to 200, sigma in 0 to 2 and the accuracy a in 0 to 1 are "
+    "uniform. The walltime is replaced by t_r = t_e / a. Every strategy chooses from equally spaced sizes of the "
     "same range, rounded. Means are geometric, intervals are over the months of the logs, drawn with replacement.",
     "Ranges are drawn as printed (literal), or (least 7) with a range of 7 for jobs of one processor and of at least 7 "
-    "for all others, since the paper has 29.2% of them at 7 and none below. Claims are about literal ranges unless "
+    "for all others. The paper has 29.2% of them at 7 and none below. Claims are about literal ranges unless "
     "they say otherwise.",
 )
 

@@ -28,12 +28,12 @@ _PUBLISHED = {USER: (1164.70, None), NAS: (278.04, 4.19), BEST: (253.05, 4.60)}
 _SHOWN = (USER, NAS, BEST)
 _NOTES = (
     LOGS_NOTE,
-    "The timings of the SP2 are not to be had. In their place stands a model: the operations of class B at "
-    f"{RATE / 1e6:g} million a second on one processor, and Amdahl's speedup with a serial share of each benchmark. So "
+    "The timings of the SP2 are not to be had. A model takes their place: the operations of class B at "
+    f"{RATE / 1e6:g} million a second on one processor, and Amdahl's speedup with each benchmark's serial share. So "
     "the figures say how SA does with the sizes of the benchmarks, and nothing of these. A job of the log is replaced "
-    "by a benchmark on its size, which the benchmark itself may not allow, and has an accuracy a, uniform in 0 to 1.",
-    "MG and LU may run on 8 to 256 processors, powers of two, SP and BT on 9, 16, 25, 36, 64, 121 and 256, EP on any "
-    "number. The best of EP is that of 16 equally spaced sizes and of SA's choice, which flatters SA there.",
+    "by a benchmark on its size, even if the benchmark does not allow it. Its accuracy a is uniform in 0 to 1.",
+    "MG and LU may run on 8 to 256 processors, powers of two. SP and BT may run on 9, 16, 25, 36, 64, 121 and 256, EP "
+    "on any number. The best of EP is that of 16 equally spaced sizes and of SA's choice, which flatters SA there.",
 )
 Judge = Callable[[pd.DataFrame], Iterator[Claim]]
 

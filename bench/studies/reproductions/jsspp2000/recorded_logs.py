@@ -46,9 +46,9 @@ LOGS = {
 #: Those that are simulated: the public ones.
 PUBLIC = tuple(name for name, log in LOGS.items() if log.trace)
 LOGS_NOTE = (
-    "Simulated are the public logs CTC, KTH and SDSC, cut to the paper's months, under `conservative` with jobs killed "
-    "at their walltime; that of ANL is not public. CTC has 338 processors of its batch partition (430 in the "
-    "paper). The machine is empty at the begin of the first month."
+    "Simulated are the public logs CTC, KTH and SDSC, cut to the paper's months. The log of ANL is not public. Jobs "
+    "run under `conservative` and are killed at their walltimes. CTC has 338 processors of its batch partition (430 in "
+    "the paper). The machine is empty at the begin of the first month."
 )
 
 
@@ -87,7 +87,6 @@ def table1(means: Means) -> Outcome:
             evidence = f"{jobs:,} jobs; the paper: {log.jobs:,}"
             claims.append(Claim(text, abs(jobs / log.jobs - 1) <= _NEAR, evidence))
     notes = (
-        "The logs of the Parallel Workloads Archive, whose records with a run time of 0 are left out, cut to the "
-        "paper's months.",
+        "The logs of the Parallel Workloads Archive, without records with a run time of 0, cut to the paper's months.",
     )
     return Outcome(notes, tuple(rows), tuple(claims))

@@ -140,7 +140,7 @@ def several(means: Means) -> Outcome:
         rows.append(Row(f"{log}: {SEVERAL}", "another machine, %", 100 * float((part["chosen"] > 0).mean()), digits=1))
     count = len(means.draws(_ONCE)) * _CASES[means.scale]
     notes = (
-        "Not in the paper, which asks in section 5 what SA gains from several supercomputers, and whether it should "
+        "Not in the paper. Its section 5 asks what SA gains from several supercomputers, and whether it should "
         'submit "the same job to all available supercomputers". A job is moldable as in table 2, literal ranges, and '
         f"chooses from 7 sizes on each machine: {', '.join(PUBLIC)}, all as fast, each under `conservative` with its "
         "own log, at moments that are drawn independently. On all machines, the copies that have not ended are "

@@ -12,7 +12,7 @@ from ..claims import by_construction
 from ..outcome import Claim, Drawing, Means, Outcome
 
 _SIZES = np.arange(1, 201)
-_NOTES = ("The curves follow from the printed function, whose last branch, by a misprint An/A, is A.",)
+_NOTES = ("The curves follow from the printed function. Its last branch is A, by a misprint An/A.",)
 
 
 def fig1(means: Means) -> Outcome:

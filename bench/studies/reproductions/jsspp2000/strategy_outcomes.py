@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ....reports.number_formats import short
-from ..claims import LEAST
+from ..claims import LEAST, by_construction
 from ..outcome import Claim, Drawing, Precondition, Row
 from .drawn_cases import BEST, CHOICES, NAS, USER
 from .geometric_means import Ratio, contrast, gains, logarithms, mean, more, parts
@@ -56,8 +56,8 @@ def promises(cases: pd.DataFrame) -> list[Claim]:
     simulated, late = int(cases["simulated"].sum()), int(cases["late"].sum())
     evidence = f"{late} of {simulated:,} requests that did not start at once, in {len(cases):,} cases"
     decided = late == 0 if simulated >= LEAST else None
-    return [Claim("Arriving jobs do not affect those that are there: none starts later than promised", decided,
-                  f"{evidence}; the paper: conservative backfilling guarantees it")]  # fmt: skip
+    text = "Arriving jobs do not affect those that are there: none starts later than promised"
+    return [by_construction(Claim(text, decided, f"{evidence}; the paper: conservative backfilling guarantees it"))]
 
 
 def overall_rows(

@@ -32,7 +32,7 @@ def test_the_wait_is_shared_out_among_those_that_ran_came_before_and_overtook(do
 
 
 def test_room_that_a_job_was_not_given_is_counted():
-    # It fits beside the first from 1 on, but whoever is first in the queue goes first.
+    # It fits beside the first from 1 on, but the job that is first in the queue goes first.
     rows = [(0, 10, 3), (1, 20, 4), (2, 40, 1)]
     jobs = [Job(str(i), submit, run, run, nodes=cores) for i, (submit, run, cores) in enumerate(rows, 1)]
     workload = Workload(tuple(jobs), Machine.pool(4))

@@ -9,11 +9,11 @@ from hpcdispatch.bench.studies.reproductions import Kept, Means, Trials, entries
 from hpcdispatch.bench.studies.reproductions import outcome_files as kept
 from hpcdispatch.bench.studies.reproductions.controls import CONTROLS, SYSTEM
 from hpcdispatch.bench.studies.reproductions.outcome import Claim, Control, Entry, Outcome
-from hpcdispatch.bench.studies.reproductions.outcome_tables import tally, verdict, verdicts
+from hpcdispatch.bench.studies.reproductions.outcome_tables import noticing, tally, verdict, verdicts
 from hpcdispatch.dispatchers.registered import create_dispatcher
 
 SPECS = {
-    "every model is FCFS": {"pcp-fast": "fcfs", "hcp1:ewt=a:b;c,m=9": "fcfs", "pbs": "pbs"},
+    "every model is FCFS with walltimes": {"pcp-fast": "fcfs", "hcp1:ewt=a:b;c,m=9": "fcfs", "pbs": "pbs"},
     "every model of versions 1 to 3 is its list": {
         "hcp3": "hcp3:solver=none,iterations=0",
         "warm-start:jobs=9,over=hcp1:ewt=3600/m=9": "warm-start:jobs=9,over=hcp1:solver=none/iterations=0/ewt=3600/m=9",
@@ -31,6 +31,7 @@ SPECS = {
         "atoptimal:over=easy,backfill=speculative,rate=0.1": "atoptimal:over=easy,rate=0.1",
     },
     "SEJF and LEJF are FCFS": {"sejf": "fcfs", "lejf": "fcfs", "rbs:move=always": "rbs:move=always"},
+    "SEJF and LEJF are RBS": {"sejf": "rbs", "lejf": "rbs", "fcfs": "fcfs"},
     "the hybrid is RBS": {"hybrid:first=longest": "rbs", "easy": "easy"},
     "the plan is killing alone": {"evict:policy=dp": "evict:policy=kill", "evict:policy=greedy": "evict:policy=greedy",
                                   "evict:ends=true": "evict:policy=kill", "evict:policy=static,reserve=9":
@@ -58,13 +59,15 @@ def test_every_control_is_of_a_study_and_breaks_something():
 
 
 TRIALS = Trials("p/fig1", "smoke", "5", {
-    SYSTEM: {"a": True, "b": True, "c": False, "d": None},
-    "plain": {"a": False, "b": True, "c": False, "d": True},
-    "other": {"a": True, "b": True, "c": None, "d": True},
+    SYSTEM: {"a": True, "b": True, "c": False, "d": None, "f": None, "g": None},
+    "plain": {"a": False, "b": True, "c": False, "d": True, "f": False, "g": None},
+    "other": {"a": True, "b": True, "c": None, "d": True, "f": None, "g": None},
 })  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "informative"), [("a", True), ("b", False), ("c", None), ("d", False), ("e", None)])
+@pytest.mark.parametrize(("text", "informative"), [
+    ("a", True), ("b", False), ("c", None), ("d", False), ("e", None), ("f", True), ("g", None),
+])  # fmt: skip
 def test_a_claim_that_every_control_meets_is_not_informative(text, informative):
     assert TRIALS.informative(text) is informative
 
@@ -74,6 +77,9 @@ def test_what_is_not_informative_is_not_counted():
     assert tally(claims, TRIALS) == "2 hold (not counted: 1 not informative)"
     assert [verdict(claim, TRIALS) for claim in claims] == ["holds", "not informative", "holds"]
     assert verdict(Claim("b", False, "1"), TRIALS) == "does not hold"  # what fails says something
+    undecided = Claim("g", True, "1; the paper: so")
+    assert verdicts([undecided], TRIALS).rows[0][3] == "none decides"
+    assert noticing([(claim, TRIALS) for claim in [*claims, undecided]]) == "1 of 3"
     assert verdicts(claims, TRIALS).rows[0][3] == "not so where plain; also where other"
 
 

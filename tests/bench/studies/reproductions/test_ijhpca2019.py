@@ -154,7 +154,7 @@ def test_what_it_does_not_have_does_not():
     assert verdicts(claims, "Average wait under RBS") == {False}
 
 
-def test_where_nobody_waits_the_ratio_of_waits_is_not_decided():
+def test_where_no_job_waits_the_ratio_of_waits_is_not_decided():
     claims = stretch_claims(found([numbers(wait=0.0)] * 3, numbers(wait=0.0)))
     assert verdicts(claims, "Average wait under RBS") == {None}
 

@@ -64,7 +64,7 @@ def test_requests_are_those_of_four_queues():
 
 
 def predicted(workload):
-    """Predict each job from those that would have ended by its submission if nobody waited."""
+    """Predict each job from those that would have ended by its submission if no job waited."""
     heuristic, jobs = Heuristic(), list(workload.jobs)
     ends = sorted(jobs, key=lambda job: job.submit + job.runtime)
     ended, found = 0, []

@@ -7,6 +7,7 @@ import pytest
 from hpcdispatch.bench.studies.benchmarks.eviction import DEADLINES, NODES
 from hpcdispatch.bench.studies.reproductions import Means, draw, find
 from hpcdispatch.bench.studies.reproductions.dsrt2020.eviction_plans import RUNS, above_greedy, quality_claims
+from hpcdispatch.bench.studies.reproductions.outcome import Control
 
 NAMES = tuple(f"dsrt2020/fig{number}" for number in (5, 6, 7, 8))
 
@@ -64,6 +65,16 @@ def test_the_extra_loss_is_never_below_zero(made, tmp_path):
     ]
     files = draw(find(NAMES[3]), outcome.drawing, tmp_path)
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
+
+
+def test_random_jobs_that_give_way_lose_more(made, tmp_path):
+    random = find(NAMES[3]).run(Means("smoke", tmp_path, control=Control("random", part="victims")))
+    least, losses = (
+        [row.measured for row in outcome.rows if row.metric == "least loss at 15 min"]
+        for outcome in (made[NAMES[3]], random)
+    )
+    assert all(loss >= best for loss, best in zip(losses, least, strict=True))
+    assert sum(losses) > 2 * sum(least)
 
 
 @pytest.mark.parametrize(

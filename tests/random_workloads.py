@@ -1,22 +1,13 @@
-"""Strategies for hypothesis: small machines, jobs that fit on them, and workloads.
-
-Needs hypothesis, which the extra ``hpcdispatch[dev]`` installs.
-"""
+"""Strategies for hypothesis: small machines, jobs that fit on them, and workloads."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
-from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
-
-try:
-    from hypothesis import strategies as st
-except ImportError as error:
-    raise ImportError("hpcdispatch.testing.strategies needs hypothesis: pip install hpcdispatch[dev]") from error
-
-__all__ = ["jobs", "machines", "workloads"]
+from hpcdispatch.workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
 
 _RESOURCES = ("core", "mem", "gpu")
 
