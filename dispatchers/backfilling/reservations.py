@@ -238,7 +238,7 @@ class Reservations:
                 fresh[booking.tried] = low, high, self.profile.peak(low, high)
             low, high, peak = fresh[booking.tried]
             booking.tried = freed
-            # Where bookings exceeded the capacity, one may fit now because of amounts in its own interval.
+            # Over its own interval it also uses its own nodes, so less than its whole amount suffices there.
             if booking.exceeds(peak) and not booking.start <= low < booking.end:
                 continue
             after = max(now, low - (booking.end - booking.start) + 1)
