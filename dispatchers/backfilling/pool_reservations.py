@@ -29,18 +29,16 @@ class PoolReservations:
         self._book = book.open_book(self._total, state.now)
         self._closed, self._closures = ClosedTimes(state.machine), 0
         self._close(state.now)
-        self._settled = True
         self._state = state
 
     def memory(self) -> dict[str, Any]:
         """Return running jobs and reservations, in order of booking."""
         ids = {order: id_ for id_, order in _orders(self._state).items()}
-        rows = {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
-        return {**rows, "settled": self._settled}
+        return {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Restore the bookings, before any others."""
-        orders = _orders(state)
+        orders, ran = _orders(state), {id_ for id_, *_ in memory["running"]}
         last = max(orders.values(), default=-1)
         for name, kind in _KINDS:
             for id_, start, end, units in memory[name]:
@@ -48,9 +46,10 @@ class PoolReservations:
                     last += 1
                     orders[id_] = last
                 self._book = book.with_room_for(self._book, 1, last)
-                book.book_row(self._book, kind, orders[id_], units, start, end)
+                row = book.book_row(self._book, kind, orders[id_], units, start, end)
+                if kind == book.RESERVED:
+                    self._book.reserved[book.AWAY, row] = id_ in ran
                 add(self._book.profile, max(start, state.now), end, -units)
-        self._settled = memory["settled"]
 
     def _close(self, now: int) -> None:
         """Subtract closed amounts from the profile, which begins now, as far ahead as needed."""
@@ -82,7 +81,7 @@ class PoolReservations:
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into freed intervals."""
         if self._book.numbers[book.FREED] and how == "until-stable":
-            self._settled = book.compress_until_stable(now, self._book, self._settled)
+            book.compress_until_stable(now, self._book)
         elif self._book.numbers[book.FREED] and how == "once":
             book.compress_once(now, self._book)
         self._book.numbers[book.FREED] = 0

@@ -153,7 +153,9 @@ class Reservations:
     def _drop_if_gone(self, id_: str, entry: Waiting | None, now: int) -> None:
         """Drop the reservation of a job that left for good, or returned changed as `entry`."""
         booking, run = self.reserved[id_], self.running.get(id_)
-        booking.away = entry is None and run is not None and run.end <= booking.start
+        was_away, booking.away = booking.away, entry is None and run is not None and run.end <= booking.start
+        if was_away and not booking.away:
+            self.freed.append((now, booking.end))  # It may move again.
         if entry is not None and booking.is_for(entry):
             booking.waiting = entry
         elif not booking.away:
@@ -236,7 +238,8 @@ class Reservations:
                 fresh[booking.tried] = low, high, self.profile.peak(low, high)
             low, high, peak = fresh[booking.tried]
             booking.tried = freed
-            if booking.exceeds(peak):
+            # Over its own interval it also uses its own nodes, so less than its whole amount suffices there.
+            if booking.exceeds(peak) and not booking.start <= low < booking.end:
                 continue
             after = max(now, low - (booking.end - booking.start) + 1)
             before = min(booking.start, high)

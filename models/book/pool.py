@@ -16,6 +16,7 @@ from ..profiles.amount import (
     NEVER,
     Amount,
     add,
+    below,
     earliest,
     forget,
     free_at,
@@ -32,8 +33,9 @@ ORDER, UNITS, TIME, BEGIN = range(4)
 #: Columns of reservations and bookings after order and units: start, end, whether the job runs early and may return,
 #: and position in the queue, -1 for none. A job runs early before its reservation begins.
 START, END, AWAY, PLACE = range(2, 6)
-#: Counters: reservations, bookings of running jobs, freed intervals.
-RESERVED, RUNNING, FREED = range(3)
+#: Counters: reservations, bookings of running jobs, freed intervals. Then, whether bookings exceeded the capacity
+#: before the last intervals were freed.
+RESERVED, RUNNING, FREED, EXCEEDED = range(4)
 
 
 class Book(NamedTuple):
@@ -48,12 +50,12 @@ class Book(NamedTuple):
     freed
         Starts and ends of intervals freed since the last compression. Shape (2, most).
     scratch
-        Open work of a compression, shape (28, most).
+        Holes of a compression, shape (29, most).
     places
         Position of each order in the queue and among the running jobs. Shape (2, orders). A matched one is negative: -2
         less its position. -1 for none, and between decisions.
     numbers
-        Counters, shape (3,).
+        Counters, shape (4,).
     """
 
     profile: Amount
@@ -67,8 +69,8 @@ class Book(NamedTuple):
 
 def open_book(free: int, now: int) -> Book:
     """Return an empty book of `free` units."""
-    rows, scratch = np.empty((3, 6, 64), dtype=np.int64), np.empty((28, 64), dtype=np.int64)
-    places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    rows, scratch = np.empty((3, 6, 64), dtype=np.int64), np.empty((29, 64), dtype=np.int64)
+    places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(4, dtype=np.int64)
     return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], scratch, places, numbers)
 
 
@@ -130,6 +132,7 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
     """
     profile, places, numbers = book.profile, book.places, book.numbers
     forget(profile, now)
+    numbers[EXCEEDED] = least(profile) < 0
     for place in range(queue.shape[1]):
         places[0, queue[ORDER, place]] = place
     for place in range(running.shape[1]):
@@ -166,7 +169,7 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
                 passed = min(passed, places[0, rows[ORDER, row]])
     for row in range(numbers[RESERVED]):
         order, units, start, end = rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row]
-        place, on_machine = places[0, order], -2 - places[1, order]
+        place, on_machine, was_away = places[0, order], -2 - places[1, order], rows[AWAY, row]
         rows[AWAY, row] = place < 0 and on_machine >= 0 and running[TIME, on_machine] <= start
         rows[PLACE, row] = place
         same = place >= 0 and queue[UNITS, place] == units and queue[TIME, place] == end - start
@@ -178,6 +181,8 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
         elif corrected or end > now:
             if place >= 0:
                 places[0, order] = -2 - place
+            if was_away and not rows[AWAY, row]:
+                _note(book, now, end)  # It may move again.
             kept = _keep(rows, row, kept)
     numbers[RESERVED] = kept
     for place in range(running.shape[1]):
@@ -194,13 +199,14 @@ def rebuild(now: int, book: Book, order: IntArray) -> None:
     profile, rows = book.profile, book.running
     for row in range(book.numbers[RUNNING]):
         add(profile, now, rows[END, row], -rows[UNITS, row])
-    rows = book.reserved
+    rows, until = book.reserved, now
     for row in order:
         duration, units = rows[END, row] - rows[START, row], rows[UNITS, row]
         start = earliest(profile, units, duration, max(now, rows[START, row]), NEVER, NEVER)
         rows[START, row], rows[END, row] = start, start + duration
         add(profile, start, start + duration, -units)
-        _note(book, now, start + duration)
+        until = max(until, start + duration)
+    _note(book, now, until)
 
 
 @borrowing
@@ -268,22 +274,6 @@ def _move(book: Book, row: int, start: int) -> None:
     add(book.profile, start, rows[END, row], -units)
 
 
-def compress_until_stable(now: int, book: Book, settled: bool) -> bool:
-    """Move the first reservation that fits earlier. Repeat from the head until nothing moves.
-
-    Takes and returns whether the reservations are settled. Settled means three things:
-
-    * No reservation fits earlier, except into freed intervals.
-    * Reservations do not exceed the capacity.
-    * No job runs early.
-    """
-    if settled and least(book.profile) >= 0:
-        fill_holes(now, book)
-    else:
-        settled = compress_anew(now, book) and least(book.profile) >= 0
-    return settled and not book.reserved[AWAY, : book.numbers[RESERVED]].any()
-
-
 @borrowing
 def compress_once(now: int, book: Book) -> None:
     """Move each reservation that fits earlier, in one pass."""
@@ -302,58 +292,19 @@ def _earlier(book: Book, row: int, after: int, before: int) -> int:
     return earliest(book.profile, rows[UNITS, row], duration, after, min(start, before), start)
 
 
+#: Rows of the holes: start and end, the first reservation that may fit, its start there, and whether bookings exceeded
+#: the capacity in it. Then, per power of two, the least duration for which that many units do not fit.
+_FROM, _UNTIL, _ROW, _AT, _EXCEEDED, _SHORT = range(6)
+
+
 @borrowing
-def compress_anew(now: int, book: Book) -> bool:
+def compress_until_stable(now: int, book: Book) -> None:
     """Move the first reservation that fits earlier. Repeat from the head until nothing moves.
-
-    A reservation is tried again only for intervals freed since. If reservations exceed the capacity, one may stay
-    although it fits earlier. Returns whether none fits earlier at the end.
-
-    Rows of the passes: the last reservation to try, and start and end of everything freed since. Each pass waits for
-    later passes. These try freed intervals for the reservations up to one that moved.
-    """
-    rows, freed, count = book.reserved, book.freed, book.numbers[RESERVED]
-    passes, top, row = book.scratch, 0, 0
-    passes[0, 0], passes[1, 0], passes[2, 0] = count - 1, NEVER, 0
-    for index in range(book.numbers[FREED]):
-        passes[1, 0], passes[2, 0] = min(passes[1, 0], freed[0, index]), max(passes[2, 0], freed[1, index])
-    while top >= 0:
-        last, low, high, start = passes[0, top], max(now, passes[1, top]), passes[2, top], -1
-        room = peak(book.profile, low, high)
-        while row <= last and start < 0:
-            if rows[UNITS, row] <= room and _may_move(now, rows, row):
-                start = _earlier(book, row, max(now, low - (rows[END, row] - rows[START, row]) + 1), high)
-            row += 1
-        if start < 0:
-            top -= 1
-            continue
-        row -= 1
-        before, end = rows[START, row], rows[END, row]
-        _move(book, row, start)
-        for each in range(top + 1):
-            passes[1, each], passes[2, each] = min(passes[1, each], before), max(passes[2, each], end)
-        top += row < last
-        passes[0, top], passes[1, top], passes[2, top] = row, before, end
-        row = 0
-    stable = True
-    for row in range(count):
-        stable = stable and not (_may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0)
-    return stable
-
-
-#: Rows of the holes: start and end, the first reservation that may fit, and its start there. Then, per power of two,
-#: the least duration for which that many units do not fit.
-_FROM, _UNTIL, _ROW, _AT, _SHORT = range(5)
-
-
-@borrowing
-def fill_holes(now: int, book: Book) -> None:
-    """Compress as :func:`compress_anew`, for settled reservations.
 
     Each can only move to a start at which it uses a freed hole. Each hole stores the first reservation that may move
     into it. The first of these moves. If there is no room for another hole, it joins the last.
     """
-    holes, count, freed = book.scratch, 0, book.numbers[FREED]
+    holes, count, freed, exceeded = book.scratch, 0, book.numbers[FREED], book.numbers[EXCEEDED]
     row, before, end = 0, 0, 0
     while freed > 0 or count > 0:
         if freed > 0:
@@ -376,11 +327,15 @@ def fill_holes(now: int, book: Book) -> None:
             before, end = book.reserved[START, row], book.reserved[END, row]
             _move(book, row, start)
             before = max(before, book.reserved[END, row])
+            place, step = locate(book.profile, before)
+            place, _ = below(book.profile, book.reserved[UNITS, row], place, step, end, NEVER)
+            exceeded = int(place < book.profile.blocks[0])
         hole = min(count, holes.shape[1] - 1)
         if hole < count:
             before, end = min(before, holes[_FROM, hole]), max(end, holes[_UNTIL, hole])
+            exceeded = max(exceeded, holes[_EXCEEDED, hole])
             count = hole
-        holes[_FROM, hole], holes[_UNTIL, hole] = before, end
+        holes[_FROM, hole], holes[_UNTIL, hole], holes[_EXCEEDED, hole] = before, end, exceeded
         for power in range(_SHORT, len(holes)):
             holes[power, hole] = NEVER
         if before < end and _seek(now, book, holes, hole, 0):
@@ -389,14 +344,24 @@ def fill_holes(now: int, book: Book) -> None:
 
 @within
 def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
-    """Find the first reservation from `row` on that fits earlier by using a hole. Return whether one exists."""
+    """Find the first reservation from `row` on that fits earlier by using a hole. Return whether one exists.
+
+    It uses free amounts of the hole before its own start. If bookings exceeded the capacity there, it may not have
+    fitted over its own interval. So any reservation that contains the begin of the hole may fit too.
+    """
     profile, rows = book.profile, book.reserved
     start, end = holes[_FROM, hole], holes[_UNTIL, hole]
     room, (place, step) = peak(profile, start, end), locate(profile, start)
-    free = free_at(profile, place, step)
-    while room > 0 and row < book.numbers[RESERVED]:
+    free, exceeded = free_at(profile, place, step), holes[_EXCEEDED, hole] > 0
+    while (room > 0 or exceeded) and row < book.numbers[RESERVED]:
         units, begin, duration = rows[UNITS, row], rows[START, row], rows[END, row] - rows[START, row]
-        if units <= room and begin > start and _may_move(now, rows, row):
+        if begin <= start:
+            if exceeded and rows[END, row] > start and _may_move(now, rows, row):
+                found = _earlier(book, row, max(now, start - duration + 1), end)
+                if found >= 0:
+                    holes[_ROW, hole], holes[_AT, hole] = row, found
+                    return True
+        elif units <= room and _may_move(now, rows, row):
             power = _SHORT  # Index of the largest power of two up to the units.
             while power < len(holes) - 1 and (2 << (power - _SHORT)) <= units:
                 power += 1

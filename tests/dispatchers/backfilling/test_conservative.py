@@ -1,9 +1,12 @@
 """Conservative backfilling: a job keeps its place in the queue. Earlier jobs do not change it."""
 
+import copy
 from dataclasses import replace
 
 import pytest
+from recorded.cases import burst
 
+from hpcdispatch.dispatchers.backfilling.reservations import Reservations
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records
 from hpcdispatch.workloads import Job, Machine, Workload, generate
@@ -62,3 +65,35 @@ def test_no_job_starts_after_one_that_cannot_have_been_backfilled_before_it(over
     first = result.jobs["start"].tolist()
     assert first == sorted(first)
     assert_same_records(result, simulate(Workload(jobs, Machine.pool(4)), "conservative", overrun=overrun))
+
+
+def moved_from_the_head(book, now):
+    """Return a copy of reservations on nodes. The first that fits earlier has moved, until none did."""
+    moved = copy.copy(book)
+    moved.profile, moved.freed = copy.deepcopy(book.profile), []
+    moved.reserved = {id_: copy.copy(booking) for id_, booking in book.reserved.items()}
+    while any(
+        booking.start > now and not booking.away and moved._move(booking, now, booking.start)
+        for booking in moved.reserved.values()
+    ):
+        pass
+    return moved
+
+
+@pytest.mark.parametrize(("nodes", "jobs", "seed"), [(12, 60, 11), (24, 80, 2), (48, 100, 7)])
+def test_reservations_on_nodes_move_as_from_the_head_again_and_again(nodes, jobs, seed, monkeypatch):
+    """Half of a job may fit into freed nodes, and the other half onto its own ones."""
+    compress, compared = Reservations.compress, []
+
+    def compare(book, how, now):
+        expected = moved_from_the_head(book, now) if book.freed else None
+        compress(book, how, now)
+        if expected is not None:
+            pair = ({id_: (each.start, each.placement.tolist()) for id_, each in one.reserved.items()}
+                    for one in (book, expected))  # fmt: skip
+            compared.append(next(pair) == next(pair))
+
+    monkeypatch.setattr(Reservations, "compress", compare)
+    simulate(burst(nodes, 1, jobs, seed), "conservative", overrun="run")
+    assert compared
+    assert all(compared)
