@@ -23,7 +23,7 @@ from ..shared_options import cores, workers_option
 #: replays use functions that lookahead has compiled by then.
 FAMILIES = (
     ("conservative", "lookahead", "guarded:over=lxf"),
-    ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "portfolio"),
+    ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "policy", "portfolio"),
 )
 
 

@@ -10,6 +10,7 @@ from time import process_time
 
 import click
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ....analysis import evaluate_predictors
 from ....predictors import SklearnPredictor
@@ -35,10 +36,11 @@ def alone(spec: str, rows: int = 300) -> float:
     rng = np.random.default_rng(0)
     given = rng.random((2000, len(NUMBERS)))
     model = SklearnPredictor(spec.partition("estimator=")[2]).estimator
-    model.fit(given, given.sum(axis=1))
-    begin = process_time()
-    for row in range(rows):
-        model.predict(given[row : row + 1])
+    with threadpool_limits(1):
+        model.fit(given, given.sum(axis=1))
+        begin = process_time()
+        for row in range(rows):
+            model.predict(given[row : row + 1])
     return 1e3 * (process_time() - begin) / rows
 
 

@@ -151,7 +151,7 @@ def table(found: pd.DataFrame, title: str) -> Table:
         if str(name).startswith("policy"):
             rows.append([*cells, "", "", ""])
             continue
-        other = slowdown.loc[name].to_numpy()
+        other = slowdown.loc[str(name)].to_numpy()
         low, high = np.quantile(sampled / other[stretches[:, 0]].mean(axis=1), (0.025, 0.975))
         verdict = "wins" if high < 1 else "loses" if low > 1 else "no difference"
         rows.append([*cells, f"{mine.mean() / other.mean():.3f}", f"{low:.3f} to {high:.3f}", verdict])
