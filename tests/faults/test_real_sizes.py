@@ -1,8 +1,6 @@
 """Small files that unpack to gigabytes, tables of very many rows, devices: one line, exit code 2, bounded memory."""
 
 import gzip
-import os
-import resource
 import subprocess
 import sys
 
@@ -19,20 +17,25 @@ MEMORY, SECONDS = 2 << 30, 120
 ROWS = 60_000_000
 
 
+#: Starts a command as its only child, and writes the child's largest memory in bytes to a file. A child of a large
+#: process begins with the memory of that.
+LAUNCH = f"""
+import resource, subprocess, sys
+resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS + 5}))
+code = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], "w") as file:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=file)
+sys.exit(code)
+"""
+
+
 def told(*words, folder):
     """Run a command; return its exit code and what it said, once its memory was looked at."""
-    with open(folder / "err", "w+") as err:
-        process = subprocess.Popen([sys.executable, "-m", "hpcdispatch.cli", *map(str, words)], stderr=err, cwd=folder,
-                                   stdout=subprocess.DEVNULL, preexec_fn=_bounded)  # noqa: PLW1509  # fmt: skip
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        err.seek(0)
-        assert used.ru_maxrss * 1024 < MEMORY
-        return process.returncode, err.read()
-
-
-def _bounded():
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+    used, command = folder / "used", [sys.executable, "-m", "hpcdispatch.cli", *map(str, words)]
+    process = subprocess.run([sys.executable, "-c", LAUNCH, used, *command], cwd=folder, text=True, check=False,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+    assert int(used.read_text()) < MEMORY
+    return process.returncode, process.stderr
 
 
 def bomb(path, line, unpacked):
