@@ -400,6 +400,14 @@ OVERLAPS = [
     ([Reservation(0, 9, name="a"), Reservation(0, 3, "1", every=7)], "a and of 0..3 overlap on node 1"),
     ([Reservation(5, 9, name="a"), Reservation(1, 9, floating=True)], None),
     ([Reservation(5, 9, "0", "a"), Reservation(5, 9, "1", "b"), part(9, 12, 4, "c")], None),
+    # More windows than are enumerated. Two overlap if a multiple of their periods' divisor lies between their begins.
+    ([part(0, 6, 3, "a", every=200_003), part(100_000, 100_009, 2, "b", every=200_017)], "a and b overlap on node 0"),
+    ([part(0, 1, 3, "a", every=200_002), part(100_001, 100_002, 2, "b", every=200_006)], None),
+    ([part(0, 2, 3, "a", every=200_002), part(100_001, 100_002, 2, "b", every=200_006)], "a and b overlap on node 0"),
+    ([part(0, 1, 3, "a", every=200_002), part(99_999, 100_001, 2, "b", every=200_006)], "a and b overlap on node 0"),
+    ([part(3, 6, 3, "a", every=7), part(10**8, 10**8 + 2, 2, "b")], "a and b overlap on node 0"),
+    ([part(3, 5, 3, "a", every=7), part(10**8, 10**8 + 1, 2, "b")], None),
+    ([part(0, 6, 2, "a", every=200_003), part(9, 99, 1, "b", every=200_017), part(5, 9, 1, "c", every=200_023)], None),
 ]
 
 
@@ -415,6 +423,39 @@ def test_reservations_that_overlap_fit_together(reserved, message):
     if message is not None:
         with pytest.raises(ValueError, match=f"reservations {message}"):
             replace(machine, reservations=reserved)
+
+
+def test_reservations_whose_overlaps_are_unknown_are_refused():
+    reserved = [
+        part(0, 6, 2, "a", every=200_003),
+        part(9000, 9009, 2, "b", every=200_017),
+        part(99, 103, 1, "c", every=200_023),
+    ]
+    for given in (reserved, reserved[::-1]):
+        with pytest.raises(ValueError, match=r"reservations . and . and .: expected periods that repeat together in"):
+            replace(Machine.homogeneous(2, core=4), reservations=given)
+
+
+def test_two_reservations_overlap_where_their_windows_do(monkeypatch):
+    # The test by divisors against the enumerated windows.
+    g, refused = random.Random(1), 0
+    for _ in range(300):
+        given = []
+        for name in "ab":
+            begin, length = g.randint(0, 40), g.randint(1, 4)
+            given.append(part(begin, begin + length, 3, name, every=g.choice([None, length + g.randint(0, 20)])))
+        found = []
+        for most in (100_000, 1):
+            monkeypatch.setattr("hpcdispatch.workloads.machine_rules._WINDOWS", most)
+            monkeypatch.setattr("hpcdispatch.workloads.machine_rules._SOME", 1)
+            try:
+                replace(Machine.homogeneous(2, core=4), reservations=given)
+                found.append(True)
+            except ValueError:
+                found.append(False)
+        assert found[0] == found[1], given
+        refused += not found[0]
+    assert 50 < refused < 250
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 
-from hpcdispatch.learn.environments import DispatchEnv
 from hpcdispatch.learn.policies import PolicyDispatcher
 from hpcdispatch.simulation import UnboundedWarning, UnheededWarning, check, simulate
 from hpcdispatch.workloads import Job, Machine, Reservation, Shape, Workload, generate
@@ -55,13 +54,6 @@ def test_a_policy_sees_the_free_share_of_what_there_is():
     assert first == second
     assert [row[3] for row in first] == [0.25, 0.5]
     assert [row[6] for row in first] == [1, 0.75]
-
-
-def test_a_node_that_no_job_of_an_environment_can_use_is_left_out():
-    workload = generate("lublin", jobs=30, processors=16, seed=4)
-    other = Workload(workload.jobs, with_licences(workload.machine, 1))
-    seen = [DispatchEnv("PickJob-v0", each, jobs=30).reset(options={"start": 0})[0] for each in (workload, other)]
-    assert (seen[0] == seen[1]).all()
 
 
 def test_a_node_that_a_shape_can_use_stays():
