@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from ..base import LONGEST, BoolArray, IntArray, check_choice, check_number, check_whole, shown
-from ..base.checks import LARGEST
+from ..base.checks import LARGEST, check_text
 
 #: Most windows of a reservation that are enumerated to find all overlaps, and otherwise to find some.
 _WINDOWS, _SOME = 100_000, 1_000
@@ -121,7 +121,12 @@ class Reservation(_Timed):
             check_whole(f"{where}: every", self.every, self.end - self.begin, LONGEST)
         if self.floating and (self.every is not None or self.name or self.amounts is not None):
             raise ValueError(f"{where}: a floating one has no name and no amounts, and does not repeat")
-        object.__setattr__(self, "users", tuple(self.users))
+        check_text(f"{where}: name", self.name)
+        object.__setattr__(
+            self, "users", (self.users,) if isinstance(self.users, str) else _several(where, self, "users")
+        )
+        for user in self.users:
+            check_text(f"{where}: users", user)
         if self.amounts is not None:
             object.__setattr__(self, "amounts", _counts(f"{where}: amounts", self.amounts))
 
@@ -228,9 +233,12 @@ class Limit:
     def __post_init__(self) -> None:
         check_whole("limit: most", self.most, 0)
         check_choice("limit: by", self.by, ("user", "group", "queue", "all"))
-        if not all(len(each) == 4 for each in self.among):
+        among = _several("limit", self, "among")
+        if not all(isinstance(each, list | tuple) and len(each) == 4 for each in among):
             raise ValueError(f"limit: among must be users, groups, queues and QOS, got {shown(self.among)}")
-        object.__setattr__(self, "among", tuple(map(tuple, self.among)))
+        object.__setattr__(self, "among", tuple(map(tuple, among)))
+        for name in ("of", "user", "group", "queue"):
+            check_text(f"limit: {name}", getattr(self, name))
 
     def matches(self, job: NamedJob) -> bool:
         """Return whether a job counts."""
@@ -268,6 +276,8 @@ class Power:
             raise ValueError(f"power: watts must be watts by resource, got {shown(self.watts)}")
         for name, amount in (*self.watts.items(), ("idle", self.idle)):
             check_number(f"power: {name}", amount, least=0)
+        if self.cap is not None:
+            check_number("power: cap", self.cap, least=0)
         if self.cap is not None and not self.idle < self.cap < math.inf:
             raise ValueError(f"power: cap must be > idle = {self.idle:g} watts and finite, got {self.cap}")
 
@@ -302,11 +312,15 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
-            found = tuple(getattr(self, name))
+            found = _several("machine", self, name)
             if not all(isinstance(each, kind) for each in found):
                 raise ValueError(f"machine: {name} must be of {kind.__name__}, got {shown(found)}")
             object.__setattr__(self, name, found)
-        object.__setattr__(self, "licences", _counts("machine: licences", self.licences or {}))
+        if self.power is not None and not isinstance(self.power, Power):
+            raise ValueError(f"machine: power must be of Power, got {shown(self.power)}")
+        object.__setattr__(
+            self, "licences", _counts("machine: licences", {} if self.licences is None else self.licences)
+        )
         names = [each.name for each in self.reservations if each.name]
         if len(set(names)) < len(names):
             raise ValueError(f"machine: reservations must have names that differ, got {shown(names)}")
@@ -448,6 +462,13 @@ def _read(kind: Any, found: Any, where: str) -> Any:
         return kind(**found)
     except TypeError as error:
         raise ValueError(f"{where}: {error}") from None
+
+
+def _several(where: str, rule: Any, name: str) -> tuple[Any, ...]:
+    found = getattr(rule, name)
+    if not isinstance(found, list | tuple):
+        raise ValueError(f"{where}: {name} must be a list or tuple, got {shown(found)}")
+    return tuple(found)
 
 
 def _counts(where: str, given: Any) -> dict[str, int]:

@@ -155,6 +155,12 @@ def test_a_job_that_names_a_reservation_runs_in_it_and_no_other_does():
         ]  # fmt: skip
 
 
+def test_one_user_of_a_reservation_may_be_a_text():
+    jobs = [Job("1", 0, 10, 10, user="al", reservation="r"), Job("2", 0, 10, 10, user="a", reservation="r")]
+    result = run(jobs, replace(NODES, reservations=[Reservation(5, 50, name="r", users="al")]))
+    assert result.jobs["start"].tolist() == [5, -1]
+
+
 def test_a_reservation_of_amounts_leaves_the_rest():
     jobs = [Job("1", 0, 100, 100, 3), Job("2", 1, 100, 100, 1), Job("3", 2, 10, 10, 2, reservation="r")]
     machine = replace(Machine.pool(4), reservations=[Reservation(40, 60, name="r", amounts={"core": 2})])
@@ -367,6 +373,10 @@ MISTAKES = [
     ({"power": Power({"gpu": 1}, cap=9)}, "power: watts: unknown resource 'gpu'; the machine has: core"),
     ({"licences": {"x": -1}}, "machine: licences: x must be a whole number >= 0, got -1"),
     ({"limits": [5]}, r"machine: limits must be of Limit, got \(5,\)"),
+    ({"limits": Limit(5)}, r"machine: limits must be a list or tuple, got Limit"),
+    ({"outages": None}, r"machine: outages must be a list or tuple, got None"),
+    ({"power": 5}, "machine: power must be of Power, got 5"),
+    ({"licences": "x"}, "machine: licences must be whole numbers by name, got 'x'"),
 ]
 
 
@@ -470,6 +480,17 @@ def test_two_reservations_overlap_where_their_windows_do(monkeypatch):
         (lambda: Power({}), "power: watts must be watts by resource"),
         (lambda: Power({"core": 1}, idle=9, cap=9), "power: cap must be > idle = 9 watts and finite, got 9"),
         (lambda: Job("1", 0, 1, 9, soft_walltime=10), "job 1: soft_walltime must be a whole number"),
+        (lambda: Reservation(5, 9, name=3), "reservation 3: name must be a text, got 3"),
+        (lambda: Reservation(5, 9, users=3), "reservation: users must be a list or tuple, got 3"),
+        (lambda: Reservation(5, 9, users=["a", 3]), "reservation: users must be a text, got 3"),
+        (lambda: Limit(1, among=3), "limit: among must be a list or tuple, got 3"),
+        (lambda: Limit(1, among=[3]), "limit: among must be users, groups, queues and QOS, got"),
+        (lambda: Limit(1, user=3), "limit: user must be a text, got 3"),
+        (lambda: Power({"core": 1}, cap="9"), "power: cap must be a number >= 0, got '9'"),
+        (lambda: Job("1", 0, 1, 9, licences="x"), "job 1: licences must be whole numbers by name, got 'x'"),
+        (lambda: Job("1", 0, 1, 9, array=3), "job 1: array must be a text, got 3"),
+        (lambda: Job("1", 0, 1, 9, reservation=None), "job 1: reservation must be a text, got None"),
+        (lambda: Job("1", 0, 1, 9, shapes=3), "job 1: shapes must be a sequence of Shape, got 3"),
         (lambda: Job("1", 0, 1, 9, licences={"x": -1}), "job 1: licences: x must be a whole number >= 0, got -1"),
     ],
 )
