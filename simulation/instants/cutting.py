@@ -13,7 +13,7 @@ from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Machine, Workload
 from ...workloads.machine_state import Ended, MachineState, RunningSince
-from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap, simulate
+from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap, simulate, with_exclusive_nodes
 from ..overrun import Overrun
 from ..recorder import STAY, Recorder
 from ..simulated_job import SimulatedJob
@@ -113,8 +113,9 @@ def state_at(
     InputError
         If all jobs have left, or a job that has not left was stopped earlier. A state cannot hold this.
     """
-    parts = fresh_parts(workload.machine, dispatcher, predictor, seed)
-    engine = engine_of(Recorder(workload), *parts, Overrun.parse(overrun), same_instant)
+    simulated = with_exclusive_nodes(workload, workload.machine.nodes)
+    parts = fresh_parts(simulated.machine, dispatcher, predictor, seed)
+    engine = engine_of(Recorder(simulated), *parts, Overrun.parse(overrun), same_instant)
     engine.mapper.pause, engine.mapper.at_pause = at, _stop
     with settled_heap(), suppress(_ReachedError):
         engine.start_hpc_simulation()

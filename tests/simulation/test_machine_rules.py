@@ -12,7 +12,7 @@ from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Start
 from hpcdispatch.dispatchers.registered import registry
 from hpcdispatch.dispatchers.space import space_of
-from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, violations
+from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, state_at, violations
 from hpcdispatch.workloads import (
     Checkpoint,
     Job,
@@ -318,6 +318,20 @@ def test_an_exclusive_job_has_its_nodes_alone(dispatcher):
     alone = Workload((shared[0], replace(shared[1], exclusive=True)), machine)
     with pytest.raises(InvariantError, match="job 1 on nodes of job 2, which is exclusive, at t=0"):
         check(alone, result)
+
+
+@pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "conservative"])
+def test_a_simulation_goes_on_from_a_state_with_exclusive_jobs(dispatcher):
+    jobs = [Job("1", 0, 100, 100, 1), Job("2", 0, 100, 100, 2, exclusive=True), Job("3", 1, 100, 100, 5),
+            Job("4", 2, 50, 50, 1)]  # fmt: skip
+    workload = Workload(tuple(jobs), Machine.homogeneous(3, core=4))
+    whole = simulate(workload, dispatcher).jobs.set_index("id")["start"]
+    for at in (50, 120):
+        left, state = state_at(workload, dispatcher, at=at)
+        result = simulate(left, dispatcher, state=state)
+        check(left, result)
+        starts = result.jobs.set_index("id")["start"]
+        assert starts.to_dict() == whole[starts.index].to_dict()
 
 
 def test_energy_is_what_jobs_and_the_idle_machine_draw():
