@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import Start
+from hpcdispatch.dispatchers import Start, orders
 from hpcdispatch.dispatchers.registered import registry
 from hpcdispatch.dispatchers.space import space_of
 from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, state_at, violations
@@ -25,6 +25,7 @@ from hpcdispatch.workloads import (
     RunningSince,
     Workload,
 )
+from hpcdispatch.workloads.job import CONDITIONS
 
 POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
 #: One dispatcher per way to learn of closed nodes, and one that does not learn of them.
@@ -587,14 +588,50 @@ def drawn(seed):
     return Workload(tuple(jobs), machine)
 
 
+def with_fields(workload, seed):
+    """Draw further fields of jobs. The first third is an array, the second is one that may depend on it."""
+    g, jobs = random.Random(seed), []
+    third, limit = len(workload) // 3, g.choice(["", "%1", "%2"])
+    for place, job in enumerate(workload.jobs):
+        array, task = "AB "[place // third if place < 2 * third else 2], str(place % third if third else place)
+        fields = {} if array == " " else {"id": f"{array}_{task}", "array": array + limit}
+        depends = []
+        for kind in g.sample(CONDITIONS, g.choice([0, 1, 1, 2])) if jobs else ():
+            other = g.choice(jobs).id
+            if kind == "aftercorr" or g.random() < 0.3:  # all tasks of an array, or the same one
+                others = [name for name in "AB"[: place // third if third else 0] if name != array]
+                other = g.choice(others) if others and (kind != "aftercorr" or array == "B") else other
+            depends.append(("" if kind == "singleton" else other, kind, g.choice([0, 0, 7, 30])))
+        if place < 2 * third:  # A task of the other array may be later.
+            depends = [each for each in depends if each[0] != array]
+        fields |= {"depends": tuple(depends), "begin": g.choice([0, 0, 0, 10, 150]), "hold": g.random() < 0.05}
+        fields |= {"priority": g.choice([0, 0, -2, 3]), "exclusive": g.random() < 0.15, "name": g.choice("mn")}
+        fields |= {"soft_walltime": g.choice([None, None, g.randint(1, job.walltime)])}
+        jobs.append(replace(job, **fields))
+    return replace(workload, jobs=jobs)
+
+
+def with_options(dispatcher, seed):
+    """Draw the options of EASY."""
+    if dispatcher not in ("easy", "pbs"):
+        return dispatcher
+    g = random.Random(seed)
+    order, backfill = g.choice(orders.names()), g.choice(["order", "shortest", *orders.names()])
+    strict = g.choice(["yes", "yes", "no"])
+    return f"{dispatcher}:order={order},backfill={backfill},depth={g.choice([0, 1, 2, 3, 'all'])},strict={strict}"
+
+
 def assert_kept(dispatcher, seeds):
     for seed in seeds:
         workload, predictor = drawn(seed), ("walltime", "oracle", "last2")[seed % 3]
+        if seed % 2:
+            workload = with_fields(workload, seed)
+        spec = with_options(dispatcher, seed) if seed % 2 else dispatcher
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for overrun in ("run", "kill", "resubmit"):
-                result = simulate(workload, dispatcher, predictor, overrun=overrun)
-                assert list(violations(workload, result)) == [], (dispatcher, seed, overrun)
+                result = simulate(workload, spec, predictor, overrun=overrun)
+                assert list(violations(workload, result)) == [], (spec, seed, overrun)
 
 
 @pytest.mark.parametrize("dispatcher", [*FAMILIES, Greedy()])
