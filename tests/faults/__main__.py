@@ -30,10 +30,10 @@ from hpcdispatch.bench.campaigns.execution import Plan, Store, plan_campaign, ru
 TEXT = small_campaign.TEXT.format(jobs=20).replace("seeds = 3", "seeds = 1")
 #: A folder in memory. The effect of a kill does not depend on the disk, and a disk would delay every write.
 IN_MEMORY = Path("/dev/shm")
-#: Kinds of campaigns: processes of one client, and whether the command starts it. Half of the kills come early.
+#: Kinds of campaigns: processes of one client, and whether the command starts it.
 WAYS = {"alone": (1, False), "two at once": (1, False), "workers": (2, False), "command": (2, True)}
-#: How often of twelve. The others take longer to start: they import everything anew.
-SHARES = (6, 3, 2, 1)
+#: How often of 31. The last two take twenty times as long: they import everything anew.
+SHARES = (20, 8, 2, 1)
 #: The share of a campaign's time within which an early kill comes.
 SOON = 0.4
 #: Victims: the client, one of its workers, the server that forks these, or the group.
