@@ -2,8 +2,8 @@
 
 Each kill -9 hits the client, one of its two workers, the server that forks these, or the whole group. The campaign uses
 one or two processes, or the command started it, or two campaigns share one store. No kill may damage a stored cell. A
-complete campaign must have left, byte for byte, the store of an undisturbed one, and no unfinished file. No kill leaves a
-process. Temporary folders that it leaves are gone after the last campaigns, which nothing disturbs.
+complete campaign must have left, byte for byte, the store of an undisturbed one, and no unfinished file. No kill leaves
+a process. Temporary folders that it leaves are gone after the last campaigns, which nothing disturbs.
 """
 
 import argparse

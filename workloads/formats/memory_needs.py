@@ -17,9 +17,7 @@ _STEP = 1 << 10
 _SMALLEST = 1032
 
 
-def refuse_if_too_large(
-    path: Path, needs: Needs, lines: int | None, memory: int | None, bounds: Bounds
-) -> None:
+def refuse_if_too_large(path: Path, needs: Needs, lines: int | None, memory: int | None, bounds: Bounds) -> None:
     """Refuse a trace that would not fit into memory. Its size and the length of its first lines decide.
 
     Parameters
