@@ -171,7 +171,7 @@ def held(*ignored, blocked=()):
         signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
 
     process = subprocess.Popen([sys.executable, "-c", HELD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True, preexec_fn=ignore)  # fmt: skip
+                               start_new_session=True, preexec_fn=ignore)  # fmt: skip  # noqa: PLW1509 - no threads here
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.5)  # until it is within that instruction
     return process
