@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
+from ..base.errors import InputError
+from ..base.printed import MOST_OF_MESSAGE, plain
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 from .interrupts import Interrupts, raise_interrupts
 from .parameters import gathering, parameters
@@ -48,8 +50,6 @@ class Notices(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
-        from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - as in _end
-
         click.echo(plain(record.getMessage(), MOST_OF_MESSAGE), err=True)
 
 
@@ -191,8 +191,6 @@ class Application(click.Group):
 
 def _end(error: BaseException, debug: bool) -> int:
     """Print the error and return the exit code."""
-    from ..base import InputError  # noqa: PLC0415 - numpy, which it imports, takes longer than all of --help
-
     if isinstance(error, BrokenPipeError):
         # The rest of the buffer is discarded, so that the exit prints no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -200,8 +198,6 @@ def _end(error: BaseException, debug: bool) -> int:
     if Interrupts.told and not isinstance(error, click.Abort | InterruptedRunError):
         error = click.Abort()  # compiled code may report the interrupt as another exception
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
-        from ..base.printed import plain  # noqa: PLC0415 - likewise
-
         trace = getattr(error, "trace", "") or "".join(traceback.format_exception(error))
         click.echo("\n".join(map(plain, trace.splitlines())), err=True)
     if isinstance(error, click.Abort | InterruptedRunError):
