@@ -22,6 +22,7 @@ from ...analysis import (
     write_scenario,
 )
 from ...base import InputError, write_whole
+from ...base.checks import LARGEST
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
@@ -66,7 +67,7 @@ class _Query:
 @click.argument("scenario", metavar="SCENARIO")
 @options(
     "Decision",
-    click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed."),
+    click.option("--nodes", type=click.IntRange(1, LARGEST), required=True, metavar="K", help="Nodes that are needed."),
     click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m."),
     click.option(
         "--step",

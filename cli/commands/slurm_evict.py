@@ -9,6 +9,7 @@ import click
 
 from ...analysis.cluster_state import cluster_state
 from ...base import InputError
+from ...base.checks import LARGEST
 from ...base.command_arguments import job_argument, node_argument
 from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
@@ -33,7 +34,7 @@ _LOOKS, _KILL_WAIT = 30, 30
 )
 @options(
     "Decision",
-    click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed."),
+    click.option("--nodes", type=click.IntRange(1, LARGEST), required=True, metavar="K", help="Nodes that are needed."),
     click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m."),
     click.option(
         "--hold",

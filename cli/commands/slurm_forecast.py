@@ -2,13 +2,13 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 
 from ...analysis.kept_forecasts import ForecastScore, KeptForecast, judge, keep, read_kept
 from ...analysis.start_forecasts import LEARNED, forecast_starts
 from ...base import InputError
+from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import NOTHING, count, percent
 from ...bench.reports.tables import Table
 from ...predictors import create as create_predictor
@@ -72,7 +72,7 @@ def forecast(
     validate([], [learning.predictor])
     store = learning.kept or cache_folder() / "forecasts.jsonl"
     if judged:
-        with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        with temporary_folder() as folder:
             past = accounted(answers, Path(folder))
         assert past.records is not None
         starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)

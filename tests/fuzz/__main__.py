@@ -76,6 +76,8 @@ def main():
                 findings[f"{target}: {finding}"] += 1
             slowest = max(slowest, taken)
             counts[target] += 1
+            if counts.total() % 10_000 == 0:
+                print(f"{counts.total():,} inputs, {process_time():,.0f} s of a processor", flush=True)
     print(", ".join(f"{count:,} {target}" for target, count in counts.items()))
     print(f"{counts.total():,} inputs in {monotonic() - begin:,.0f} s ({process_time():,.0f} s of a processor), seeds "
           f"from {given.first} on for each kind: {len(findings)} findings; slowest {slowest:.2f} s, memory "
