@@ -22,6 +22,7 @@ from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
 from ..app import options, subcommand
 from ..command_errors import say
+from ..durations import Number
 from ..output import finish
 from ..progress import spinner
 from ..shared_options import check_writable, path_option
@@ -43,7 +44,7 @@ from ..shared_options import check_writable, path_option
 @options(
     "Results",
     click.option(
-        "--explains", type=click.FloatRange(0, 1), default=EXPLAINS, show_default=True, metavar="R",
+        "--explains", type=Number(0, 1), default=EXPLAINS, show_default=True, metavar="R",
         help="The time follows the size where the correlation is above R.",
     ),
     path_option("--plot", f"Draw runs, curves and ranges: {', '.join(KINDS)}."),

@@ -27,7 +27,7 @@ from ...bench.reports.verdict import change
 from ...models.moldable import Request, SpeedupFit
 from ..app import OUTPUT, options, subcommand
 from ..command_errors import say
-from ..durations import Duration
+from ..durations import Duration, Number
 from ..output import exact, finish, headed, time
 from ..progress import spinner
 from ..shared_options import ReadingOptions, check_writable, path_option
@@ -51,7 +51,7 @@ from ..trace_argument import load, resolve
     click.option("--sizes", metavar="N,N,...", help="With --runs: sizes to choose from.  [default: powers of two]"),
     click.option(
         "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=Number(0, 1, min_open=True, max_open=True),
         default=0.9,
         show_default=True,
         metavar="P",
@@ -59,7 +59,7 @@ from ..trace_argument import load, resolve
     ),
     click.option(
         "--weight",
-        type=click.FloatRange(0),
+        type=Number(0),
         default=0.0,
         metavar="S",
         help="Seconds of turnaround that a processor-hour is worth.",

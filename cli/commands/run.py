@@ -21,6 +21,7 @@ from ...workloads import Workload
 from ...workloads.sources import Source
 from ..app import OUTPUT, options, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..durations import Number
 from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
 from ..progress import JobBar, spinner
@@ -75,7 +76,7 @@ def _one(ctx: click.Context, param: click.Parameter, value: str) -> str:
     ),
     check_option,
     click.option(
-        "--budget-seconds", type=click.FloatRange(min=0, min_open=True, max=LONGEST), metavar="S",
+        "--budget-seconds", type=Number(min=0, min_open=True, max=LONGEST), metavar="S",
         help="End it after so many seconds; it then runs in a process of its own, as with a plug-in.",
     ),
 )  # fmt: skip

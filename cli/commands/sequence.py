@@ -28,7 +28,7 @@ from ...workloads.fetching import RUN_TIMES, fetch
 from ...workloads.formats.run_times import RunHistory, Unit, read_run_history
 from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import say
-from ..durations import Duration
+from ..durations import Duration, Number
 from ..output import exact, finish, headed, pairs, time
 from ..progress import spinner
 from ..shared_options import (
@@ -73,7 +73,7 @@ _UNLIKE, _COSTLY = 0.05, 0.05
     ),
     click.option(
         "--backfill-rate",
-        type=click.FloatRange(0, 1, max_open=True),
+        type=Number(0, 1, max_open=True),
         default=0.0,
         metavar="Z",
         show_default=True,

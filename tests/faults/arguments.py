@@ -30,8 +30,8 @@ SITE = "--squeue squeue.json --sinfo sinfo.json"
 #: A call of each command that works.
 CALLS = (
     "run jobs.swf",
-    "compare jobs.swf --dispatchers fcfs,easy",
-    "campaign small.toml --out store",
+    "compare jobs.swf --dispatchers fcfs,easy --workers 1",
+    "campaign small.toml --out store --workers 1",
     "evict scenario.json --nodes 2 --deadline 10m",
     "partition --requests requests.csv",
     "predict jobs.swf --predictors walltime,last2",
