@@ -62,12 +62,14 @@ distributions: .venv/installed
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 
-# The lowest versions of all dependencies together, and a run of what uses them: files, the solver, statistics, pictures.
+# The lowest versions of all dependencies and of two extras together, and a run of what uses them: files, the solver,
+# statistics, pictures, scikit-learn, Gymnasium, Dask.
 LOWEST := .venv-lowest/bin
 lowest:
 	$(PYTHON) -m venv --clear .venv-lowest
-	$(LOWEST)/python -c 'import tomllib; print(*(line.replace(">=", "==") for line in \
-		tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > .venv-lowest/lowest.txt
+	$(LOWEST)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		extras = project["optional-dependencies"]; lines = project["dependencies"] + extras["cluster"] + extras["learn"]; \
+		print(*(line.replace(">=", "==") for line in lines), sep="\n")' > .venv-lowest/lowest.txt
 	$(LOWEST)/python -m pip install --quiet -r .venv-lowest/lowest.txt
 	$(LOWEST)/python -m pip install --quiet --no-deps .
 	$(LOWEST)/python -m pip check
@@ -77,6 +79,13 @@ lowest:
 	$(LOWEST)/hpcdispatch workload convert examples/trace.swf.gz .venv-lowest/trace.parquet
 	$(LOWEST)/hpcdispatch workload describe .venv-lowest/trace.parquet
 	$(LOWEST)/hpcdispatch evict examples/scenario.json --nodes 512 --deadline 15m --plot .venv-lowest/loss.png
+	cd examples && ../$(LOWEST)/hpcdispatch run trace.swf.gz --predictor sklearn
+	cd .venv-lowest && bin/python -c 'import gymnasium, hpcdispatch.learn; \
+		environment = gymnasium.make("hpcdispatch/PickJob-v0", workload="lublin:jobs=600"); environment.reset(seed=1); environment.step(0)'
+	cd .venv-lowest && printf 'dispatchers = ["easy"]\n[[workload]]\nsource = "lublin:jobs=50"\n' > small.toml && bin/python -c 'import subprocess, distributed; \
+		cluster = distributed.LocalCluster(n_workers=1, dashboard_address=None); \
+		campaign = ["bin/hpcdispatch", "campaign", "small.toml", "--out", "store"]; \
+		subprocess.run([*campaign, "--cluster", cluster.scheduler_address, "--insecure"], check=True)'
 
 check: lint types test
 

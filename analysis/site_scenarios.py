@@ -282,7 +282,7 @@ def _places(names: list[str], site: SlurmSite) -> list[int]:
 
 
 def _when(value: str, texts: Texts) -> tuple[list[str], int, int]:
-    """Return the nodes of ``c[1-4]@2026-12-01T08:00..+2h`` and its seconds since 1970. No nodes means all."""
+    """Return the nodes of ``c[1-4]@2026-12-01T08:00..+2h`` and its seconds since 1970. No names: all nodes."""
     listed, _, times = value.rpartition("@")
     first, dots, last = times.partition("..")
     if not listed or not dots:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rich.console import Console
@@ -18,6 +18,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 #: Shows the number of finished jobs and their total.
 Show = Callable[[int, int | None], None]
+_COMPILING = "compiling for about {:.0f} s, which the next call finds done"
+#: Shows a line of text.
+Tell = Callable[[str], None]
 
 
 def fetch(name: str) -> Workload:
@@ -34,7 +37,7 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that shows a progress bar on interactive use, unless it is called with `progress`.
 
     The bar disappears at the end. A line above it announces the compilation of functions. It takes time on a first
-    call.
+    call. In a notebook the line disappears with the bar, so that outputs do not depend on numba's cache.
     """
 
     @wraps(function)
@@ -45,9 +48,10 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         bar = _notebook_bar if console.is_jupyter else _terminal_bar
         known = len(args[0]) if args and isinstance(args[0], Workload) else None
-        said, notice.tell = notice.tell, partial(_tell, console)
+        log = notice.tell
         try:
-            with bar(function.__name__, console) as show:
+            with bar(function.__name__, console) as (show, tell):
+                notice.tell = lambda seconds: tell(_COMPILING.format(seconds))
 
                 def advance(now: Any) -> None:
                     """Update the bar from a number of jobs or the progress of a campaign."""
@@ -56,35 +60,36 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
                 show(0, known)
                 return function(*args, **{**kwargs, "progress": advance})  # type: ignore[arg-type]
         finally:
-            notice.tell = said
+            notice.tell = log
 
     return call
 
 
 @contextmanager
-def _terminal_bar(name: str, console: Console) -> Iterator[Show]:
+def _terminal_bar(name: str, console: Console) -> Iterator[tuple[Show, Tell]]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield (
+            lambda done, total: bar.update(task, completed=done, total=total),
+            lambda text: console.print(text, markup=False, highlight=False),
+        )
 
 
 @contextmanager
-def _notebook_bar(name: str, _console: Console) -> Iterator[Show]:
+def _notebook_bar(name: str, _console: Console) -> Iterator[tuple[Show, Tell]]:
     """Yield a bar of HTML. That of rich needs ipywidgets."""
     from IPython.display import HTML, display  # noqa: PLC0415 - there in a notebook only
 
     handle = display(HTML(""), display_id=True)
     text = "{} <progress value='{}' max='{}'></progress> {:,} jobs"
     try:
-        yield lambda done, total: handle.update(HTML(text.format(name, done, total or done, done)))
+        yield (
+            lambda done, total: handle.update(HTML(text.format(name, done, total or done, done))),
+            lambda line: handle.update(HTML(line)),
+        )
     finally:
         handle.update(HTML(""))
-
-
-def _tell(console: Console, seconds: float) -> None:
-    """Print the expected time of the compilation above the bar."""
-    console.print(f"compiling for about {seconds:.0f} s, which the next call finds done", markup=False, highlight=False)
 
 
 simulate = with_bar(simulation.simulate)

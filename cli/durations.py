@@ -5,8 +5,6 @@ from typing import Any
 
 import click
 
-from ..base import seconds_of
-
 
 class Duration(click.ParamType[int]):
     """Whole seconds, in the formats of :func:`~hpcdispatch.base.time_texts.seconds_of`.
@@ -26,6 +24,8 @@ class Duration(click.ParamType[int]):
         """Return the seconds."""
         if isinstance(value, int):
             return value
+        from ..base import seconds_of  # noqa: PLC0415 - numpy, which it imports, takes longer than all of --help
+
         try:
             seconds = seconds_of(str(value))
         except ValueError as error:
@@ -43,4 +43,15 @@ class Number(click.FloatRange):
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"expected a finite number, got {value!r}", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number in a range, of at most 2^53: what floats and the compiled code hold exactly."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        number: int = super().convert(value, param, ctx)
+        if number > 1 << 53:
+            self.fail(f"expected at most {1 << 53}, got {value!r:.60}", param, ctx)
         return number

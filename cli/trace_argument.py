@@ -27,7 +27,10 @@ def resolve(trace: str | None) -> Source:
         If it names no source.
     """
     if trace is None:
-        say("note", f"no trace given, using the built-in workload {BUILT_IN}: drawn jobs, not as dense as real logs")
+        say(
+            "note",
+            f"no trace given, using the built-in workload {BUILT_IN}: generated, with shorter queues than real traces",
+        )
         return Source(BUILT_IN, spec=BUILT_IN)
     return sources.resolve(trace)
 

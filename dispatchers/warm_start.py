@@ -12,7 +12,7 @@ from .registered import create_inner, layers, reported, reset_part
 
 
 class WarmStart:
-    """Runs one dispatcher until so many jobs have been submitted, and another one from then on.
+    """Runs one dispatcher until `jobs` jobs have been submitted, then another one.
 
     Compared dispatchers then begin with the same machine, queue and predictor state (warm-up of a simulation: Law,
     Simulation Modeling and Analysis, section 9.5.1). Measurements should leave out the first `jobs` jobs.

@@ -262,7 +262,7 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
 
     @property
     def workload(self) -> Any:
-        """The jobs that episodes are stretches of."""
+        """The workload. Each episode is a stretch of its jobs."""
         return self._all.episodes.workload
 
     def reset(

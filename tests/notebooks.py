@@ -33,8 +33,9 @@ def joined(outputs):
 def executed(path):
     """Return the notebook at `path` after a run from the top, without the text on stderr."""
     notebook = nbformat.read(path, as_version=4)
-    os.environ.update(PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}", COLUMNS="80")
-    NotebookClient(notebook, timeout=MOST_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"}
+    client = NotebookClient(notebook, timeout=MOST_SECONDS, resources={"metadata": {"path": str(path.parent)}})
+    client.execute(env=environment)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":

@@ -130,7 +130,7 @@ def _last_starts(jobs: Problem, due: IntArray, busy: Held, rule: PlacementRule) 
 
 
 def _held(jobs: Problem, starts: IntArray, counts: IntArray) -> Held:
-    """Return the amounts of jobs from their starts on. `counts` are slots per node, shape (jobs, nodes)."""
+    """Return the amounts on nodes from the starts of jobs on. `counts` are slots per node, shape (jobs, nodes)."""
     job, node = np.nonzero(counts)
     amount = counts[job, node][:, None] * jobs.demand[job]
     return Held(starts[job], starts[job] + jobs.duration[job], node, amount)

@@ -39,7 +39,7 @@ class SiteConstraint:
         """Begin a simulation on a machine. Raise ``ValueError`` if the options do not fit it."""
 
     def uses(self, job: JobView) -> Mapping[str, int]:
-        """Return what a running job uses: whole amounts by name. The constraint chooses the names."""
+        """Return what a running job uses: whole amounts by name, as ``{"licences": 2}``. The names are free."""
         return {}
 
     def most(self, what: str) -> int:

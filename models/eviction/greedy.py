@@ -78,7 +78,7 @@ class GreedyCore(NamedTuple):
 
     @classmethod
     def of(cls, jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], clock: Clock) -> GreedyCore:
-        """Return the arrays of some jobs. Arguments and errors are those of :func:`greedy_by_deadline`."""
+        """Return the jobs as arrays. Arguments and errors are those of :func:`greedy_by_deadline`."""
         limits = [clock.down(number("plan", "deadline", deadline)) for deadline in deadlines]
         order = sorted(range(len(jobs)), key=lambda place: -exact(jobs[place].loss))
         saves = [quickest(jobs[place], clock) for place in order]

@@ -123,17 +123,26 @@ def test_keeps_the_help():
     assert hd.compare.__name__ == "compare"
 
 
-def test_a_notebook_sees_a_bar_without_widgets(monkeypatch, prompt):
+@pytest.fixture
+def notebook(monkeypatch, prompt):
+    """Return the list of what a notebook shows in the place of the bar, one after the other."""
     shown = []
-
-    class Handle:
-        update = shown.append
-
+    display = SimpleNamespace(HTML=str, display=lambda first, display_id: SimpleNamespace(update=shown.append))
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    display = SimpleNamespace(HTML=str, display=lambda first, display_id: Handle)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
+    return shown
+
+
+def test_a_notebook_sees_a_bar_without_widgets(notebook):
+    shown = notebook
     hd.simulate(hd.generate("lublin:jobs=3000,processors=64"), "easy")
     assert shown[0] == "simulate <progress value='0' max='3000'></progress> 0 jobs"
     assert len(shown) > 2
     assert shown[-1] == ""
+
+
+def test_a_notebook_keeps_no_notice_of_compilation(notebook, capfd):
+    interactive.with_bar(lambda progress: notice.tell(3.2))()
+    assert notebook[-2:] == ["compiling for about 3 s, which the next call finds done", ""]
+    assert capfd.readouterr() == ("", "")

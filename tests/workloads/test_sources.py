@@ -31,6 +31,12 @@ def test_what_means_nothing_is_refused(tmp_path):
         resolve("folder", tmp_path)
 
 
+def test_a_wrong_name_gets_the_nearest_file(tmp_path):
+    (tmp_path / "trace.swf.gz").touch()
+    with pytest.raises(InputError, match=r"no workload of this name \(did you mean 'trace.swf.gz'\? generators: "):
+        resolve("trace.swf", tmp_path)
+
+
 @pytest.mark.parametrize(
     "spec",
     ["lublin:jobs=100000000000", "accre:nodes=9223372036854775808", "theta:days=100000", "lublin:seed=" + "9" * 400],

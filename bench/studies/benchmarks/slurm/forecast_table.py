@@ -90,7 +90,7 @@ def forecasts_table(workload: Workload, slurm: Slurm, moments: list[Moment], epo
         found = [
             _forecast(workload, slurm, moment, epoch, learned, draws=draws, arrivals=arrivals) for moment in moments
         ]
-        rows.append(_judged(f"run times by {learned}{', nobody comes' * (not arrivals)}", pd.concat(found)))
+        rows.append(_judged(f"run times by {learned}{', no later arrivals' * (not arrivals)}", pd.concat(found)))
     columns = ("forecast", "of", "mean deviation (s)", "median (s)", "80% interval covers", "its width (s)")
     note = f"{len(moments)} moments, {draws} draws each; only what had ended before each is known."
     return Table("forecasts of starts", columns, rows, note=note)
