@@ -137,7 +137,7 @@ def finding(words, folder):
         raised = done.exception
         assert raised is None or isinstance(raised, SystemExit), traceback.format_exception(raised)[-3:]
         lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(NOTES)]
-        assert done.exit_code == 0 or len(lines) <= 1 or lines[0].startswith("Usage"), f"{len(lines)} lines: {lines[:3]}"
+        assert done.exit_code == 0 or len(lines) <= 1, f"{len(lines)} lines: {lines[:3]}"
         assert (folder / "kept").read_text() == "kept", "the target of a link is changed"
     except (AssertionError, TimeoutError, OSError) as error:
         return str(error)[:600] or type(error).__name__
