@@ -4,9 +4,9 @@ import os
 import subprocess
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..base import InputError
+from ..base.unfinished_files import temporary_folder
 from ..workloads.slurm_cluster import Snapshot, read_cluster
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 
@@ -61,7 +61,7 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
         return read_cluster(squeue, sinfo, now)
     if squeue is not None or sinfo is not None or now is not None:
         raise InputError("--squeue, --sinfo, --now: expected all of them or none")
-    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+    with temporary_folder() as folder:
         squeue, sinfo = Path(folder, "squeue.json"), Path(folder, "sinfo.json")
         squeue.write_bytes(answer(["squeue", "--json"]))
         sinfo.write_bytes(answer(["sinfo", "-N", "--json"]))

@@ -259,8 +259,11 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
     here = {id_ for _, id_ in found}
-    jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
-            for job, id_ in found]  # fmt: skip
+    try:
+        jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
+                for job, id_ in found]  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"the cluster at {snapshot.now:,} seconds since 1970 (--now): {error}") from None
     jobs.sort(key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
