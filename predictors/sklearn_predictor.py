@@ -47,8 +47,8 @@ class SklearnPredictor:
     Parameters
     ----------
     estimator
-        A regressor, a pipeline that ends in one, or the name of a class in scikit-learn. It is cloned and not changed.
-        One with ``partial_fit`` learns only the new jobs at each refit.
+        A regressor, a pipeline that ends in one, or the name of a class in scikit-learn. It is cloned and not changed;
+        an object without ``get_params`` is copied. One with ``partial_fit`` learns only the new jobs at each refit.
     features
         Names of columns, as a sequence, or as text with ``;`` between. By default a pipeline gets all columns as a data
         frame, for the names of a ``ColumnTransformer``. Any other regressor gets the numbers as an array.
@@ -63,10 +63,11 @@ class SklearnPredictor:
         Number of last ended jobs that are fitted, at least 2.
     quantile
         Quantile to predict, above 0 and below 1. Then ``distribution(job)`` exists too. A regressor with an option
-        ``quantile``, or ``alpha`` beside a loss ``"quantile"``, is fitted for it and for :data:`QUANTILES`. Other
-        predictions are shifted by the quantiles of the last 300 errors. ``None`` for what the regressor predicts.
+        ``quantile``, gradient boosting, and one with ``alpha`` beside the loss ``"quantile"`` are fitted for it and for
+        :data:`QUANTILES`. Other predictions are shifted by the quantiles of the last 300 errors. ``None`` for what the
+        regressor predicts.
     least
-        Number of ended jobs before the first fit, at least 2.
+        Number of ended jobs before the first fit, from 2 to `window`.
     seed
         Seed for every ``random_state`` of the regressor that is not set.
 
@@ -74,7 +75,7 @@ class SklearnPredictor:
     ------
     InputError
         If an option is out of its range, or scikit-learn is not installed. In a simulation, if the trace has no values
-        for a column that was given by name. Also if the regressor does not return one number per job.
+        for a column that was given by name. Also if the regressor raises, or does not return one number per job.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
