@@ -222,9 +222,10 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
         ways = _strategies(run_times[:half], planning, *_affordable(history[:half], planning))
         unseen = [fare(strategy, run_times, begin, rate) for strategy in ways]
     recent = len(run_times) - _JUDGED
+    firsts = [next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1] for strategy in made]
     rows = [
-        Row(strategy, _first(strategy, run_times), fare(strategy, run_times, max(strategy.needs, recent), rate), later)
-        for strategy, later in zip(made, unseen, strict=True)
+        Row(strategy, first, fare(strategy, run_times, max(strategy.needs, recent), rate), later)
+        for strategy, first, later in zip(made, firsts, unseen, strict=True)
     ]
     fits = _fits(history) if run_times.min() < run_times.max() else []
     worthwhile = None
@@ -367,11 +368,6 @@ def _strategies(
     reached, keeps = found.reached.tolist(), tuple(found.keeps.tolist())
     best = replace(plain, requests=lambda recent: reached, keeps=keeps, checkpointing=costs)
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others
-
-
-def _first(strategy: Strategy, run_times: FloatArray) -> float:
-    """Return the first request after the run times, seconds."""
-    return next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1]
 
 
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
