@@ -164,7 +164,7 @@ def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
     off = _off(moment)
     if off is not None:
         low, high = (time(share * chosen.turnaround) for share in off)
-        text += f" (jobs of which that was predicted took {low} to {high}, an 80% interval)"
+        text += f" (jobs with this prediction took {low} to {high}, an 80% interval)"
     options = [option for option in advice.options if option is not None]
     first = min(options, key=lambda option: (option.start, -option.request.processors))
     if first == chosen:
