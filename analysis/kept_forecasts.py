@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,11 +84,11 @@ def read_kept(path: Path, kind: type[Kept], what: str) -> list[Kept]:
     if not path.is_file():
         raise InputError(f"{path}: expected {what}s that were kept, got no such file")
     found, known = list[Kept](), TypeAdapter(kind)
-    for number, line in enumerate(read_bounded(path, f"kept {what}s", MOST_BYTES).splitlines(), 1):
+    for number, line in enumerate(BytesIO(read_bounded(path, f"kept {what}s", MOST_BYTES)), 1):
         try:
             found.append(known.validate_json(line, strict=True))
         except ValidationError:
-            got = shown(line.decode("utf-8", "replace"))
+            got = shown(line.decode("utf-8", "replace").rstrip())
             raise InputError(f"{path}:{number}: expected a {what} in JSON, got {got}") from None
     return found
 

@@ -1,32 +1,5 @@
 """Shared by all layers: checks of bad input and its error, registries of plug-in parts, files and durations."""
 
-from .arrays import BoolArray, FloatArray, IntArray, count_slots
-from .checks import LONGEST, check_choice, check_number, check_whole, shown
-from .errors import InputError
-from .files import read_bounded
-from .registry import Option, Registry, convert_options, options_of, parse_spec, unknown_option
-from .time_texts import seconds_of, time_text
-from .unfinished_files import write_whole
+import lazy_loader
 
-__all__ = [
-    "LONGEST",
-    "BoolArray",
-    "FloatArray",
-    "InputError",
-    "IntArray",
-    "Option",
-    "Registry",
-    "check_choice",
-    "check_number",
-    "check_whole",
-    "convert_options",
-    "count_slots",
-    "options_of",
-    "parse_spec",
-    "read_bounded",
-    "seconds_of",
-    "shown",
-    "time_text",
-    "unknown_option",
-    "write_whole",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,10 +9,14 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .errors import InputError
 
 #: Largest JSON file, bytes. The largest clusters need a tenth.
 MOST_BYTES = 1 << 28
+#: Most memory for parsed JSON, bytes.
+MOST_MEMORY = 3 << 29
 #: Largest file that is read at all, bytes.
 LARGEST_FILE = 1 << 32
 
@@ -74,6 +78,19 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def width_of(text: bytes) -> int:
+    """Return the bytes of memory per character of a text in UTF-8. One wide character makes all of them wide."""
+    if text.isascii():
+        return 1
+    return 4 if np.frombuffer(text, np.uint8).max() >= 0xF0 else 2
+
+
+def json_memory(data: bytes) -> int:
+    """Return the bytes of memory that parsing a JSON text may take at most: its copies and values, by their marks."""
+    marks = ((b"{", 184), (b"[", 96), (b",", 48), (b'"', 32))
+    return (1 + 2 * width_of(data)) * len(data) + sum(each * data.count(mark) for mark, each in marks)
+
+
 def read_json(path: Path, what: str) -> Any:
     """Return the content of a JSON file in UTF-8.
 
@@ -89,10 +106,12 @@ def read_json(path: Path, what: str) -> Any:
     OSError
         If it cannot be read.
     InputError
-        If it is larger than :data:`MOST_BYTES` or not JSON. Also if nesting or numbers are too long for Python. One
-        line with file and line.
+        If it is larger than :data:`MOST_BYTES` or :data:`MOST_MEMORY`, or not JSON. Also if nesting or numbers are too
+        long for Python. One line with file and line.
     """
     data = read_bounded(path, what, MOST_BYTES)
+    if json_memory(data) > MOST_MEMORY:
+        raise InputError(f"{path}: expected {what} that takes at most {MOST_MEMORY:,} bytes of memory, got more")
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

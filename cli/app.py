@@ -13,8 +13,11 @@ from typing import Any, NoReturn
 
 import click
 
+from ..base.errors import InputError
+from ..base.printed import MOST_OF_MESSAGE, plain
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 from .interrupts import Interrupts, raise_interrupts
+from .parameters import gathering, parameters
 
 #: Options that may be in the plural as well.
 SINGULAR = {"dispatchers": "dispatcher", "predictors": "predictor", "seeds": "seed"}
@@ -47,8 +50,6 @@ class Notices(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
-        from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - as in _end
-
         click.echo(plain(record.getMessage(), MOST_OF_MESSAGE), err=True)
 
 
@@ -91,13 +92,12 @@ EXPLAINED_BY = "workload describe"
 class Command(click.Command):
     """A command with option groups in its help. Each command has ``--json``, ``--seconds`` and ``--debug``."""
 
-    def __init__(self, *args: Any, **attributes: Any) -> None:
-        super().__init__(*args, **attributes)
-        self.params += [
-            _flag("json", "Print one JSON object, and nothing else."),
-            _flag("seconds", "Print times in seconds."),
-            _debug(),
-        ]
+    def __init__(
+        self, name: str | None, callback: Callable[..., None], params: Sequence[click.Parameter], **attributes: Any
+    ) -> None:
+        more = _flag("json", "Print one JSON object, and nothing else."), _flag("seconds", "Print times in seconds.")
+        declared = [*parameters(callback), *params, *more, _debug()]
+        super().__init__(name, callback=gathering(callback), params=declared, **attributes)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. From now on an interrupt ends it with its finished results."""
@@ -130,18 +130,6 @@ class Group(click.Group):
 def subcommand(name: str, *lines: str, **attributes: Any) -> Callable[[Callable[..., None]], Command]:
     """Return a decorator that makes a function a command, with example lines at the end of its help."""
     return click.command(name, cls=Command, epilog=examples(*lines), **attributes)
-
-
-def options(group: str, *decorators: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that adds options to a command, in a group of its help."""
-
-    def decorate(function: Any) -> Any:
-        for option in reversed(decorators):
-            function = option(function)
-            function.__click_params__[-1].group = group
-        return function
-
-    return decorate
 
 
 class Application(click.Group):
@@ -203,8 +191,6 @@ class Application(click.Group):
 
 def _end(error: BaseException, debug: bool) -> int:
     """Print the error and return the exit code."""
-    from ..base import InputError  # noqa: PLC0415 - numpy, which it imports, takes longer than all of --help
-
     if isinstance(error, BrokenPipeError):
         # The rest of the buffer is discarded, so that the exit prints no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -212,8 +198,6 @@ def _end(error: BaseException, debug: bool) -> int:
     if Interrupts.told and not isinstance(error, click.Abort | InterruptedRunError):
         error = click.Abort()  # compiled code may report the interrupt as another exception
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
-        from ..base.printed import plain  # noqa: PLC0415 - likewise
-
         trace = getattr(error, "trace", "") or "".join(traceback.format_exception(error))
         click.echo("\n".join(map(plain, trace.splitlines())), err=True)
     if isinstance(error, click.Abort | InterruptedRunError):

@@ -2,6 +2,8 @@
 
 import click
 
+from ..base.printed import MOST_OF_MESSAGE, plain
+
 
 class RunFailedError(Exception):
     """A run ended with an exception: exit code 1.
@@ -23,8 +25,6 @@ class InterruptedRunError(Exception):
 
 def say(kind: str, text: object) -> None:
     """Print one line, ``hpcdispatch: KIND: TEXT``, on stderr. Line breaks in the text become ``; ``."""
-    from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - numpy, which base imports, takes 0.2 s
-
     lines = [" ".join(line.split()) for line in str(text).splitlines()]
     beginning = f"hpcdispatch: {kind}: "
     told = plain("; ".join(line for line in lines if line), MOST_OF_MESSAGE - len(beginning))

@@ -4,8 +4,6 @@ from typing import Any
 
 import click
 
-from ..base import seconds_of
-
 
 class Duration(click.ParamType[int]):
     """Whole seconds, in the formats of :func:`~hpcdispatch.base.time_texts.seconds_of`.
@@ -25,6 +23,8 @@ class Duration(click.ParamType[int]):
         """Return the seconds."""
         if isinstance(value, int):
             return value
+        from ..base import seconds_of  # noqa: PLC0415 - numpy, which it imports, takes longer than all of --help
+
         try:
             seconds = seconds_of(str(value))
         except ValueError as error:

@@ -51,6 +51,7 @@ class Interrupts:
 def stand_by() -> None:
     """Start the watcher before any large import. Until then signals end this process at once.
 
+    Signals that were ignored or blocked before make no difference. Only a hangup stays ignored, as ``nohup`` wants it.
     From now on ``os._exit`` is ``sys.exit`` in this process. Otherwise a plug-in that calls it would end a command
     silently, with a code of its own.
     """
@@ -58,6 +59,11 @@ def stand_by() -> None:
         signal.signal(number, _leave)
     if not hasattr(os, "fork"):
         return
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*_SIGNALS, signal.SIGHUP))
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # or the ends of child processes could not be seen
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        _leave_terminal()
     read, write = os.pipe()
     us, child = os.getpid(), os.fork()
     if child == 0:
@@ -72,14 +78,44 @@ def stand_by() -> None:
     os.set_blocking(write, False)
     Interrupts.pipe = write
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        _end_on_hangup()
+    _end_on_hangup()
 
 
 def _ask_to_exit(process: int, code: int) -> NoReturn:
     if os.getpid() == process:
         raise SystemExit(code)
     _exit(code)
+
+
+def _leave_terminal() -> None:
+    """Go on in a child process in a session of its own, which no hangup reaches. The watcher needs SIGHUP.
+
+    This process passes signals on, and ends as the child does.
+    """
+    us, child = os.getpid(), os.fork()
+    if child == 0:
+        os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        _end_with_parent()
+        if os.getppid() != us:
+            _exit(1)
+        return
+    for number in _SIGNALS:
+        signal.signal(number, lambda number, _frame: os.kill(child, number))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        if -code in _SIGNALS:
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(us, -code)
+    _exit(code)
+
+
+def _end_with_parent() -> None:
+    """Let the system kill this process when its parent ends, where it can: on Linux."""
+    import ctypes  # noqa: PLC0415
+
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _end_on_hangup() -> None:

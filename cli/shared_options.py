@@ -1,12 +1,11 @@
 """Options of several commands, and the types of their values."""
 
-import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
 
 import click
 
@@ -21,9 +20,10 @@ from ..predictors import create as create_predictor
 from ..simulation import SameInstant
 from ..workloads.formats.read_log import DefaultWalltime
 from ..workloads.formats.run_times import Unit
-from .app import READING, options
+from .app import READING
 from .command_errors import say
 from .durations import Duration
+from .parameters import Declared, option
 
 #: Commas before the next item of a list, not before another ``key=value`` of the same item.
 _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
@@ -44,120 +44,59 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return None if found is None else int(found[1]) * 1000 ** "_KMGT".index(found[2] or "_")
 
 
+NoCacheOption = Annotated[bool, option("Read large traces anew, and do not keep what was read for the next time.")]
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
     """How a trace is read; see :func:`hpcdispatch.workloads.read`. `no_cache` neither reads nor writes the cache."""
 
-    machine: Path | None = None
-    lenient: bool = False
-    strict: bool = False
-    default_walltime: DefaultWalltime = None
-    head: int | None = None
-    timezone: str | None = None
-    format: str | None = None
-    cluster: str | None = None
-    delimiter: str | None = None
-    columns: str | None = None
-    keep_zero: bool = False
-    max_size: int | None = None
-    no_cache: bool = False
+    machine: Annotated[
+        Path | None,
+        option(
+            "The machine, an AccaSim system file in JSON. Without it: one pool of as many cores as the trace says.",
+            group=READING,
+        ),
+    ] = None
+    lenient: Annotated[bool, option("Drop malformed records, counted and listed, instead of stopping.")] = False
+    strict: Annotated[bool, option("Refuse a trace with records that could never run, instead of dropping them.")] = (
+        False
+    )
+    default_walltime: Annotated[
+        DefaultWalltime,
+        option(
+            "Walltime of jobs without one. Default: the largest of their queue.", "TIME|runtime", _DefaultWalltime(1)
+        ),
+    ] = None
+    head: Annotated[
+        int | None, option("Take the first N jobs, and read no further.", "N", click.IntRange(min=1, max=MOST_JOBS))
+    ] = None
+    timezone: Annotated[
+        str | None,
+        option("Zone of the local times that sacct prints, such as Europe/Berlin. Default: as they stand.", "ZONE"),
+    ] = None
+    format: Annotated[
+        str | None,
+        option("swf, sacct, jsonl, a public data set such as pm100, or a column map. Default: by the file.",
+               "NAME|MAP.toml")
+    ] = None  # fmt: skip
+    cluster: Annotated[str | None, option("Which cluster, of an accounting with the jobs of several.", "NAME")] = None
+    delimiter: Annotated[str | None, option("Between the fields of sacct. Default: as its header shows.", "TEXT")] = (
+        None
+    )
+    columns: Annotated[str | None, option("The columns of what sacct prints without a header.", "NAMES")] = None
+    keep_zero: Annotated[bool, option("Keep jobs with a recorded run time of 0 as one second.")] = False
+    max_size: Annotated[
+        int | None,
+        option("Largest file that is read, such as 8GB; raises the other bounds in proportion. Default: 4GB.",
+               "SIZE", str, callback=_size)
+    ] = None  # fmt: skip
+    no_cache: NoCacheOption = False
 
 
-def path_option(name: str, help: str, metavar: str = "FILE") -> Callable[..., Any]:
-    """Return an option for a path, which need not exist."""
-    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help)
-
-
-def seed_option(help: str) -> Callable[..., Any]:
-    """Return the option ``--seed``."""
-    return click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help=help)
-
-
-no_cache_option = click.option(
-    "--no-cache", is_flag=True, help="Read large traces anew, and do not keep what was read for the next time."
-)
-
-_READING = (
-    click.option(
-        "--machine",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="The machine, an AccaSim system file in JSON. Without it: one pool of as many cores as the trace says.",
-    ),
-    click.option("--lenient", is_flag=True, help="Drop malformed records, counted and listed, instead of stopping."),
-    click.option(
-        "--strict", is_flag=True, help="Refuse a trace with records that could never run, instead of dropping them."
-    ),
-    click.option(
-        "--default-walltime",
-        type=_DefaultWalltime(1),
-        metavar="TIME|runtime",
-        help="Walltime of jobs without one. Default: the largest of their queue.",
-    ),
-    click.option(
-        "--head",
-        type=click.IntRange(min=1, max=MOST_JOBS),
-        metavar="N",
-        help="Take the first N jobs, and read no further.",
-    ),
-    click.option(
-        "--timezone",
-        metavar="ZONE",
-        help="Zone of the local times that sacct prints, such as Europe/Berlin. Default: as they stand.",
-    ),
-    click.option(
-        "--format",
-        metavar="NAME|MAP.toml",
-        help="swf, sacct, jsonl, a public data set such as pm100, or a column map. Default: by the file.",
-    ),
-    click.option("--cluster", metavar="NAME", help="Which cluster, of an accounting with the jobs of several."),
-    click.option("--delimiter", metavar="TEXT", help="Between the fields of sacct. Default: as its header shows."),
-    click.option("--columns", metavar="NAMES", help="The columns of what sacct prints without a header."),
-    click.option("--keep-zero", is_flag=True, help="Keep jobs with a recorded run time of 0 as one second."),
-    click.option(
-        "--max-size",
-        callback=_size,
-        metavar="SIZE",
-        help="Largest file that is read, such as 8GB; raises the other bounds in proportion. Default: 4GB.",
-    ),
-    no_cache_option,
-)
-
-
-def gathered(name: str, kind: type[Any], group: str, declared: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a decorator that adds a group of options to a command. The command gets them as one dataclass object."""
-    names = [field.name for field in fields(kind)]
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def command(*args: Any, **given: Any) -> None:
-            function(*args, **{name: kind(**{each: given.pop(each) for each in names})}, **given)
-
-        made: Callable[..., None] = options(group, *declared)(command)
-        return made
-
-    return decorate
-
-
-reading_options = gathered("reading", ReadingOptions, READING, _READING)
-
-
-overrun_option = click.option(
-    "--overrun",
-    default="run",
-    show_default=True,
-    metavar="run|kill|resubmit",
-    help="What a job does at its walltime; as in resubmit:factor=1.5,cap=2d.",
-)
-
-same_instant_option = click.option(
-    "--same-instant",
-    type=click.Choice(get_args(SameInstant)),
-    default="batch",
-    show_default=True,
-    metavar="batch|sequence",
-    help="Dispatch once a second, or after each event.",
-)
+def seed_option(help: str, group: str | None = None) -> Declared:
+    """Return the seed of random numbers."""
+    return option(help, "N", click.IntRange(min=0), default=0, group=group)
 
 
 def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -166,37 +105,40 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value
 
 
-mold_option = click.option(
-    "--mold", callback=_molding, metavar="SPEEDUP", help="Make the jobs moldable, such as downey or amdahl:serial=0.1."
-)
+OverrunOption = Annotated[
+    str,
+    option(
+        "What a job does at its walltime; as in resubmit:factor=1.5,cap=2d.", "run|kill|resubmit", default="run",
+        group="Simulation",
+    ),
+]  # fmt: skip
+SameInstantOption = Annotated[
+    SameInstant, option("Dispatch once a second, or after each event.", "batch|sequence", default="batch")
+]
+MoldOption = Annotated[
+    str | None, option("Make the jobs moldable, such as downey or amdahl:serial=0.1.", "SPEEDUP", callback=_molding)
+]
+WorkersOption = Annotated[
+    int | None, option("Processes; 1 is this one.  [default: the cores]", "N", click.IntRange(1, 1024))
+]
+CheckOption = Annotated[bool, option("Check each schedule against the invariants.", name="--check")]
+UnitOption = Annotated[Unit, option("Of plain numbers in the file.", default="s")]
+ColumnOption = Annotated[
+    str | None, option("Column of the run times, where there are several.", "NAME", group="Requests")
+]
+LongestOption = Annotated[
+    int | None, option("The last request.  [default: the longest run]", "TIME", Duration(1), name="--max")
+]
 
 
-def dispatchers_option(default: str, help: str = "Names with options.") -> Callable[..., Any]:
-    """Return the option for several dispatchers."""
-    return click.option(
-        "--dispatchers", multiple=True, default=(default,), metavar="A,B,...", help=f"{help}  [default: {default}]"
-    )
+def dispatchers_option(default: str, help: str = "Names with options.", *, group: str) -> Declared:
+    """Return the option for the dispatchers to compare."""
+    return option(f"{help}  [default: {default}]", "A,B,...", default=(default,), show_default=False, group=group)
 
 
-def predictors_option(default: str, help: str = "Names with options.") -> Callable[..., Any]:
-    """Return the option for several predictors."""
-    return click.option(
-        "--predictors", multiple=True, default=(default,), metavar="X,Y,...", help=f"{help}  [default: {default}]"
-    )
-
-
-workers_option = click.option(
-    "--workers", type=click.IntRange(1, 1024), metavar="N", help="Processes; 1 is this one.  [default: the cores]"
-)
-check_option = click.option("--check", "checked", is_flag=True, help="Check each schedule against the invariants.")
-unit_option = click.option(
-    "--unit", type=click.Choice(get_args(Unit)), default="s", show_default=True, help="Of plain numbers in the file."
-)
-column_option = click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
-longest_option = click.option(
-    "--max", "longest", type=Duration(1), metavar="TIME",
-    help="The last request.  [default: the longest run]",
-)  # fmt: skip
+def predictors_option(default: str, help: str = "Names with options.", group: str | None = None) -> Declared:
+    """Return the option for the predictors to compare."""
+    return option(f"{help}  [default: {default}]", "X,Y,...", default=(default,), show_default=False, group=group)
 
 
 def split_specs(values: tuple[str, ...], kind: str) -> list[str]:

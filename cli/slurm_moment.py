@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import click
+from typing import Annotated
 
 from ..base import InputError
 from ..dispatchers import Slurm
@@ -17,8 +16,8 @@ from ..workloads.slurm_limits import SlurmLimits, read_slurm_limits
 from ..workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 from ..workloads.slurm_workload import slurm_workload, standing_jobs, started_at
 from .command_errors import say
+from .parameters import option
 from .progress import spinner
-from .shared_options import gathered
 from .site_options import FILE, SnapshotFiles
 from .slurm_answers import CommandFailedError, accounting, configuration, limits_of, reservations_of
 
@@ -32,31 +31,12 @@ DAYS = 30
 class SiteAnswers:
     """The files of a site. Missing ones come from Slurm."""
 
-    config: Path | None
-    sacct: Path | None
-    timezone: str | None
-    shares: str
-    limits: tuple[Path, ...]
-    reservations: Path | None
-
-
-answers_options = gathered(
-    "answers",
-    SiteAnswers,
-    "The site",
-    (
-        click.option("--config", type=FILE, metavar="FILE", help="slurm.conf, in place of asking scontrol."),
-        click.option("--sacct", type=FILE, metavar="FILE", help="What sacct -P printed, in place of asking."),
-        click.option("--timezone", metavar="ZONE", help="Of local times in it."),
-        click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; else 1."),
-        click.option(
-            "--limits", multiple=True, type=FILE, metavar="FILE", help="What sacctmgr printed, in place of asking."
-        ),
-        click.option(
-            "--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o printed, likewise."
-        ),
-    ),
-)
+    config: Annotated[Path | None, option("slurm.conf, in place of asking scontrol.", type=FILE, group="The site")]
+    sacct: Annotated[Path | None, option("What sacct -P printed, in place of asking.", type=FILE)]
+    timezone: Annotated[str | None, option("Of local times in it.", "ZONE")]
+    shares: Annotated[str, option("Shares of accounts and users; else 1.", "A=N;B=N", default="")]
+    limits: Annotated[tuple[Path, ...], option("What sacctmgr printed, in place of asking.", "FILE", FILE)]
+    reservations: Annotated[Path | None, option("What scontrol show reservation -o printed, likewise.", type=FILE)]
 
 
 @dataclass(frozen=True, slots=True)

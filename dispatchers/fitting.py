@@ -7,7 +7,7 @@ from ..models import equal_rows
 from ..models import fitting as fitting_in
 from .columns import Jobs
 from .protocol import Running, State, Waiting
-from .space import NodeSpace, PoolSpace
+from .space import NodeSpace, Space
 
 
 def amounts_of(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
@@ -33,7 +33,7 @@ def sums_suffice(state: State) -> bool:
     return bool(whole.any())
 
 
-def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple[BoolArray, bool]:
+def fitting(state: State, need: IntArray, space: Space) -> tuple[BoolArray, bool]:
     """Return which waiting jobs each fit now, and whether all may fit together.
 
     Parameters

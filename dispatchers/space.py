@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 
@@ -14,31 +13,6 @@ from .protocol import Placement, State, Waiting
 
 #: Number of nodes from which equal nodes are grouped. Below it, counting each is faster.
 _GROUPED = 256
-
-
-class Space(Protocol):
-    """Free amounts, to fill with jobs one after another."""
-
-    @property
-    def totals(self) -> Sequence[int]:
-        """Return the free amounts of each resource over all nodes."""
-        ...
-
-    def room(self, demand: tuple[int, ...], most: int) -> int:
-        """Return how many slots of `demand` fit, at most `most`."""
-        ...
-
-    def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
-        """Place `nodes` slots of `demand`. Return their nodes, or ``None`` if they do not fit."""
-        ...
-
-    def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
-        """Place slots of `demand` at `placement`, if they fit there. Return whether they do."""
-        ...
-
-    def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Free the slots of `demand` at `placement`."""
-        ...
 
 
 class PoolSpace:
@@ -152,6 +126,10 @@ class NodeSpace:
         return found
 
 
+#: Free amounts, to fill with jobs one after another.
+Space = PoolSpace | NodeSpace
+
+
 @cache
 def _ones(nodes: int) -> IntArray:
     """Return ones. Their product with a matrix sums its columns, four times as fast on few nodes."""
@@ -171,7 +149,7 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
     return placed
 
 
-def space_of(state: State, rule: PlacementRule = "first-fit") -> PoolSpace | NodeSpace:
+def space_of(state: State, rule: PlacementRule = "first-fit") -> Space:
     """Return the free room of `state`, filled by `rule`."""
     if len(state.free) == 1:
         return PoolSpace(state.free)

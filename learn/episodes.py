@@ -18,7 +18,7 @@ from ..simulation.events.compiled_events import amounts_of, slots_of
 from ..simulation.placements import on_node_zero
 from ..simulation.recorder import COMPLETED, Recorder
 from ..simulation.result import manifest
-from ..workloads.fitting_requests import room_for
+from ..workloads.fitting_requests import nodes_in_use, on_nodes, room_for
 from ..workloads.sources import WorkloadLike, workload_of
 
 
@@ -60,9 +60,11 @@ class Episodes:
         for what, there in unknown.items():
             if there:
                 raise InputError(f"environment: workload: expected rigid jobs without {what}; leave them out")
+        whole = on_nodes(whole, nodes_in_use(whole))
+        machine, pool = whole.machine, whole.machine.nodes == 1
         fits = columns.nodes <= columns.per_node.numbers(lambda amounts: room_for(machine, amounts))
         self.workload = whole if fits.all() else whole.with_jobs(columns.take(fits))
-        columns, pool = self.workload.columns, machine.nodes == 1
+        columns = self.workload.columns
         slots = np.zeros(0, dtype=np.int64) if pool else slots_of(machine, columns)
         if slots is None:
             raise InputError("environment: workload: on nodes, expected slots that all ask for the same amounts")

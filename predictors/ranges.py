@@ -9,15 +9,48 @@ from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..base import LONGEST, check_number, check_whole
+from ..base import LONGEST, FloatArray, check_number, check_whole
 from ..base.checks import MOST_STEPS
 from ..workloads import Job
 from .walltime_oracle import Oracle
 
 
-class RunTimeRanges:
+class QuantileLaw:
+    """A run-time distribution from some quantiles, linear between them.
+
+    Parameters
+    ----------
+    times, shares
+        Quantiles, seconds, and their rising probabilities from 0 to 1. Each of shape (quantiles,).
+    """
+
+    __slots__ = ("shares", "times")
+
+    def __init__(self, times: FloatArray, shares: FloatArray) -> None:
+        self.times, self.shares = times, shares
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return the probability of a run time of at most `x`, element by element."""
+        return np.interp(np.asarray(x, dtype=np.float64), self.times, self.shares)
+
+    def support(self) -> tuple[float, float]:
+        """Return the shortest and the longest run time."""
+        there = np.flatnonzero(np.diff(self.shares))
+        return float(self.times[there[0]]), float(self.times[there[-1] + 1])
+
+    def mean(self) -> float:
+        """Return the expected run time."""
+        return float(np.diff(self.shares) @ (self.times[:-1] + self.times[1:])) / 2
+
+    def quantile(self, share: float, above: float = 0.0) -> float:
+        """Return the quantile `share` of the run times longer than `above`, seconds."""
+        past = float(self.cdf(above))
+        return float(np.interp(past + share * (1 - past), self.shares, self.times))
+
+
+class RunTimeRanges(QuantileLaw):
     """A distribution of run times over adjoining ranges, uniform within each.
 
     Parameters
@@ -33,7 +66,7 @@ class RunTimeRanges:
         If the lower end of a range is not below its upper end, or the probabilities are invalid.
     """
 
-    __slots__ = ("edges", "shares")
+    __slots__ = ()
 
     def __init__(self, edges: Sequence[float], shares: Sequence[float] = (1.0,)) -> None:
         for edge in edges:
@@ -44,21 +77,7 @@ class RunTimeRanges:
         if not 1 <= len(shares) == len(edges) - 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
             wanted = f"{max(1, len(edges) - 1)} numbers >= 0 with a sum of 1, one for each range"
             raise ValueError(f"shares must be {wanted}, got {tuple(shares)}")
-        self.edges = np.array(edges, dtype=np.float64)
-        self.shares = np.array(shares, dtype=np.float64)
-
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of a run time of at most `x`, element by element."""
-        return np.interp(np.asarray(x, dtype=np.float64), self.edges, np.concatenate(([0.0], np.cumsum(self.shares))))
-
-    def support(self) -> tuple[float, float]:
-        """Return the shortest and the longest run time."""
-        there = np.flatnonzero(self.shares)
-        return float(self.edges[there[0]]), float(self.edges[there[-1] + 1])
-
-    def mean(self) -> float:
-        """Return the expected run time."""
-        return float(self.shares @ (self.edges[:-1] + self.edges[1:])) / 2
+        super().__init__(np.array(edges, dtype=np.float64), np.concatenate(([0.0], np.cumsum(shares))))
 
 
 class Ranges(Oracle):

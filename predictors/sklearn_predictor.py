@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..base import FloatArray, InputError
 from ..base.checks import MOST_JOBS, check_choice, check_number, check_whole, shown
+from ..base.errors import raised
 from ..base.time_texts import seconds_of
 from ..workloads import Job
 from .features import NEEDS, NUMBERS, TEXTS, Features
 from .last_two import tsafrir_correction
+from .ranges import QuantileLaw
 
 Target = Literal["log-ratio", "log-runtime"]
 #: Quantiles that a quantile regressor is fitted to for distributions, beside the predicted one.
@@ -34,36 +34,6 @@ _LEAST_NEW = 0.5
 _COLUMNS = (*NUMBERS, *TEXTS)
 #: Largest logarithm of seconds with a finite exponential.
 _MOST = 700.0
-
-
-class QuantileLaw:
-    """A run-time distribution from some quantiles, linear between them, with a bound.
-
-    Parameters
-    ----------
-    shares, times
-        Rising probabilities from 0 to 1, and their quantiles, seconds. Each of shape (quantiles,).
-    """
-
-    __slots__ = ("shares", "times")
-
-    def __init__(self, shares: FloatArray, times: FloatArray) -> None:
-        self.shares, self.times = shares, times
-
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return the probability of a run time of at most `x`, element by element."""
-        at = np.asarray(x, dtype=np.float64)
-        between = np.interp(at, self.times, self.shares)
-        return cast(FloatArray, np.where(at < self.times[0], 0.0, np.where(at >= self.times[-1], 1.0, between)))
-
-    def support(self) -> tuple[float, float]:
-        """Return the shortest and the longest run time."""
-        return float(self.times[0]), float(self.times[-1])
-
-    def quantile(self, share: float, above: float = 0.0) -> float:
-        """Return the quantile `share` of the run times longer than `above`, seconds."""
-        past = float(self.cdf(above))
-        return float(np.interp(past + share * (1 - past), self.shares, self.times))
 
 
 class SklearnPredictor:
@@ -121,31 +91,25 @@ class SklearnPredictor:
         least: int = 100,
         seed: int = 0,
     ) -> None:
-        check_choice("target", target, Target)
-        self.refit = _asks("refit", refit)
-        self.jobs = None if jobs is None else check_whole("jobs", jobs, 1)
-        self.window = check_whole("window", window, 2, MOST_JOBS)
-        self.least = check_whole("least", least, 2)
-        check_number("quantile", quantile, above=0, below=1, none=True)
-        self.target, self.quantile, self.seed = target, quantile, check_whole("seed", seed, 0, 2**32 - 1)
-        self.estimator = _regressor(estimator)
-        given = [name.strip() for name in features.split(";")] if isinstance(features, str) else features
-        if given is not None and not isinstance(given, Sequence):
-            raise InputError(f"features: expected names of columns, got {shown(given)}")
-        framed = hasattr(self.estimator, "steps")
-        self.features = tuple((_COLUMNS if framed else NUMBERS) if given is None else given)
-        for name in self.features:
-            if name not in _COLUMNS:
-                raise InputError(f"features: expected names among {', '.join(_COLUMNS)}; got {shown(name)}")
-        if not self.features or len(set(self.features)) < len(self.features):
-            raise InputError(f"features: expected one or more different names, got {shown(self.features)}")
-        self._wanted = () if given is None else tuple(name for name in self.features if name in NEEDS)
-        self._framed = framed or any(name in TEXTS for name in self.features)
-        self._places = [_COLUMNS.index(name) for name in self.features]
+        try:
+            self._use(estimator, features)
+            check_choice("target", target, Target)
+            try:
+                self.refit = check_whole("refit", seconds_of(refit), 1)
+            except ValueError as error:
+                raise ValueError(f"refit: {error}") from None
+            self.jobs = None if jobs is None else check_whole("jobs", jobs, 1)
+            self.window = check_whole("window", window, 2, MOST_JOBS)
+            self.least = check_whole("least", least, 2, self.window, "window is so long")
+            check_number("quantile", quantile, above=0, below=1, none=True)
+            self.seed = check_whole("seed", seed, 0, 2**32 - 1)
+        except ValueError as error:
+            raise InputError(f"predictor sklearn: {error}") from None
+        self.target, self.quantile = target, quantile
+        self._shares: list[float | None] = [None]
         if quantile is not None:
             self.distribution = self._distribution
         self._settings = self._set_up()
-        self._shares: list[float | None] = [None]
         if self._settings and quantile is not None:
             self._shares = [*sorted({*QUANTILES, quantile})]
         self.reset()
@@ -246,7 +210,7 @@ class SklearnPredictor:
         times = np.array([self._seconds(log, job) for log in np.maximum.accumulate(logs).tolist()])
         # Beyond the outer quantiles: from nothing, and to the walltime.
         times = np.concatenate(([0.0], times, [float(job.walltime)]))
-        return QuantileLaw(np.array([0.0, *shares, 1.0]), times)
+        return QuantileLaw(times, np.array([0.0, *shares, 1.0]))
 
     def _seconds(self, log: float, job: Job) -> float:
         log += math.log(job.walltime) if self.target == "log-ratio" else 0.0
@@ -265,25 +229,44 @@ class SklearnPredictor:
 
     # The regressor.
 
-    def _set_up(self) -> dict[str, str]:
-        """Seed the regressor, and keep it on one thread. Return its options for a quantile, with their prefixes."""
+    def _use(self, estimator: Any, features: str | Sequence[str] | None) -> None:
+        """Take the regressor and the names of its columns."""
+        self.estimator = _regressor(estimator)
+        framed = hasattr(self.estimator, "steps")
+        given = [name.strip() for name in features.split(";")] if isinstance(features, str) else features
+        if given is None:
+            given = _COLUMNS if framed else NUMBERS
+        elif not isinstance(given, Sequence):
+            raise ValueError(f"features: expected names of columns, got {shown(given)}")
+        self.features = tuple(given)
+        for name in self.features:
+            if name not in _COLUMNS:
+                raise ValueError(f"features: expected names among {', '.join(_COLUMNS)}; got {shown(name)}")
+        if not self.features or len(set(self.features)) < len(self.features):
+            raise ValueError(f"features: expected one or more different names, got {shown(self.features)}")
+        self._wanted = () if features is None else tuple(name for name in self.features if name in NEEDS)
+        self._framed = framed or any(name in TEXTS for name in self.features)
+        self._places = [_COLUMNS.index(name) for name in self.features]
+
+    def _set_up(self) -> dict[str, Any]:
+        """Seed the regressor, and keep it on one thread. Return its options for a quantile, which is ``None`` there."""
         clone = import_module("sklearn.base").clone
         try:
-            self.estimator = clone(self.estimator)
-            known = self.estimator.get_params()
-        except (TypeError, AttributeError, RuntimeError) as error:
-            raise InputError(f"estimator: expected one that scikit-learn can clone: {error}") from None
-        ends = {name.rpartition("__")[2]: name for name in known}
-        given = {name: self.seed for name in known if name.endswith("random_state") and known[name] is None}
-        given |= {name: 1 for name in known if name.rpartition("__")[2] == "n_jobs"}
-        self.estimator.set_params(**given)
-        if self.quantile is None:
+            self.estimator = clone(self.estimator, safe=False)
+            options = getattr(self.estimator, "get_params", dict)()
+            given = {name: self.seed for name in options if name.endswith("random_state") and options[name] is None}
+            given |= {name: 1 for name in options if name.rpartition("__")[2] == "n_jobs"}
+            if given:
+                self.estimator.set_params(**given)
+        except Exception as error:  # noqa: BLE001 - another project's part may raise anything
+            raise InputError(f"estimator: expected one that scikit-learn can clone: {raised(error)}") from None
+        name, last = getattr(self.estimator, "steps", [("", self.estimator)])[-1]
+        own, prefix = getattr(last, "get_params", dict)(), f"{name}__" if name else ""
+        boosts = own.get("loss") == "quantile" or type(last).__name__ == "GradientBoostingRegressor"
+        share = "quantile" if "quantile" in own else "alpha" if boosts and "alpha" in own else ""
+        if self.quantile is None or not share:
             return {}
-        if "loss" in ends and "quantile" in ends:
-            return {ends["loss"]: "quantile", "": ends["quantile"]}
-        if "quantile" in ends:
-            return {"": ends["quantile"]}
-        return {ends["loss"]: "quantile", "": ends["alpha"]} if "loss" in ends and "alpha" in ends else {}
+        return {prefix + share: None} | {prefix + name: "quantile" for name in ("loss", "strategy") if name in own}
 
     def _fit_if_due(self, now: int) -> None:
         learns = hasattr(self.estimator, "partial_fit")
@@ -296,43 +279,42 @@ class SklearnPredictor:
                 expected = f"feature {name!r}: expected jobs with a {NEEDS[name]}"
                 raise InputError(f"{expected}, got none in {len(self._ended):,}; leave it out of features")
         rows = list(self._ended)[-self._new if learns and self._models else 0 :]
-        given, logs = self._table([row for row, _, _ in rows]), np.array([log for _, log, _ in rows])
         for share in self._shares:
             model = self._models.get(share) if learns else None
             if model is None:
-                model = import_module("sklearn.base").clone(self.estimator)
+                model = import_module("sklearn.base").clone(self.estimator, safe=False)
                 if share is not None:
-                    values = {name: value for name, value in self._settings.items() if name}
-                    model.set_params(**values, **{self._settings[""]: share})
-            with _one_thread():
-                (model.partial_fit if learns else model.fit)(given, logs)
+                    model.set_params(**{name: value or share for name, value in self._settings.items()})
+            # Each fit gets its own arrays: it may change them.
+            logs = np.array([log for _, log, _ in rows])
+            self._called(model, "partial_fit" if learns else "fit", self._table([row for row, _, _ in rows]), logs)
             self._models[share] = model
         self._counts["refits"] += 1
         self._new, self._next, self._fitted = 0, now + self.refit, len(rows)
 
     def _asked(self, share: float | None, rows: list[list[Any]]) -> FloatArray:
-        with _one_thread():
-            found = np.asarray(_predicted(self._models[share], self._table(rows)))
+        found = self._called(self._models[share], "predict", self._table(rows))
         if found.shape not in ((len(rows),), (len(rows), 1)) or found.dtype.kind not in "fiu":
             got = f"an array of shape {found.shape} and type {found.dtype}"
             raise InputError(f"estimator {type(self.estimator).__name__}: expected {len(rows)} numbers, got {got}")
         return found.reshape(-1).astype(np.float64)
+
+    def _called(self, model: Any, call: str, *given: Any) -> Any:
+        """Call the regressor on one thread. Return its predictions as an array."""
+        if not _POOLS:
+            _POOLS.append(import_module("threadpoolctl").ThreadpoolController())
+        try:
+            with _POOLS[0].limit(limits=1):
+                return np.asarray(_predicted(model, *given)) if call == "predict" else getattr(model, call)(*given)
+        except Exception as error:
+            raise InputError(f"estimator {type(self.estimator).__name__}: {call} raised {raised(error)}") from error
 
     def _table(self, rows: list[list[Any]]) -> Any:
         """Return rows as a data frame, or as an array if all columns are numbers."""
         if self._framed:
             columns = {name: [row[at] for row in rows] for name, at in zip(self.features, self._places, strict=True)}
             return import_module("pandas").DataFrame(columns, copy=False)
-        if self.features == tuple(NUMBERS):
-            return np.array([row[: len(NUMBERS)] for row in rows])
         return np.array([[row[at] for at in self._places] for row in rows])
-
-
-def _asks(name: str, value: str | int) -> int:
-    try:
-        return check_whole(name, seconds_of(value), 1)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}") from None
 
 
 def _regressor(given: Any) -> Any:
@@ -340,7 +322,7 @@ def _regressor(given: Any) -> Any:
     try:
         import_module("sklearn")
     except ImportError:
-        raise InputError("predictor sklearn: it needs scikit-learn: pip install 'hpcdispatch[learn]'") from None
+        raise ValueError("it needs scikit-learn: pip install 'hpcdispatch[learn]'") from None
     made = given
     if isinstance(given, str):
         modules = (import_module(f"sklearn.{name}") for name in _MODULES)
@@ -349,11 +331,17 @@ def _regressor(given: Any) -> Any:
             made = None if kind is None else kind()
         except TypeError:
             made = None
-    classifies = getattr(made, "_estimator_type", None) == "classifier" or hasattr(made, "predict_proba")
-    if made is None or isinstance(made, type) or classifies or not _has(made, "fit", "predict"):
+    methods = all(callable(getattr(made, name, None)) for name in ("fit", "predict"))
+    if not methods or isinstance(made, type) or _kind_of(made) not in (None, "regressor"):
         expected = "a regressor with fit and predict, or the name of one in scikit-learn"
-        raise InputError(f"estimator: expected {expected}, got {shown(given)}")
+        raise ValueError(f"estimator: expected {expected}, got {shown(given)}")
     return made
+
+
+def _kind_of(estimator: Any) -> Any:
+    """Return what scikit-learn calls an estimator, such as ``"classifier"``. ``None`` if it does not say."""
+    tags = getattr(estimator, "__sklearn_tags__", None)  # from scikit-learn 1.6 on
+    return tags().estimator_type if tags else getattr(estimator, "_estimator_type", None)
 
 
 def _predicted(model: Any, table: Any) -> Any:
@@ -363,19 +351,6 @@ def _predicted(model: Any, table: Any) -> Any:
         return model.predict(table)
     rows = np.asarray(table, dtype=np.float32)
     return sum(tree.tree_.predict(rows) for tree in model.estimators_) / len(model.estimators_)
-
-
-def _has(part: Any, *methods: str) -> bool:
-    return all(callable(getattr(part, name, None)) for name in methods)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep the libraries of a regressor on one thread."""
-    if not _POOLS:
-        _POOLS.append(import_module("threadpoolctl").ThreadpoolController())
-    with _POOLS[0].limit(limits=1):
-        yield
 
 
 #: Control of the threads, from the first use of a regressor on. Finding the libraries takes milliseconds.

@@ -15,13 +15,20 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..base import InputError, IntArray
+from ..base import InputError
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.registered import knows_site, layers
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
-from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
+from ..workloads.fitting_requests import (
+    as_request,
+    fitting_requests,
+    nodes_in_use,
+    on_nodes,
+    room_for,
+    why_it_cannot_run,
+)
 from ..workloads.machine_state import MachineState
 from ..workloads.sources import WorkloadLike, workload_of
 from .accasim_compat import Simulator
@@ -106,7 +113,7 @@ class Arrivals:
                 asks = as_request(job, fitting)
                 event = SimulatedJob(asks, order, machine.demand(asks.per_node), fitting)
         if event is None:
-            self.recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
+            self.recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, self.recorder.machine))
         return event
 
 
@@ -224,12 +231,15 @@ def simulate(
     named = {"dispatcher": dispatcher, "predictor": predictor}
     policy = Overrun.parse(overrun)
     dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
-    nodes = np.arange(workload.machine.nodes) if state is not None else _nodes_in_use(workload, dispatching)
-    simulated = workload if len(nodes) == workload.machine.nodes else _on_nodes(workload, nodes)
-    if any(workload.columns.exclusive.values) and simulated.machine.nodes > 1:
-        simulated = _with_exclusive_nodes(simulated)
+    nodes = np.arange(workload.machine.nodes)
+    if state is None and not _shows_all(workload, dispatching):
+        nodes = nodes_in_use(workload)
+    whole = workload
+    if any(workload.columns.exclusive.values) and len(nodes) > 1:
+        whole = _with_exclusive_nodes(workload)
+    simulated = on_nodes(whole, nodes)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
-    recorder = Recorder(simulated)
+    recorder = Recorder(simulated, whole.machine)
     begin, plain = perf_counter(), same_instant == "batch" and budget is None and state is None
     engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
     if engine is None:
@@ -244,7 +254,7 @@ def simulate(
     if simulated is not workload:
         recorder.move_to(nodes, workload)
     options: dict[str, Any] = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
-    unheeded = _unheeded(workload, dispatching)
+    unheeded = _unheeded(workload, len(nodes), dispatching)
     if unheeded:
         options["unheeded"] = unheeded
     unbounded = next((why for part in layers(dispatching) if (why := getattr(part, "unbounded", ""))), "")
@@ -278,14 +288,14 @@ def _name(dispatcher: Dispatcher) -> str:
     return getattr(dispatcher, "name", None) or type(dispatcher).__name__
 
 
-def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
-    """Return the fields of jobs that have no effect, and warn of them."""
+def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[str]:
+    """Return the fields of jobs that have no effect on so many nodes, and warn of them."""
     fields = []
     if any(workload.columns.licences.values) and not workload.machine.licences:
         told = "jobs name licences, and the machine has no number of any: they are not counted"
         warnings.warn(told, UnheededWarning, stacklevel=3)
         fields.append("licences")
-    if any(workload.columns.exclusive.values) and workload.machine.nodes == 1:
+    if any(workload.columns.exclusive.values) and nodes == 1:
         warnings.warn("exclusive jobs share a machine of one node as any others do", UnheededWarning, stacklevel=3)
         fields.append("exclusive")
     reservation, known = workload.columns.reservation, any(each.name for each in workload.machine.reservations)
@@ -299,27 +309,10 @@ def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
     return [*fields, "reservation"]
 
 
-def _nodes_in_use(workload: Workload, dispatcher: Dispatcher) -> IntArray:
-    """Return the nodes with room for a slot of some job. If the dispatcher numbers nodes, return all."""
-    machine, columns = workload.machine, workload.columns
-    every = np.arange(machine.nodes)
-    if machine.nodes == 1 or machine.rules or any(getattr(part, "constraints", None) for part in layers(dispatcher)):
-        return every
-    if knows_site(dispatcher):
-        return every
-    kinds, kind_of = np.unique(machine.capacity, axis=0, return_inverse=True)
-    used = np.zeros(len(kinds), dtype=np.bool_)
-    shapes = {shape.per_node for each in columns.shapes.values for shape in each if shape.per_node is not None}
-    for per_node in {*columns.per_node.values, *shapes}:
-        if room_for(machine, per_node) > 0:
-            used |= (kinds >= np.array(machine.demand(per_node))).all(axis=1)
-    found: IntArray = every[used[kind_of.reshape(-1)]]
-    return found if len(found) else every
-
-
-def _on_nodes(workload: Workload, nodes: IntArray) -> Workload:
-    """Return the same jobs on a machine of some of the nodes."""
-    return replace(workload, machine=replace(workload.machine, capacity=workload.machine.capacity[nodes]))
+def _shows_all(workload: Workload, dispatcher: Dispatcher) -> bool:
+    """Return whether the rules of the machine, or the dispatcher, number nodes."""
+    rules = workload.machine.rules or any(getattr(part, "constraints", None) for part in layers(dispatcher))
+    return bool(rules) or knows_site(dispatcher)
 
 
 def _with_exclusive_nodes(workload: Workload) -> Workload:

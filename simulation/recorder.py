@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..base import IntArray
 from ..dispatchers import Placement
-from ..workloads import Workload
+from ..workloads import Machine, Workload
 from ..workloads.dependencies import workflows
 from ..workloads.job_columns import JobColumns
 from .placements import as_column, compacting
@@ -85,8 +85,10 @@ class Reports:
 class Recorder:
     """Columns of jobs, attempts and decisions, filled by the event manager."""
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, machine: Machine | None = None) -> None:
         self.workload = workload
+        #: The machine with all nodes. Reasons of rejections name its resources.
+        self.machine = machine or workload.machine
         self.primary = workload.machine.resources[workload.machine.primary]
         # Arrays of machine integers: writing is faster than to numpy arrays, and the size is the same.
         self.predicted = array("q", [-1]) * len(workload.jobs)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 
 from ..base import InputError
+from ..base.errors import raised
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -35,7 +36,7 @@ def failed(where: str, call: str, error: BaseException) -> NoReturn:
     """
     if isinstance(error, SimulationError | InputError | KeyboardInterrupt | MemoryError):
         raise error
-    raise SimulationError(f"{where}: {call} raised {type(error).__name__}: {error}") from error
+    raise SimulationError(f"{where}: {call} raised {raised(error)}") from error
 
 
 def asked(

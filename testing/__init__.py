@@ -4,19 +4,6 @@
 rule of the framework.
 """
 
-from .part_checks import assert_same_records, check_dispatcher, check_predictor
-from .small_workloads import cluster, moldable, overrunning, pool, samples, stochastic, tiny, urgent
+import lazy_loader
 
-__all__ = [
-    "assert_same_records",
-    "check_dispatcher",
-    "check_predictor",
-    "cluster",
-    "moldable",
-    "overrunning",
-    "pool",
-    "samples",
-    "stochastic",
-    "tiny",
-    "urgent",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

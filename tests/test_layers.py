@@ -44,7 +44,7 @@ OURS = {
 ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
 #: Package to the other libraries it may import. The top layers may import any.
 LIBRARIES = {
-    "base": {"numpy"},
+    "base": {"lazy_loader", "numpy"},
     "workloads": {"lazy_loader", "numpy", "pandas", "pyarrow", "scipy"},
     "predictors": {"lazy_loader", "numpy", "scipy"},
     "models": {"lazy_loader", "numpy", "scipy"},
@@ -52,7 +52,7 @@ LIBRARIES = {
     "simulation": {"lazy_loader", "matplotlib", "numpy", "pandas", "scipy"},
     "learn": {"gymnasium", "lazy_loader", "numpy"},
     "analysis": {"lazy_loader", "numpy", "pandas", "pydantic", "scipy"},
-    "testing": {"numpy", "pandas", "scipy"},
+    "testing": {"lazy_loader", "numpy", "pandas", "scipy"},
     "hpcdispatch": {"lazy_loader"},
 }
 

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..base import InputError
+import numpy as np
+
+from ..base import BoolArray, InputError, IntArray
 from .job import Job
 from .machine import Machine
+from .workload import Workload
 
 
 def fitting_requests(job: Job, machine: Machine) -> tuple[int, ...]:
@@ -37,6 +40,34 @@ def room_for(machine: Machine, per_node: Mapping[str, int]) -> int:
         return machine.slots(per_node)
     except InputError:
         return -1
+
+
+def nodes_in_use(workload: Workload) -> IntArray:
+    """Return the nodes with room for a slot of some job. Return all if no job fits."""
+    machine, columns = workload.machine, workload.columns
+    every = np.arange(machine.nodes)
+    if machine.nodes == 1:
+        return every
+    kinds, kind_of = np.unique(machine.capacity, axis=0, return_inverse=True)
+    used = np.zeros(len(kinds), dtype=np.bool_)
+    shapes = {shape.per_node for each in columns.shapes.values for shape in each if shape.per_node is not None}
+    for per_node in {*columns.per_node.values, *shapes}:
+        if room_for(machine, per_node) > 0:
+            used |= (kinds >= np.array(machine.demand(per_node))).all(axis=1)
+    found: IntArray = every[used[kind_of.reshape(-1)]]
+    return found if len(found) else every
+
+
+def on_nodes(workload: Workload, nodes: IntArray) -> Workload:
+    """Return the same jobs on some of the nodes, without the resources that these lack. Rules name no other nodes."""
+    machine = workload.machine
+    capacity = machine.capacity[nodes]
+    there: BoolArray = np.array(capacity.any(axis=0))
+    there[machine.primary] = True
+    if len(nodes) == machine.nodes and (there.all() or machine.rules):
+        return workload
+    resources = tuple(name for name, kept in zip(machine.resources, there, strict=True) if kept)
+    return replace(workload, machine=replace(machine, resources=resources, capacity=capacity[:, there]))
 
 
 def why_it_cannot_run(job: Job, machine: Machine) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn, get_args
 
@@ -46,6 +46,7 @@ class ResourceMap(dict[str, int]):
 
 ONE_CORE = ResourceMap(core=1)
 NO_LICENCES = ResourceMap()
+_TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +221,11 @@ class Job:
         where = f"job {self.id}"
         _check_numbers(where, self, (("submit", 0), ("runtime", 0), ("walltime", 1), ("nodes", 1)))
         object.__setattr__(self, "per_node", _resources(where, self.per_node))
+        for name in _TEXTS:
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{where}: {name} must be a text, got {shown(getattr(self, name))}")
+        if not isinstance(self.shapes, Sequence) or not all(isinstance(each, Shape) for each in self.shapes):
+            raise ValueError(f"{where}: shapes must be a sequence of Shape, got {shown(self.shapes)}")
         object.__setattr__(self, "shapes", tuple(self.shapes))
         check_choice(f"{where}: kind", self.kind, KINDS)
         if self.deadline is not None:
@@ -239,7 +245,9 @@ class Job:
             raise ValueError(f"{where}: array: {expected}, got {shown(self.array)}")
         if self.soft_walltime is not None:
             check_whole(f"{where}: soft_walltime", self.soft_walltime, 1, self.walltime)
-        if self.licences:
+        if self.licences is not NO_LICENCES:
+            if not isinstance(self.licences, Mapping):
+                raise ValueError(f"{where}: licences must be whole numbers by name, got {shown(self.licences)}")
             numbers = {name: check_whole(f"{where}: licences: {name}", n, 0) for name, n in self.licences.items()}
             object.__setattr__(self, "licences", ResourceMap(numbers))
         if type(self.priority) is not int or self.priority:

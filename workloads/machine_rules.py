@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from ..base import LONGEST, BoolArray, IntArray, check_choice, check_number, check_whole, shown
-from ..base.checks import LARGEST
+from ..base.checks import LARGEST, check_text
 
-#: Windows of a reservation in which overlaps are searched.
-_WINDOWS = 100_000
+#: Most windows of a reservation that are enumerated to find all overlaps, and otherwise to find some.
+_WINDOWS, _SOME = 100_000, 1_000
 #: Nodes by number: all, indices and ranges as in ``"0-15;20"``, or a sequence of indices.
 Nodes = str | Sequence[int]
 
@@ -121,7 +121,12 @@ class Reservation(_Timed):
             check_whole(f"{where}: every", self.every, self.end - self.begin, LONGEST)
         if self.floating and (self.every is not None or self.name or self.amounts is not None):
             raise ValueError(f"{where}: a floating one has no name and no amounts, and does not repeat")
-        object.__setattr__(self, "users", tuple(self.users))
+        check_text(f"{where}: name", self.name)
+        object.__setattr__(
+            self, "users", (self.users,) if isinstance(self.users, str) else _several(where, self, "users")
+        )
+        for user in self.users:
+            check_text(f"{where}: users", user)
         if self.amounts is not None:
             object.__setattr__(self, "amounts", _counts(f"{where}: amounts", self.amounts))
 
@@ -228,9 +233,12 @@ class Limit:
     def __post_init__(self) -> None:
         check_whole("limit: most", self.most, 0)
         check_choice("limit: by", self.by, ("user", "group", "queue", "all"))
-        if not all(len(each) == 4 for each in self.among):
+        among = _several("limit", self, "among")
+        if not all(isinstance(each, list | tuple) and len(each) == 4 for each in among):
             raise ValueError(f"limit: among must be users, groups, queues and QOS, got {shown(self.among)}")
-        object.__setattr__(self, "among", tuple(map(tuple, self.among)))
+        object.__setattr__(self, "among", tuple(map(tuple, among)))
+        for name in ("of", "user", "group", "queue"):
+            check_text(f"limit: {name}", getattr(self, name))
 
     def matches(self, job: NamedJob) -> bool:
         """Return whether a job counts."""
@@ -268,6 +276,8 @@ class Power:
             raise ValueError(f"power: watts must be watts by resource, got {shown(self.watts)}")
         for name, amount in (*self.watts.items(), ("idle", self.idle)):
             check_number(f"power: {name}", amount, least=0)
+        if self.cap is not None:
+            check_number("power: cap", self.cap, least=0)
         if self.cap is not None and not self.idle < self.cap < math.inf:
             raise ValueError(f"power: cap must be > idle = {self.idle:g} watts and finite, got {self.cap}")
 
@@ -302,11 +312,15 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
-            found = tuple(getattr(self, name))
+            found = _several("machine", self, name)
             if not all(isinstance(each, kind) for each in found):
                 raise ValueError(f"machine: {name} must be of {kind.__name__}, got {shown(found)}")
             object.__setattr__(self, name, found)
-        object.__setattr__(self, "licences", _counts("machine: licences", self.licences or {}))
+        if self.power is not None and not isinstance(self.power, Power):
+            raise ValueError(f"machine: power must be of Power, got {shown(self.power)}")
+        object.__setattr__(
+            self, "licences", _counts("machine: licences", {} if self.licences is None else self.licences)
+        )
         names = [each.name for each in self.reservations if each.name]
         if len(set(names)) < len(names):
             raise ValueError(f"machine: reservations must have names that differ, got {shown(names)}")
@@ -344,20 +358,37 @@ class Rules:
         def taken(several: Iterable[Reservation]) -> IntArray:
             return sum((_taken(each, resources, capacity) for each in several), np.zeros_like(capacity))
 
+        def excess(several: Sequence[Reservation]) -> tuple[str, int]:
+            """Return the reservations that do not fit a node together, and the node. No text if all fit."""
+            closing = taken(each for each in several if each.closes_only)
+            over = taken(each for each in several if not each.closes_only) > capacity
+            over |= (closing > 0) & (taken(each for each in several if each.name) > 0)
+            if not over.any():
+                return "", -1
+            node = int(np.flatnonzero(over.any(axis=1))[0])
+            return _names(each for each in several if node in each.indices(len(capacity))), node
+
         timed = [each for each in self.reservations if not each.floating]
-        times, again = _bounds(timed)
+        times, again, whole = _bounds(timed)
         on = _on(timed, times)
-        for pattern in np.unique(on, axis=0):
-            found = [timed[place] for place in np.flatnonzero(pattern)]
-            closing = taken(each for each in found if each.closes_only)
-            over = taken(each for each in found if not each.closes_only) > capacity
-            over |= (closing > 0) & (taken(each for each in found if each.name) > 0)
-            if over.any():
-                node = int(np.flatnonzero(over.any(axis=1))[0])
-                names = _names(each for each in found if node in each.indices(len(capacity)))
+        several = [[timed[place] for place in np.flatnonzero(pattern)] for pattern in np.unique(on, axis=0)]
+        near = [] if whole else [[other for other in timed if _meet(each, other)] for each in timed]
+        several += [
+            [each, other] for each in timed for other in timed if near and other is not each and _meet(each, other)
+        ]
+        for found in several:
+            names, node = excess(found)
+            if names:
                 raise ValueError(f"machine: reservations {names} overlap on node {node}")
+        for found in near:  # None of them overlap in the enumerated windows, and no two ever.
+            names, _ = excess(found)
+            if names:
+                raise ValueError(
+                    f"machine: reservations {names}: expected periods that repeat together in {_WINDOWS:,} windows, "
+                    f"got {', '.join(str(each.every) for each in found if each.every)}; change a period or an amount"
+                )
         always = [each for each in self.reservations if each.floating and each.begin == 0]
-        steady = np.unique(on[times >= again], axis=0) if again is not None else ()
+        steady = np.unique(on[times >= again], axis=0)
         shut = [always + [timed[place] for place in np.flatnonzero(pattern)] for pattern in steady]
         if shut and all((taken(each) >= capacity).all() for each in shut):
             names = _names(each for each in self.reservations if any(each in several for several in shut))
@@ -433,6 +464,13 @@ def _read(kind: Any, found: Any, where: str) -> Any:
         raise ValueError(f"{where}: {error}") from None
 
 
+def _several(where: str, rule: Any, name: str) -> tuple[Any, ...]:
+    found = getattr(rule, name)
+    if not isinstance(found, list | tuple):
+        raise ValueError(f"{where}: {name} must be a list or tuple, got {shown(found)}")
+    return tuple(found)
+
+
 def _counts(where: str, given: Any) -> dict[str, int]:
     if not isinstance(given, Mapping):
         raise ValueError(f"{where} must be whole numbers by name, got {shown(given)}")
@@ -450,19 +488,35 @@ def _taken(reservation: Reservation, resources: Sequence[str], capacity: IntArra
     return taken
 
 
-def _bounds(several: Sequence[Reservation]) -> tuple[IntArray, int | None]:
+def _bounds(several: Sequence[Reservation]) -> tuple[IntArray, int, bool]:
     """Return begins and ends of windows until all repeat together, and since when they do.
 
-    The second is ``None`` if that takes more than :data:`_WINDOWS` windows of a reservation. Then only those count.
+    The third is false if a reservation has more than :data:`_WINDOWS` windows until then. Only its first ones, and as
+    many since then, are returned.
     """
     again = max((each.end for each in several), default=0)
     last = again + math.lcm(*(each.every or 1 for each in several))
-    counts = [1 if each.every is None else (last - each.begin) // each.every + 1 for each in several]
-    found = [np.array([again])]
-    for each, count in zip(several, counts, strict=True):
-        begins = each.begin + (each.every or 0) * np.arange(min(count, _WINDOWS))
+    found, whole = [np.array([again])], True
+    for each in several:
+        every = each.every or LARGEST
+        count, first = 1 if each.every is None else (last - each.begin) // every + 1, (again - each.begin) // every
+        begins = each.begin + every * np.arange(count if count <= _WINDOWS else _SOME)
         found += [begins, begins + (each.end - each.begin)]
-    return np.unique(np.concatenate(found)), again if max(counts, default=0) <= _WINDOWS else None
+        if count > _WINDOWS:
+            whole = False
+            found += [begins + first * every, begins + first * every + (each.end - each.begin)]
+    return np.unique(np.concatenate(found)), again, whole
+
+
+def _meet(one: Reservation, other: Reservation) -> bool:
+    """Return whether two reservations are on at one time, now or later. They do not float."""
+    if one.every is None:
+        return any(other.windows(one.begin, one.end))
+    if other.every is None:
+        return any(one.windows(other.begin, other.end))
+    step = math.gcd(one.every, other.every)  # Their begins lie apart by each multiple of it, plus a rest.
+    rest = (other.begin - one.begin) % step
+    return rest < one.end - one.begin or step - rest < other.end - other.begin
 
 
 def _on(several: Sequence[Reservation], times: IntArray) -> BoolArray:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import pandas as pd
@@ -20,11 +20,12 @@ from ...models.complexity import CONSTANT
 from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
-from ..app import options, subcommand
+from ..app import subcommand
 from ..command_errors import say
 from ..output import finish
+from ..parameters import argument, option
 from ..progress import spinner
-from ..shared_options import check_writable, path_option
+from ..shared_options import check_writable
 
 
 @subcommand(
@@ -33,30 +34,23 @@ from ..shared_options import check_writable, path_option
     "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes "
     "--workflow-column name --plot runs.png",
 )
-@click.argument("table", type=click.Path(path_type=Path))
-@options(
-    "Columns",
-    click.option("--size-column", required=True, metavar="NAME", help="Sizes of the inputs, >= 0; best in bytes."),
-    click.option("--time-column", required=True, metavar="NAME", help="Run times, >= 0, in any unit."),
-    click.option("--workflow-column", metavar="NAME", help="What ran. Without it all runs are of one workflow."),
-)
-@options(
-    "Results",
-    click.option(
-        "--explains", type=click.FloatRange(0, 1), default=EXPLAINS, show_default=True, metavar="R",
-        help="The time follows the size where the correlation is above R.",
-    ),
-    path_option("--plot", f"Draw runs, curves and ranges: {', '.join(KINDS)}."),
-    path_option("--out", "Save the fits, a row per workflow and class.", metavar="FILE.csv"),
-)  # fmt: skip
 def command(
-    table: Path,
-    size_column: str,
-    time_column: str,
-    workflow_column: str | None,
-    explains: float,
-    plot: Path | None,
-    out: Path | None,
+    table: Annotated[Path, argument()],
+    size_column: Annotated[str, option("Sizes of the inputs, >= 0; best in bytes.", "NAME", group="Columns")],
+    time_column: Annotated[str, option("Run times, >= 0, in any unit.", "NAME")],
+    workflow_column: Annotated[str | None, option("What ran. Without it all runs are of one workflow.", "NAME")],
+    explains: Annotated[
+        float,
+        option(
+            "The time follows the size where the correlation is above R.",
+            "R",
+            click.FloatRange(0, 1),
+            default=EXPLAINS,
+            group="Results",
+        ),
+    ],
+    plot: Annotated[Path | None, option(f"Draw runs, curves and ranges: {', '.join(KINDS)}.")],
+    out: Annotated[Path | None, option("Save the fits, a row per workflow and class.", "FILE.csv")],
 ) -> None:
     """Fit run times to sizes of inputs: 1, log n, n, n log n, n^2, n^2 log n and n^3.
 

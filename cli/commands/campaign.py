@@ -3,6 +3,7 @@
 import warnings
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Annotated
 
 import click
 
@@ -22,11 +23,12 @@ from ...bench.campaigns.store import TRACES
 from ...bench.reports.number_formats import count
 from ...bench.reports.verdict import verdict
 from ...workloads import TraceWarning
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..output import finish, time
+from ..parameters import argument, option
 from ..progress import JobBar, spinner
-from ..shared_options import cores, no_cache_option, say_few_runs, workers_option
+from ..shared_options import NoCacheOption, WorkersOption, cores, say_few_runs
 
 _FILE = click.Path(path_type=Path)
 #: With at most this many cells, the answer is read from the store.
@@ -39,61 +41,35 @@ MOST_READ = 200
     "hpcdispatch campaign campaign.toml --out store --table campaign.csv",
     "hpcdispatch campaign campaign.toml --out store --cluster slurm --workers 20",
 )
-@click.argument("file", type=_FILE)
-@options(
-    "Simulation",
-    click.option(
-        "--out", type=_FILE, required=True, metavar="DIR", help="The store: a folder that campaigns may share."
-    ),
-    workers_option,
-    click.option("--retry", is_flag=True, help="Try the cells again that failed before."),
-    click.option("--verify", is_flag=True, help="Check every file of the store and simulate the damaged cells."),
-    no_cache_option,
-)
-@options(
-    "Cluster",
-    click.option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Run on Dask: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm.",
-    ),
-    click.option(
-        "--tls-ca-file",
-        type=_FILE,
-        metavar="PEM",
-        help="The authority's certificate, for tls:// and slurm.  [default for slurm: one made for this run]",
-    ),
-    click.option("--tls-cert", type=_FILE, metavar="PEM", help="One's own certificate."),
-    click.option("--tls-key", type=_FILE, metavar="PEM", help="Its key."),
-    click.option(
-        "--interface",
-        metavar="NAME",
-        help="With slurm, the network interface to listen on, as ib0.  [default: that of this machine's address]",
-    ),
-    click.option(
-        "--insecure",
-        is_flag=True,
-        help="Take plain TCP: every process that reaches the scheduler can then run commands as you.",
-    ),
-)
-@options(
-    OUTPUT,
-    click.option("--table", type=_FILE, metavar="CSV", help="Write the metrics of every finished cell."),
-)  # fmt: skip
 def command(
-    file: Path,
-    out: Path,
-    workers: int | None,
-    retry: bool,
-    verify: bool,
-    table: Path | None,
-    cluster: str | None,
-    tls_ca_file: Path | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    interface: str | None,
-    insecure: bool,
-    no_cache: bool,
+    file: Annotated[Path, argument()],
+    out: Annotated[Path, option("The store: a folder that campaigns may share.", "DIR", group="Simulation")],
+    workers: WorkersOption,
+    retry: Annotated[bool, option("Try the cells again that failed before.")],
+    verify: Annotated[bool, option("Check every file of the store and simulate the damaged cells.")],
+    no_cache: NoCacheOption,
+    cluster: Annotated[
+        str | None,
+        option(
+            "Run on Dask: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm.", "ADDRESS", group="Cluster"
+        ),
+    ],
+    tls_ca_file: Annotated[
+        Path | None,
+        option("The authority's certificate, for tls:// and slurm.  [default for slurm: one made for this run]", "PEM"),
+    ],
+    tls_cert: Annotated[Path | None, option("One's own certificate.", "PEM")],
+    tls_key: Annotated[Path | None, option("Its key.", "PEM")],
+    interface: Annotated[
+        str | None,
+        option(
+            "With slurm, the network interface to listen on, as ib0.  [default: that of this machine's address]", "NAME"
+        ),
+    ],
+    insecure: Annotated[
+        bool, option("Take plain TCP: every process that reaches the scheduler can then run commands as you.")
+    ],
+    table: Annotated[Path | None, option("Write the metrics of every finished cell.", "CSV", group=OUTPUT)],
 ) -> None:
     """Simulate every combination of workloads, dispatchers, predictors, options and seeds in a file.
 

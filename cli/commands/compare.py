@@ -2,36 +2,33 @@
 
 from functools import partial
 from pathlib import Path
-
-import click
+from typing import Annotated
 
 from ...bench.campaigns.comparison import Comparison, ComparisonInterrupted, Generated, compare
 from ...bench.campaigns.molding_specs import molded
 from ...bench.campaigns.samples import Sampler
-from ...simulation import Overrun, SameInstant
+from ...simulation import Overrun
 from ...workloads import Workload
 from ...workloads.sources import Source
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..comparison_table import comparison_answer, comparison_json, comparison_shown
-from ..durations import Duration
 from ..output import finish
+from ..parameters import argument, option
 from ..progress import JobBar
 from ..shared_options import (
+    CheckOption,
+    MoldOption,
+    OverrunOption,
     ReadingOptions,
-    check_option,
+    SameInstantOption,
+    WorkersOption,
     cores,
     dispatchers_option,
     make_folder,
-    mold_option,
-    overrun_option,
-    path_option,
     predictors_option,
-    reading_options,
-    same_instant_option,
     split_specs,
     validate,
-    workers_option,
 )
 from ..trace_argument import load, resolve
 
@@ -44,40 +41,24 @@ BUILT_IN_SEEDS = 10
     "hpcdispatch compare trace.swf.gz --dispatchers easy,hcp3,lookahead --seeds 10",
     "hpcdispatch compare lublin:jobs=5000,load=0.9 --seeds 5 --overrun kill --out results",
 )
-@click.argument("trace", required=False)
-@options(
-    "What is compared",
-    dispatchers_option(DISPATCHERS),
-    predictors_option("walltime", "Each is paired with each dispatcher."),
-    click.option(
-        "--seeds",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"How many samples.  [default: 1; {BUILT_IN_SEEDS} of the built-in workload]",
-    ),
-    click.option(
-        "--jitter",
-        type=Duration(),
-        metavar="TIME",
-        help="Largest shift of a submission in a sample of a trace.  [default: 1m; none for one seed]",
-    ),
-)
-@options("Simulation", overrun_option, same_instant_option, mold_option, check_option, workers_option)
-@reading_options
-@options(OUTPUT, path_option("--out", "Keep the results; what is there is not simulated again.", metavar="DIR"))
 def command(
-    trace: str | None,
-    dispatchers: tuple[str, ...],
-    predictors: tuple[str, ...],
-    seeds: int | None,
-    jitter: int | None,
-    overrun: str,
-    same_instant: SameInstant,
+    trace: Annotated[str | None, argument()],
+    dispatchers: Annotated[tuple[str, ...], dispatchers_option(DISPATCHERS, group="What is compared")],
+    predictors: Annotated[tuple[str, ...], predictors_option("walltime", "Each is paired with each dispatcher.")],
+    seeds: Annotated[
+        int | None, option(f"How many samples.  [default: 1; {BUILT_IN_SEEDS} of the built-in workload]", "N")
+    ],
+    jitter: Annotated[
+        int | None,
+        option("Largest shift of a submission in a sample of a trace.  [default: 1m; none for one seed]", "TIME"),
+    ],
+    overrun: OverrunOption,
+    same_instant: SameInstantOption,
+    mold: MoldOption,
+    checked: CheckOption,
+    workers: WorkersOption,
     reading: ReadingOptions,
-    mold: str | None,
-    out: Path | None,
-    checked: bool,
-    workers: int | None,
+    out: Annotated[Path | None, option("Keep the results; what is there is not simulated again.", "DIR", group=OUTPUT)],
 ) -> None:
     """Compare every pair of dispatcher and predictor on a workload.
 

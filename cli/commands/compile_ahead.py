@@ -4,8 +4,7 @@ import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from time import perf_counter
-
-import click
+from typing import Annotated
 
 from ...bench.campaigns.fresh_processes import in_processes
 from ...bench.reports.number_formats import count
@@ -15,9 +14,10 @@ from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH
 from ...testing.small_workloads import cluster
 from ...workloads import Workload, generate
-from ..app import OUTPUT, options, subcommand
+from ..app import subcommand
 from ..output import finish, pairs, time
-from ..shared_options import cores, workers_option
+from ..parameters import argument
+from ..shared_options import WorkersOption, cores
 
 #: Dispatchers that together call all compiled functions, in groups that share functions. The portfolio is last: its
 #: replays use functions that lookahead has compiled by then.
@@ -28,9 +28,10 @@ FAMILIES = (
 
 
 @subcommand("compile", "hpcdispatch compile", "hpcdispatch compile easy lookahead")
-@click.argument("names", nargs=-1, metavar="[DISPATCHER]...")
-@options(OUTPUT, workers_option)
-def command(names: tuple[str, ...], workers: int | None) -> None:
+def command(
+    names: Annotated[tuple[str, ...], argument("[DISPATCHER]...")],
+    workers: WorkersOption,
+) -> None:
     """Compile in advance what the first simulation needs: at installation, or for an image with read-only folders.
 
     Without DISPATCHER: all that backfilling, lookahead, the guard, the portfolio and constraint programming need.

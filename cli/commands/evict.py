@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import click
 import numpy as np
@@ -29,12 +29,13 @@ from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import change
 from ...models.eviction import Eviction, cost, greedy_by_deadline, plan, plan_sharing
 from ...workloads import GENERATORS, generate
-from ..app import options, settings, subcommand
+from ..app import settings, subcommand
 from ..command_errors import say
 from ..durations import Duration
 from ..output import exact, finish, headed
+from ..parameters import argument, option
 from ..progress import spinner
-from ..shared_options import ReadingOptions, check_writable, path_option, seed_option
+from ..shared_options import ReadingOptions, check_writable, seed_option
 from ..trace_argument import load, resolve
 
 _MOST_STEPS = 10_000
@@ -63,40 +64,22 @@ class _Query:
     "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --plot loss.png",
     "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --front --plot front.png",
 )
-@click.argument("scenario", metavar="SCENARIO")
-@options(
-    "Decision",
-    click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed."),
-    click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m."),
-    click.option(
-        "--step",
-        type=Duration(1),
-        default="1s",
-        show_default=True,
-        metavar="TIME",
-        help="Resolution of the deadlines; times of checkpoints are rounded up to it.",
-    ),
-    click.option("--at", type=Duration(), metavar="TIME", help="Take what ran then, from the first start of a trace."),
-    seed_option("With --at: of the checkpoints that are drawn."),
-    click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another."),
-)
-@options(
-    "Results",
-    click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead."),
-    path_option("--plot", "Draw the loss by deadline, .png or .svg."),
-    path_option("--save", "Write the scenario as JSON."),
-)  # fmt: skip
 def command(
-    scenario: str,
-    nodes: int,
-    deadline: int,
-    step: int,
-    at: int | None,
-    seed: int,
-    sharing: bool,
-    front: bool,
-    plot: Path | None,
-    save: Path | None,
+    scenario: Annotated[str, argument("SCENARIO")],
+    nodes: Annotated[int, option("Nodes that are needed.", "K", click.IntRange(min=1), group="Decision")],
+    deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
+    step: Annotated[
+        int,
+        option(
+            "Resolution of the deadlines; times of checkpoints are rounded up to it.", "TIME", Duration(1), default="1s"
+        ),
+    ],
+    at: Annotated[int | None, option("Take what ran then, from the first start of a trace.", "TIME")],
+    seed: Annotated[int, seed_option("With --at: of the checkpoints that are drawn.")],
+    sharing: Annotated[bool, option("Write checkpoints side by side instead of one after another.")],
+    front: Annotated[bool, option("Show the loss for eighths of the nodes and of the time instead.", group="Results")],
+    plot: Annotated[Path | None, option("Draw the loss by deadline, .png or .svg.")],
+    save: Annotated[Path | None, option("Write the scenario as JSON.")],
 ) -> None:
     """Decide which running jobs to kill or checkpoint to free nodes, at the least loss.
 

@@ -4,9 +4,8 @@ import difflib
 import inspect
 import re
 import typing
-from typing import Any
+from typing import Annotated, Any
 
-import click
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -20,6 +19,7 @@ from ...workloads import GENERATORS
 from ...workloads.fetching import RUN_TIMES, TRACES
 from ..app import subcommand
 from ..output import finish, pairs
+from ..parameters import argument
 
 KINDS: dict[str, Registry] = {
     "dispatchers": dispatchers,
@@ -34,8 +34,9 @@ _NAMES = re.compile(r"[\w, ]+$")
 
 
 @subcommand("list", "hpcdispatch list", "hpcdispatch list easy")
-@click.argument("name", required=False)
-def command(name: str | None) -> None:
+def command(
+    name: Annotated[str | None, argument()],
+) -> None:
     """List dispatchers, objectives, constraints, goals, orders of the queue, predictors and workloads.
 
     With NAME: its description, its paper, and of each option the meaning, range and default. An option is shown as

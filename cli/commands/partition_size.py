@@ -1,6 +1,7 @@
 """``hpcdispatch partition``: choose the number of processors to request, and the walltime."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 import numpy as np
@@ -25,12 +26,13 @@ from ...bench.reports.partition_figure import draw_sizes
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import change
 from ...models.moldable import Request, SpeedupFit
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..durations import Duration
 from ..output import exact, finish, headed, time
+from ..parameters import option
 from ..progress import spinner
-from ..shared_options import ReadingOptions, check_writable, path_option
+from ..shared_options import ReadingOptions, check_writable
 from ..trace_argument import load, resolve
 
 
@@ -39,44 +41,35 @@ from ..trace_argument import load, resolve
     "hpcdispatch partition --state state.json --requests requests.csv --plot choice.png",
     "hpcdispatch partition --trace trace.swf.gz@30d --runs runs.csv",
 )
-@options(
-    "The machine",
-    path_option("--state", "The running jobs, JSON as of 'hpcdispatch evict'."),
-    click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h."),
-)
-@options(
-    "What may be requested",
-    path_option("--requests", "CSV with processors and walltime (s)."),
-    path_option("--runs", "Own runs instead: CSV with processors and time (s), or the output of sacct -P."),
-    click.option("--sizes", metavar="N,N,...", help="With --runs: sizes to choose from.  [default: powers of two]"),
-    click.option(
-        "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.9,
-        show_default=True,
-        metavar="P",
-        help="With --runs: walltimes are the upper end of this interval of the time.",
-    ),
-    click.option(
-        "--weight",
-        type=click.FloatRange(0),
-        default=0.0,
-        metavar="S",
-        help="Seconds of turnaround that a processor-hour is worth.",
-    ),
-    click.option("--joint", is_flag=True, help="With --runs: choose size and first walltime together."),
-)
-@options(OUTPUT, path_option("--plot", "Draw list and requests, .png or .svg."))  # fmt: skip
 def command(
-    state: Path | None,
-    trace: str | None,
-    requests: Path | None,
-    runs: Path | None,
-    sizes: str | None,
-    level: float,
-    weight: float,
-    joint: bool,
-    plot: Path | None,
+    state: Annotated[Path | None, option("The running jobs, JSON as of 'hpcdispatch evict'.", group="The machine")],
+    trace: Annotated[str | None, option("A trace, at a time from its first submission on, as in 30d12h.", "FILE@TIME")],
+    requests: Annotated[Path | None, option("CSV with processors and walltime (s).", group="What may be requested")],
+    runs: Annotated[
+        Path | None, option("Own runs instead: CSV with processors and time (s), or the output of sacct -P.")
+    ],
+    sizes: Annotated[str | None, option("With --runs: sizes to choose from.  [default: powers of two]", "N,N,...")],
+    level: Annotated[
+        float,
+        option(
+            "With --runs: walltimes are the upper end of this interval of the time.",
+            "P",
+            click.FloatRange(0, 1, min_open=True, max_open=True),
+            default=0.9,
+        ),
+    ],
+    weight: Annotated[
+        float,
+        option(
+            "Seconds of turnaround that a processor-hour is worth.",
+            "S",
+            click.FloatRange(0),
+            default=0.0,
+            show_default=False,
+        ),
+    ],
+    joint: Annotated[bool, option("With --runs: choose size and first walltime together.")],
+    plot: Annotated[Path | None, option("Draw list and requests, .png or .svg.", group=OUTPUT)],
 ) -> None:
     """Choose the request with the least predicted turnaround (Cirne and Berman, JSSPP 2000).
 
@@ -165,8 +158,8 @@ def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
     if off is not None:
         low, high = (time(share * chosen.turnaround) for share in off)
         text += f" (jobs with this prediction took {low} to {high}, an 80% interval)"
-    options = [option for option in advice.options if option is not None]
-    first = min(options, key=lambda option: (option.start, -option.request.processors))
+    options = [offer for offer in advice.options if offer is not None]
+    first = min(options, key=lambda offer: (offer.start, -offer.request.processors))
     if first == chosen:
         return f"{text}, and no request starts sooner."
     told = change(chosen.turnaround / first.turnaround).replace("less", "sooner").replace("more", "later")
@@ -176,9 +169,9 @@ def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
 def _shown(moment: MachineMoment, advice: SizeAdvice) -> list[RenderableType]:
     headers = headed("walltime"), headed("starts in"), headed("turnaround")
     table = terminal_table(["processors", *headers, "processor-hours", ""], 0)
-    for request, option in zip(advice.requests, advice.options, strict=True):
-        found = (NOTHING, NOTHING) if option is None else (exact(option.start - moment.now), exact(option.turnaround))
-        mark = "never fits" if option is None else "chosen" * (option == advice.choice)
+    for request, offer in zip(advice.requests, advice.options, strict=True):
+        found = (NOTHING, NOTHING) if offer is None else (exact(offer.start - moment.now), exact(offer.turnaround))
+        mark = "never fits" if offer is None else "chosen" * (offer == advice.choice)
         cells = (f"{request.processors:,}", exact(request.walltime), *found, f"{request.processor_hours:,.1f}")
         table.add_row(*map(Text, (*cells, mark)))
     off = _off(moment)
@@ -193,12 +186,12 @@ def _fields(moment: MachineMoment, advice: SizeAdvice) -> dict[str, object]:
         {
             "processors": request.processors,
             "walltime_s": request.walltime,
-            "starts_in_s": None if option is None else option.start - moment.now,
-            "turnaround_s": None if option is None else option.turnaround,
+            "starts_in_s": None if offer is None else offer.start - moment.now,
+            "turnaround_s": None if offer is None else offer.turnaround,
             "processor_hours": request.processor_hours,
-            "chosen": option == advice.choice,
+            "chosen": offer == advice.choice,
         }
-        for request, option in zip(advice.requests, advice.options, strict=True)
+        for request, offer in zip(advice.requests, advice.options, strict=True)
     ]
     off = _off(moment)
     taken = None if off is None else {"p10": off[0], "p90": off[1]}

@@ -1,8 +1,8 @@
 """``hpcdispatch predict``: how good predictors of run times are, and what they do to waits."""
 
 from pathlib import Path
+from typing import Annotated
 
-import click
 import pandas as pd
 from rich.table import Table
 from rich.text import Text
@@ -12,16 +12,15 @@ from ...bench.reports.number_formats import NOTHING, percent, ratio
 from ...bench.reports.tables import terminal_table
 from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.trace_files import save
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import finish, headed, time
+from ..parameters import argument, option
 from ..progress import spinner
 from ..shared_options import (
     ReadingOptions,
     check_writable,
-    path_option,
     predictors_option,
-    reading_options,
     split_specs,
     validate,
 )
@@ -36,25 +35,13 @@ _PICTURES = ("png", "svg", "pdf")
     "hpcdispatch predict trace.swf.gz --predictors walltime,last2,sklearn:estimator=Ridge",
     "hpcdispatch predict trace.swf.gz --predictors last2,regression --plot errors.png",
 )
-@click.argument("trace", required=False)
-@options(
-    "What is judged",
-    predictors_option(PREDICTORS),
-    click.option("--dispatcher", default="easy-sjbf", show_default=True, help="Whose waits are compared."),
-)
-@reading_options
-@options(
-    OUTPUT,
-    path_option("--plot", f"Draw the errors over time: {', '.join(_PICTURES)}."),
-    path_option("--out", "Save each prediction.", metavar="FILE.csv"),
-)
 def command(
-    trace: str | None,
-    predictors: tuple[str, ...],
-    dispatcher: str,
+    trace: Annotated[str | None, argument()],
+    predictors: Annotated[tuple[str, ...], predictors_option(PREDICTORS, group="What is judged")],
+    dispatcher: Annotated[str, option("Whose waits are compared.", default="easy-sjbf")],
     reading: ReadingOptions,
-    plot: Path | None,
-    out: Path | None,
+    plot: Annotated[Path | None, option(f"Draw the errors over time: {', '.join(_PICTURES)}.", group=OUTPUT)],
+    out: Annotated[Path | None, option("Save each prediction.", "FILE.csv")],
 ) -> None:
     """Judge predictors of run times, job after job in the order of time.
 

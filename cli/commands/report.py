@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
@@ -12,11 +12,11 @@ from ...bench.reports.page import write_report
 from ...bench.reports.saved_results import runs_of
 from ...bench.reports.study import study
 from ...bench.reports.verdict import verdict
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import finish, time
+from ..parameters import argument, option
 from ..progress import JobBar, spinner
-from ..shared_options import path_option
 
 
 @subcommand(
@@ -24,38 +24,40 @@ from ..shared_options import path_option
     "hpcdispatch compare trace.swf.gz --seeds 10 --out results",
     "hpcdispatch report results --baseline easy --warm-up 5% --cool-down 5%",
 )
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@options(
-    "What is compared",
-    click.option(
-        "--baseline", metavar="NAME",
-        help="The dispatcher that the others are compared with.  [default: easy, else fcfs, else the first by name]",
-    ),
-    click.option(
-        "--campaign", metavar="NAME",
-        help="Which campaign, by the name of its file without .toml, where several share the store.",
-    ),
-    click.option(
-        "--warm-up", metavar="AMOUNT",
-        help="Leave out the first jobs by submission: 5%, 200 jobs, 12h, 2d.  [default: as the campaign says, else "
-        "none]",
-    ),
-    click.option("--cool-down", metavar="AMOUNT", help="Leave out the last ones, likewise."),
-    click.option(
-        "--window", metavar="START:END",
-        help="The piece of the schedules to draw, such as 2d:3d or 10%:11%, from the first submission on.  "
-        "[default: in the middle]",
-    ),
-)  # fmt: skip
-@options(OUTPUT, path_option("--out", "The page; a folder beside it has its files.  [default: report.html in DIR]"))
 def command(
-    folder: Path,
-    out: Path | None,
-    baseline: str | None,
-    campaign: str | None,
-    warm_up: str | None,
-    cool_down: str | None,
-    window: str | None,
+    folder: Annotated[Path, argument("DIR")],
+    baseline: Annotated[
+        str | None,
+        option(
+            "The dispatcher that the others are compared with.  [default: easy, else fcfs, else the first by name]",
+            "NAME",
+            group="What is compared",
+        ),
+    ],
+    campaign: Annotated[
+        str | None,
+        option("Which campaign, by the name of its file without .toml, where several share the store.", "NAME"),
+    ],
+    warm_up: Annotated[
+        str | None,
+        option(
+            "Leave out the first jobs by submission: 5%, 200 jobs, 12h, 2d.  [default: as the campaign says, else "
+            "none]",
+            "AMOUNT",
+        ),
+    ],
+    cool_down: Annotated[str | None, option("Leave out the last ones, likewise.", "AMOUNT")],
+    window: Annotated[
+        str | None,
+        option(
+            "The piece of the schedules to draw, such as 2d:3d or 10%:11%, from the first submission on.  "
+            "[default: in the middle]",
+            "START:END",
+        ),
+    ],
+    out: Annotated[
+        Path | None, option("The page; a folder beside it has its files.  [default: report.html in DIR]", group=OUTPUT)
+    ],
 ) -> None:
     """Write a page about the results in DIR.
 

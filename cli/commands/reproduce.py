@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
@@ -13,14 +13,15 @@ from ...base.unfinished_files import temporary_folder
 from ...bench.campaigns.execution import CampaignInterrupted
 from ...bench.reports.number_formats import count
 from ...bench.reports.tables import PlainConsole
-from ..app import OUTPUT, options, settings, subcommand
+from ..app import OUTPUT, settings, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..output import finish
+from ..parameters import argument, option
 from ..progress import JobBar
-from ..shared_options import make_folder, workers_option
+from ..shared_options import WorkersOption, make_folder
 
 if TYPE_CHECKING:
-    from ...bench.studies.reproductions import Scale, Trials
+    from ...bench.studies.reproductions import Trials
 
 
 @subcommand(
@@ -31,48 +32,32 @@ if TYPE_CHECKING:
     "hpcdispatch reproduce icpp2019/fig2 --seeds 10 --seed 100",
     "hpcdispatch reproduce --all --mutate --out results",
 )
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@options(
-    "What is made",
-    click.option("--list", "as_list", is_flag=True, help="List all with their last results in --out."),
-    click.option("--all", "everything", is_flag=True, help="All that are built."),
-    click.option(
-        "--scale",
-        type=click.Choice(("smoke", "small", "full")),
-        default="smoke",
-        show_default=True,
-        help="Seconds, minutes, or up to hours.",
-    ),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-                 help="First seed of what is drawn: other draws."),
-    click.option("--seeds", type=click.IntRange(1, 10_000), metavar="N",
-                 help="How many independent draws; the scale says how many without it."),
-    click.option("--mutate", is_flag=True,
-                 help="Replace each system under test, and print which claims notice. At least 90% must."),
-    workers_option,
-)  # fmt: skip
-@options(
-    OUTPUT,
-    click.option(
-        "--out", type=click.Path(path_type=Path), metavar="DIR",
-        help="Keep results, figures and simulations there; what was simulated before is not again.",
-    ),
-    click.option(
-        "--docs", type=click.Path(path_type=Path), metavar="FILE.md",
-        help="Write the page about the results in --out, and those in FILE.json, which it brings up to date.",
-    ),
-)  # fmt: skip
 def command(
-    names: tuple[str, ...],
-    as_list: bool,
-    everything: bool,
-    scale: Scale,
-    seed: int,
-    seeds: int | None,
-    mutate: bool,
-    out: Path | None,
-    workers: int | None,
-    docs: Path | None,
+    names: Annotated[tuple[str, ...], argument("[NAME]...")],
+    as_list: Annotated[bool, option("List all with their last results in --out.", name="--list", group="What is made")],
+    everything: Annotated[bool, option("All that are built.", name="--all")],
+    scale: Annotated[Literal["smoke", "small", "full"], option("Seconds, minutes, or up to hours.", default="smoke")],
+    seed: Annotated[int, option("First seed of what is drawn: other draws.", "N", click.IntRange(0), default=0)],
+    seeds: Annotated[
+        int | None,
+        option("How many independent draws; the scale says how many without it.", "N", click.IntRange(1, 10_000)),
+    ],
+    mutate: Annotated[
+        bool, option("Replace each system under test, and print which claims notice. At least 90% must.")
+    ],
+    workers: WorkersOption,
+    out: Annotated[
+        Path | None,
+        option(
+            "Keep results, figures and simulations there; what was simulated before is not again.", "DIR", group=OUTPUT
+        ),
+    ],
+    docs: Annotated[
+        Path | None,
+        option(
+            "Write the page about the results in --out, and those in FILE.json, which it brings up to date.", "FILE.md"
+        ),
+    ],
 ) -> None:
     """Reproduce tables and figures of papers: measured beside published values, and which claims hold.
 

@@ -1,7 +1,7 @@
 """``hpcdispatch run``: one simulation."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import numpy as np
@@ -16,23 +16,22 @@ from ...bench.campaigns.molding_specs import molded
 from ...bench.campaigns.single_runs import simulate_apart
 from ...bench.reports.number_formats import count
 from ...bench.reports.verdict import of_jobs
-from ...simulation import Overrun, Result, SameInstant, check, job_metrics, simulate
+from ...simulation import Overrun, Result, check, job_metrics, simulate
 from ...workloads import Workload
 from ...workloads.sources import Source
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
+from ..parameters import argument, option
 from ..progress import JobBar, spinner
 from ..shared_options import (
+    CheckOption,
+    MoldOption,
+    OverrunOption,
     ReadingOptions,
-    check_option,
+    SameInstantOption,
     make_folder,
-    mold_option,
-    overrun_option,
-    path_option,
-    reading_options,
-    same_instant_option,
     seed_option,
     split_specs,
     validate,
@@ -58,42 +57,32 @@ def _one(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2 --overrun kill --check --out results",
     "hpcdispatch run lublin:jobs=5000,load=0.9 --dispatcher conservative:compress=once",
 )
-@click.argument("trace", required=False)
-@options(
-    "Simulation",
-    click.option("--dispatcher", default="easy", show_default=True, metavar="NAME", help="Name with options.",
-                 callback=_one),
-    click.option("--predictor", default="walltime", show_default=True, metavar="NAME", help="Of run times.",
-                 callback=_one),
-    overrun_option,
-    same_instant_option,
-    mold_option,
-    seed_option("Of a generated workload and of a dispatcher that draws."),
-    click.option(
-        "--state", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-        help="Begin with what runs and waits there, a file as evict reads it; the jobs of TRACE, if any, come after.",
-    ),
-    check_option,
-    click.option(
-        "--budget-seconds", type=click.FloatRange(min=0, min_open=True, max=LONGEST), metavar="S",
-        help="End it after so many seconds; it then runs in a process of its own, as with a plug-in.",
-    ),
-)  # fmt: skip
-@reading_options
-@options(OUTPUT, path_option("--out", "Save the result (Parquet and a manifest).", metavar="DIR"))
 def command(
-    trace: str | None,
-    dispatcher: str,
-    predictor: str,
-    overrun: str,
-    same_instant: SameInstant,
+    trace: Annotated[str | None, argument()],
+    dispatcher: Annotated[str, option("Name with options.", "NAME", default="easy", callback=_one, group="Simulation")],
+    predictor: Annotated[str, option("Of run times.", "NAME", default="walltime", callback=_one)],
+    overrun: OverrunOption,
+    same_instant: SameInstantOption,
+    mold: MoldOption,
+    seed: Annotated[int, seed_option("Of a generated workload and of a dispatcher that draws.")],
+    state: Annotated[
+        Path | None,
+        option(
+            "Begin with what runs and waits there, a file as evict reads it; the jobs of TRACE, if any, come after.",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        ),
+    ],
+    checked: CheckOption,
+    budget_seconds: Annotated[
+        float | None,
+        option(
+            "End it after so many seconds; it then runs in a process of its own, as with a plug-in.",
+            "S",
+            click.FloatRange(min=0, min_open=True, max=LONGEST),
+        ),
+    ],
     reading: ReadingOptions,
-    mold: str | None,
-    seed: int,
-    out: Path | None,
-    checked: bool,
-    state: Path | None,
-    budget_seconds: float | None,
+    out: Annotated[Path | None, option("Save the result (Parquet and a manifest).", "DIR", group=OUTPUT)],
 ) -> None:
     """Simulate one dispatcher on a workload and print its metrics.
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import numpy as np
@@ -25,20 +25,18 @@ from ...bench.reports.verdict import against
 from ...models.reservations import Checkpointing, memory_requests
 from ...models.reservations import Sequence as Reservations
 from ...workloads.fetching import RUN_TIMES, fetch
-from ...workloads.formats.run_times import RunHistory, Unit, read_run_history
-from ..app import OUTPUT, options, settings, subcommand
+from ...workloads.formats.run_times import RunHistory, read_run_history
+from ..app import OUTPUT, settings, subcommand
 from ..command_errors import say
-from ..durations import Duration
 from ..output import exact, finish, headed, pairs, time
+from ..parameters import argument, option
 from ..progress import spinner
 from ..shared_options import (
+    ColumnOption,
+    LongestOption,
     ReadingOptions,
+    UnitOption,
     check_writable,
-    column_option,
-    longest_option,
-    path_option,
-    reading_options,
-    unit_option,
 )
 from ..trace_argument import load, resolve
 
@@ -56,75 +54,39 @@ _UNLIKE, _COSTLY = 0.05, 0.05
     "hpcdispatch sequence runs.csv --max 2-00:00:00 --plot requests.png",
     "hpcdispatch sequence table.tsv --column hours --unit h --backfill-rate 0.2 --sbatch",
 )
-@click.argument("runs", metavar="RUNTIMES", type=click.Path(path_type=Path))
-@options(
-    "Requests",
-    column_option,
-    unit_option,
-    longest_option,
-    click.option(
-        "--bins",
-        type=click.IntRange(min=1, max=MOST_STEPS),
-        metavar="N",
-        help="Round run times up to N values; says the loss.  [default: exact]",
-    ),
-    click.option(
-        "--requests", "most", type=click.IntRange(min=1), metavar="N", help="At most N requests.  [default: any number]"
-    ),
-    click.option(
-        "--backfill-rate",
-        type=click.FloatRange(0, 1, max_open=True),
-        default=0.0,
-        metavar="Z",
-        show_default=True,
-        help="Share of the machine that small jobs backfill.",
-    ),
-    click.option("--fit", "fitted", is_flag=True, help="The law of the best fitting family, not the runs'."),
-    click.option("--smooth", "smoothed", is_flag=True, help="The runs' law, interpolated between them."),
-    click.option(
-        "--checkpoint", type=Duration(), metavar="TIME", help="Time to write a checkpoint at the end of a request."
-    ),
-    click.option("--restart", type=Duration(), metavar="TIME", help="Time to go on from one.  [default: 0s]"),
-    click.option("--memory", metavar="NAME", help="Column of the memory (MB, or as in 4G): request both."),
-)
-@options(
-    "Replay on a site",
-    click.option("--site", metavar="TRACE", help="Replay this trace with the runs among its jobs."),
-    click.option(
-        "--site-jobs",
-        type=click.IntRange(min=2),
-        default=5000,
-        metavar="N",
-        show_default=True,
-        help="Its last jobs, replayed.",
-    ),
-    click.option("--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job."),
-)
-@reading_options
-@options(
-    OUTPUT,
-    path_option("--plot", "Draw the run times and the requests (.png, .svg)."),
-    click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS alone, one a line."),
-)  # fmt: skip
 def command(
-    runs: Path,
-    column: str | None,
-    unit: Unit,
-    bins: int | None,
-    most: int | None,
-    backfill_rate: float,
-    longest: int | None,
-    fitted: bool,
-    smoothed: bool,
-    plot: Path | None,
-    checkpoint: int | None,
-    restart: int | None,
-    site: str | None,
-    site_jobs: int,
-    cores: int,
+    runs: Annotated[Path, argument("RUNTIMES")],
+    column: ColumnOption,
+    unit: UnitOption,
+    longest: LongestOption,
+    bins: Annotated[
+        int | None,
+        option(
+            "Round run times up to N values; says the loss.  [default: exact]",
+            "N",
+            click.IntRange(min=1, max=MOST_STEPS),
+        ),
+    ],
+    most: Annotated[int | None, option("At most N requests.  [default: any number]", "N", name="--requests")],
+    backfill_rate: Annotated[
+        float,
+        option(
+            "Share of the machine that small jobs backfill.", "Z", click.FloatRange(0, 1, max_open=True), default=0.0
+        ),
+    ],
+    fitted: Annotated[bool, option("The law of the best fitting family, not the runs'.", name="--fit")],
+    smoothed: Annotated[bool, option("The runs' law, interpolated between them.", name="--smooth")],
+    checkpoint: Annotated[int | None, option("Time to write a checkpoint at the end of a request.", "TIME")],
+    restart: Annotated[int | None, option("Time to go on from one.  [default: 0s]", "TIME")],
+    memory: Annotated[str | None, option("Column of the memory (MB, or as in 4G): request both.", "NAME")],
+    site: Annotated[
+        str | None, option("Replay this trace with the runs among its jobs.", "TRACE", group="Replay on a site")
+    ],
+    site_jobs: Annotated[int, option("Its last jobs, replayed.", "N", click.IntRange(min=2), default=5000)],
+    cores: Annotated[int, option("Of the job.", "N", default=1)],
     reading: ReadingOptions,
-    sbatch: bool,
-    memory: str | None,
+    plot: Annotated[Path | None, option("Draw the run times and the requests (.png, .svg).", group=OUTPUT)],
+    sbatch: Annotated[bool, option("Print the requests as --time=D-HH:MM:SS alone, one a line.")],
 ) -> None:
     """Print which times to request, one after another until the job succeeds, for runs like those in RUNTIMES.
 

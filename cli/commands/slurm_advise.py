@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import click
 import numpy as np
@@ -26,44 +27,31 @@ from ...bench.reports.verdict import against
 from ...predictors import create as create_predictor
 from ...workloads.fetching import cache_folder
 from ...workloads.slurm_workload import slurm_workload, started_at
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import exact, finish, headed, time
+from ..parameters import option
 from ..progress import spinner
-from ..shared_options import gathered, validate
-from ..site_options import SnapshotFiles, snapshot_options
+from ..shared_options import validate
+from ..site_options import SnapshotFiles
 from ..slurm_answers import PATIENCE, CommandFailedError, answer
-from ..slurm_moment import Moment, SiteAnswers, answers_options, asked_files, moment_of
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+from ..slurm_moment import Moment, SiteAnswers, asked_files, moment_of
 
 
 @dataclass(frozen=True, slots=True)
 class Advising:
     """The advising dispatcher, the amount of output, and the folder of the records."""
 
-    dispatcher: str
-    predictor: str
-    next: int
-    most_nice: int
-    kept: Path | None
-
-
-advising_options = gathered(
-    "advising",
-    Advising,
-    "Advice",
-    (
-        click.option("--dispatcher", default="lookahead", show_default=True, metavar="NAME", help="Whose advice."),
-        click.option("--predictor", default=LEARNED, show_default=True, metavar="NAME[:...]", help="Learns run times."),
-        click.option("--next", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Starts."),
-        click.option(
-            "--most-nice", type=click.IntRange(1, 10_000), default=100, show_default=True, metavar="N",
-            help="Most that --yes adds to the Nice of a job.",
-        ),
-        click.option("--kept", type=_FOLDER, metavar="FOLDER", help="Where advice and its journal are kept."),
-    ),
-)  # fmt: skip
+    dispatcher: Annotated[str, option("Whose advice.", "NAME", default="lookahead", group="Advice")]
+    predictor: Annotated[str, option("Learns run times.", "NAME[:...]", default=LEARNED)]
+    next: Annotated[int, option("Starts.", "N", default=10)]
+    most_nice: Annotated[
+        int, option("Most that --yes adds to the Nice of a job.", "N", click.IntRange(1, 10_000), default=100)
+    ]
+    kept: Annotated[
+        Path | None,
+        option("Where advice and its journal are kept.", "FOLDER", click.Path(file_okay=False, path_type=Path)),
+    ]
 
 
 @subcommand(
@@ -72,18 +60,14 @@ advising_options = gathered(
     "hpcdispatch slurm advise --judge",
     "hpcdispatch slurm advise --undo",
 )
-@snapshot_options
-@answers_options
-@advising_options
-@options(
-    OUTPUT,
-    click.option("--judge", "judged", is_flag=True, help="Say what came of the advice that was kept."),
-    click.option("--yes", is_flag=True, help="Set Nice of jobs that the dispatcher starts later."),
-    click.option("--undo", is_flag=True, help="Set Nice back to what it was before --yes."),
-)
 def advise(
-    moment: SnapshotFiles, answers: SiteAnswers, advising: Advising, judged: bool, yes: bool, undo: bool
-) -> None:  # fmt: skip
+    moment: SnapshotFiles,
+    answers: SiteAnswers,
+    advising: Advising,
+    judged: Annotated[bool, option("Say what came of the advice that was kept.", name="--judge", group=OUTPUT)],
+    yes: Annotated[bool, option("Set Nice of jobs that the dispatcher starts later.")],
+    undo: Annotated[bool, option("Set Nice back to what it was before --yes.")],
+) -> None:
     """Print which jobs a dispatcher would start next, beside Slurm's plan, with reasons.
 
     Nothing is changed by default. With --yes, the Nice of waiting jobs grows, within --most-nice. Then the first jobs

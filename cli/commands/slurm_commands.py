@@ -1,15 +1,17 @@
 """``hpcdispatch slurm``: commands for a running Slurm."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from ...analysis.cluster_state import Unit, cluster_state
 from ...analysis.eviction_scenario import write_scenario
 from ...bench.reports.number_formats import count
-from ..app import OUTPUT, Group, examples, options
+from ..app import OUTPUT, Group, examples
 from ..output import finish
-from ..site_options import SnapshotFiles, snapshot_options
+from ..parameters import argument, option
+from ..site_options import SnapshotFiles
 from .slurm_advise import advise
 from .slurm_evict import evict
 from .slurm_forecast import forecast
@@ -36,15 +38,11 @@ command.add_command(why)
         "hpcdispatch slurm state state.json --squeue squeue.json --sinfo sinfo.json --now 1795308804",
     ),
 )
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-@snapshot_options
-@options(
-    OUTPUT,
-    click.option(
-        "--unit", type=click.Choice(["node", "core"]), default="node", show_default=True, help="What is counted."
-    ),
-)
-def state(out: Path, moment: SnapshotFiles, unit: Unit) -> None:
+def state(
+    out: Annotated[Path, argument(type=click.Path(dir_okay=False, path_type=Path))],
+    moment: SnapshotFiles,
+    unit: Annotated[Unit, option("What is counted.", default="node", group=OUTPUT)],
+) -> None:
     """Write the running and waiting jobs to OUT, for evict and partition.
 
     Jobs end at their walltimes. Nodes that are down, drained or reserved are left out. If jobs share nodes, use cores

@@ -4,6 +4,7 @@ import getpass
 import os
 import re
 import shlex
+from typing import Annotated
 
 import click
 
@@ -13,11 +14,12 @@ from ...base.command_arguments import job_argument, node_argument
 from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
-from ..app import options, settings, subcommand
+from ..app import settings, subcommand
 from ..command_errors import say
 from ..durations import Duration
 from ..output import exact, finish
-from ..site_options import SnapshotFiles, snapshot_options
+from ..parameters import option
+from ..site_options import SnapshotFiles
 from ..slurm_answers import answer
 
 #: Levels that may stop the jobs of other users.
@@ -31,22 +33,13 @@ _LOOKS, _KILL_WAIT = 30, 30
     "hpcdispatch slurm evict --nodes 64 --deadline 15m",
     "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes",
 )
-@options(
-    "Decision",
-    click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed."),
-    click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m."),
-    click.option(
-        "--hold",
-        type=Duration(60),
-        default="15m",
-        show_default=True,
-        metavar="TIME",
-        help="For how long after it they are reserved.",
-    ),
-    click.option("--yes", is_flag=True, help="Run the commands."),
-)
-@snapshot_options  # fmt: skip
-def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles) -> None:
+def evict(
+    nodes: Annotated[int, option("Nodes that are needed.", "K", click.IntRange(min=1), group="Decision")],
+    deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
+    hold: Annotated[int, option("For how long after it they are reserved.", "TIME", Duration(60), default="15m")],
+    yes: Annotated[bool, option("Run the commands.")],
+    moment: SnapshotFiles,
+) -> None:
     """Print the commands that free K nodes by a deadline at the least loss; with --yes, run them.
 
     The nodes are reserved first, so that no other job starts there. This needs the rights of an operator, and so does

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import click
 
@@ -14,11 +15,12 @@ from ...bench.reports.tables import Table
 from ...predictors import create as create_predictor
 from ...workloads.fetching import cache_folder
 from ...workloads.slurm_workload import started_at
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..output import exact, finish, headed, time
-from ..shared_options import gathered, validate
-from ..site_options import SnapshotFiles, snapshot_options
-from ..slurm_moment import Moment, SiteAnswers, accounted, answers_options, moment_of
+from ..parameters import argument, option
+from ..shared_options import validate
+from ..site_options import SnapshotFiles
+from ..slurm_moment import Moment, SiteAnswers, accounted, moment_of
 
 #: Largest errors in seconds of a forecast that counts as near.
 NEAR = (300, 1200, 3600)
@@ -28,25 +30,10 @@ NEAR = (300, 1200, 3600)
 class Learning:
     """The predictor of run times, and the file of forecasts."""
 
-    predictor: str
-    draws: int
-    seed: int
-    kept: Path | None
-
-
-learning_options = gathered(
-    "learning",
-    Learning,
-    "Forecasts",
-    (
-        click.option("--predictor", default=LEARNED, show_default=True, metavar="NAME[:...]", help="Learns run times."),
-        click.option("--draws", type=click.IntRange(4, 10_000), default=25, show_default=True, help="Simulations."),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of their random numbers."),
-        click.option(
-            "--kept", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where forecasts are kept."
-        ),
-    ),
-)
+    predictor: Annotated[str, option("Learns run times.", "NAME[:...]", default=LEARNED, group="Forecasts")]
+    draws: Annotated[int, option("Simulations.", type=click.IntRange(4, 10_000), default=25)]
+    seed: Annotated[int, option("Of their random numbers.", type=click.IntRange(0), default=0)]
+    kept: Annotated[Path | None, option("Where forecasts are kept.", type=click.Path(dir_okay=False, path_type=Path))]
 
 
 @subcommand(
@@ -56,14 +43,13 @@ learning_options = gathered(
     "--sacct jobs.sacct",
     "hpcdispatch slurm forecast --judge",
 )
-@click.argument("job", required=False)
-@snapshot_options
-@answers_options
-@learning_options
-@options(OUTPUT, click.option("--judge", "judged", is_flag=True, help="Say what came of the forecasts that were kept."))
 def forecast(
-    job: str | None, moment: SnapshotFiles, answers: SiteAnswers, learning: Learning, judged: bool
-) -> None:  # fmt: skip
+    job: Annotated[str | None, argument()],
+    moment: SnapshotFiles,
+    answers: SiteAnswers,
+    learning: Learning,
+    judged: Annotated[bool, option("Say what came of the forecasts that were kept.", name="--judge", group=OUTPUT)],
+) -> None:
     """Forecast when JOB, or each waiting job, will start: an interval that holds in 8 of 10 cases.
 
     Slurm's rules run forward. Run times are sampled from ended jobs, and new jobs arrive at the rate of the past. Each

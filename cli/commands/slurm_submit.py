@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
+from typing import Annotated
 
 import click
 
@@ -13,12 +14,13 @@ from ...analysis import Planning, advise
 from ...analysis.kept_submission import UNDER_WAY, Submission, locked, read_journal, write_journal
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
-from ...workloads.formats.run_times import Unit, read_run_history
-from ..app import options, settings, subcommand
+from ...workloads.formats.run_times import read_run_history
+from ..app import settings, subcommand
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
 from ..output import finish
-from ..shared_options import column_option, longest_option, unit_option
+from ..parameters import argument, option
+from ..shared_options import ColumnOption, LongestOption, UnitOption
 from ..slurm_answers import PATIENCE, CommandFailedError, answer
 from ..slurm_jobs import UnknownEndError, check_script, look, submit, submitted
 from .sequence import last_request, whole_minutes
@@ -35,42 +37,23 @@ _TIMED_OUT, _CANCELLED = 124, 130
     "hpcdispatch slurm submit --law runs.csv --max 1-00:00:00 segment.sh subject-17",
     context_settings={"ignore_unknown_options": True},
 )
-@click.argument("script", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@options(
-    "Requests",
-    click.option(
-        "--law",
-        required=True,
-        metavar="RUNTIMES",
-        type=click.Path(path_type=Path),
-        help="Run times of such jobs, as sequence reads them.",
-    ),
-    column_option,
-    unit_option,
-    longest_option,
-)
-@options(
-    "Submission",
-    click.option(
-        "--state", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-        help="How far it is; the same command goes on from there.  [default: SCRIPT.submission.json here]",
-    ),
-    click.option(
-        "--poll", type=Duration(1), default="30s", show_default=True, metavar="TIME", help="How often Slurm is asked."
-    ),
-    click.option("--anew", is_flag=True, help="Submit it again where FILE tells how it ended."),
-)  # fmt: skip
 def submit_job(
-    script: Path,
-    arguments: tuple[str, ...],
-    law: Path,
-    column: str | None,
-    unit: Unit,
-    longest: int | None,
-    state: Path | None,
-    poll: int,
-    anew: bool,
+    script: Annotated[Path, argument(type=click.Path(dir_okay=False, path_type=Path))],
+    arguments: Annotated[tuple[str, ...], argument(type=click.UNPROCESSED)],
+    law: Annotated[Path, option("Run times of such jobs, as sequence reads them.", "RUNTIMES", group="Requests")],
+    column: ColumnOption,
+    unit: UnitOption,
+    longest: LongestOption,
+    state: Annotated[
+        Path | None,
+        option(
+            "How far it is; the same command goes on from there.  [default: SCRIPT.submission.json here]",
+            type=click.Path(dir_okay=False, path_type=Path),
+            group="Submission",
+        ),
+    ],
+    poll: Annotated[int, option("How often Slurm is asked.", "TIME", Duration(1), default="30s")],
+    anew: Annotated[bool, option("Submit it again where FILE tells how it ended.")],
 ) -> None:
     """Submit SCRIPT with the first request. When its walltime ends the job, continue with the next request.
 

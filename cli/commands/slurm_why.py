@@ -1,9 +1,8 @@
 """``hpcdispatch slurm why``: explain why a job waits, and what would start it sooner."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-import click
 from rich.console import RenderableType
 
 from ...analysis.site_rules import site_limits
@@ -14,10 +13,11 @@ from ...dispatchers import Slurm
 from ...dispatchers.protocol import JobView
 from ...workloads import Job, Reservation
 from ...workloads.slurm_limits import SiteLimits
-from ..app import OUTPUT, options, subcommand
+from ..app import subcommand
 from ..output import exact, finish, headed
-from ..site_options import SnapshotFiles, snapshot_options
-from ..slurm_moment import Moment, SiteAnswers, answers_options, moment_of
+from ..parameters import argument
+from ..site_options import SnapshotFiles
+from ..slurm_moment import Moment, SiteAnswers, moment_of
 
 
 @subcommand(
@@ -26,11 +26,11 @@ from ..slurm_moment import Moment, SiteAnswers, answers_options, moment_of
     "hpcdispatch slurm why 4711 --squeue squeue.json --sinfo sinfo.json --now 1795308804 --config slurm.conf "
     "--sacct jobs.sacct",
 )
-@click.argument("job")
-@snapshot_options
-@answers_options
-@options(OUTPUT)
-def why(job: str, moment: SnapshotFiles, answers: SiteAnswers) -> None:
+def why(
+    job: Annotated[str, argument()],
+    moment: SnapshotFiles,
+    answers: SiteAnswers,
+) -> None:
     """Explain why JOB waits: the limit, reservation, resource or job in its way, and what would start it sooner.
 
     Slurm's rules run forward without a change, then with one change at a time. Jobs run until their walltimes, and no

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 import click
@@ -29,13 +30,13 @@ from ...bench.reports.what_if_page import (
 )
 from ...workloads import MachineState, Workload
 from ...workloads.slurm_limits import read_slurm_limits
-from ..app import OUTPUT, options, subcommand
+from ..app import OUTPUT, subcommand
 from ..command_errors import say
-from ..durations import Duration
 from ..output import exact, finish, headed, time
+from ..parameters import option
 from ..progress import spinner
 from ..shared_options import dispatchers_option, seed_option, split_specs, validate
-from ..site_options import FILE, SiteFiles, site_options
+from ..site_options import FILE, SiteFiles
 
 #: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
@@ -58,55 +59,47 @@ def _replaced(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --scenario add-nodes=8:like=c1 --scenario load=1.2",
     "hpcdispatch what-if --config site.txt --sacct jobs.sacct --dispatchers easy,hcp3 --shares 'phys=10;chem=20'",
 )
-@site_options
-@options(
-    "What is simulated",
-    dispatchers_option("slurm,easy,lookahead", "Names with options; slurm has the configuration."),
-    click.option(
-        "--scenario",
-        "scenarios",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help=f"A change of the site, several with blanks between: {', '.join(FORMS)}, or a parameter of slurm.",
-    ),
-    click.option("--set", multiple=True, hidden=True, expose_value=False, callback=_replaced),
-    click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named."),
-    click.option(
-        "--limits", multiple=True, type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS."
-    ),
-    click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o prints."),
-    click.option(
-        "--begin",
-        type=Duration(),
-        metavar="TIME",
-        help="Begin so long after the first arrival.  [default: when the first job ends]",
-    ),
-    click.option(
-        "--repeats",
-        type=click.IntRange(0, 1000),
-        metavar="N",
-        help="Further runs with shifted submissions, for the noise.  [default: 4, 0 for many jobs]",
-    ),
-    seed_option("Of the shifts."),
-)
-@options(
-    OUTPUT,
-    click.option(
-        "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.html",
-        help="Make a page; its figures and tables go into a folder.",
-    ),
-)  # fmt: skip
+@click.option("--set", multiple=True, hidden=True, expose_value=False, callback=_replaced)
 def command(
     site: SiteFiles,
-    dispatchers: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    shares: str,
-    limits: tuple[Path, ...],
-    reservations: Path | None,
-    begin: int | None,
-    repeats: int | None,
-    seed: int,
-    out: Path | None,
+    dispatchers: Annotated[
+        tuple[str, ...],
+        dispatchers_option(
+            "slurm,easy,lookahead", "Names with options; slurm has the configuration.", group="What is simulated"
+        ),
+    ],
+    scenarios: Annotated[
+        tuple[str, ...],
+        option(
+            f"A change of the site, several with blanks between: {', '.join(FORMS)}, or a parameter of slurm.",
+            "NAME=VALUE",
+            name="--scenario",
+        ),
+    ],
+    shares: Annotated[str, option("Shares of accounts and users; 1 where not named.", "A=N;B=N", default="")],
+    limits: Annotated[tuple[Path, ...], option("What sacctmgr prints of associations and QOS.", type=FILE)],
+    reservations: Annotated[Path | None, option("What scontrol show reservation -o prints.", type=FILE)],
+    begin: Annotated[
+        int | None, option("Begin so long after the first arrival.  [default: when the first job ends]", "TIME")
+    ],
+    repeats: Annotated[
+        int | None,
+        option(
+            "Further runs with shifted submissions, for the noise.  [default: 4, 0 for many jobs]",
+            "N",
+            click.IntRange(0, 1000),
+        ),
+    ],
+    seed: Annotated[int, seed_option("Of the shifts.")],
+    out: Annotated[
+        Path | None,
+        option(
+            "Make a page; its figures and tables go into a folder.",
+            "FILE.html",
+            click.Path(dir_okay=False, path_type=Path),
+            group=OUTPUT,
+        ),
+    ],
 ) -> None:
     """Replay recorded jobs under other schedulers and on a changed site.
 

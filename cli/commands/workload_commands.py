@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Annotated
 
 import click
 
@@ -15,12 +16,13 @@ from ...workloads.formats.column_maps import suggested_map
 from ...workloads.formats.read_log import NoRequestedTimesError
 from ...workloads.formats.tables import UnknownTableError
 from ...workloads.sources import Source
-from ..app import OUTPUT, Group, examples, options
+from ..app import OUTPUT, Group, examples
 from ..command_errors import say
 from ..output import clean, finish, pairs, time
+from ..parameters import argument, option
 from ..progress import spinner
-from ..shared_options import ReadingOptions, check_writable, path_option, reading_options, seed_option
-from ..site_options import SiteFiles, site_options
+from ..shared_options import ReadingOptions, check_writable, seed_option
+from ..site_options import SiteFiles
 from ..trace_argument import load, resolve
 from . import analyze
 
@@ -40,14 +42,12 @@ command.add_command(analyze.command)
         "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json",
     ),
 )
-@click.argument("trace", required=False)
-@reading_options
-@options(
-    OUTPUT,
-    seed_option("Of a generated workload."),
-    path_option("--report", "Write what was dropped, merged, sorted, renumbered and inferred, as JSON."),
-)
-def describe_command(trace: str | None, reading: ReadingOptions, seed: int, report: Path | None) -> None:
+def describe_command(
+    trace: Annotated[str | None, argument()],
+    reading: ReadingOptions,
+    seed: Annotated[int, seed_option("Of a generated workload.", group=OUTPUT)],
+    report: Annotated[Path | None, option("Write what was dropped, merged, sorted, renumbered and inferred, as JSON.")],
+) -> None:
     """Print statistics of a workload: jobs, span, load, sizes, run times, requests, users.
 
     TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. For a table of an unknown layout it
@@ -72,10 +72,11 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, repo
 
 
 @command.command("convert", epilog=examples("hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient"))
-@click.argument("trace", metavar="IN")
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
-@reading_options
-def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
+def convert_command(
+    trace: Annotated[str, argument("IN")],
+    out: Annotated[Path, argument("OUT")],
+    reading: ReadingOptions,
+) -> None:
     """Read a trace and write it as SWF, JSON lines, CSV or Parquet.
 
     IN is a file or the name of a published trace. OUT ends in .swf, .jsonl, .csv or .parquet, each also with .gz. JSON
@@ -88,9 +89,10 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
 @command.command(
     "from-slurm", epilog=examples("hpcdispatch workload from-slurm --config slurm.conf --sacct jobs.sacct site.jsonl")
 )
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
-@site_options
-def from_slurm_command(out: Path, site: SiteFiles) -> None:
+def from_slurm_command(
+    out: Annotated[Path, argument("OUT")],
+    site: SiteFiles,
+) -> None:
     """Write the jobs of a Slurm site, on its machine with its partitions, as JSON lines.
 
     OUT ends in .jsonl or .jsonl.gz. It also holds the machine. A partition is a resource of its nodes that its jobs
@@ -104,10 +106,11 @@ def from_slurm_command(out: Path, site: SiteFiles) -> None:
 @command.command(
     "generate", epilog=examples("hpcdispatch workload generate lublin:jobs=5000,load=0.8 out.swf.gz --seed 1")
 )
-@click.argument("spec")
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
-@options(OUTPUT, seed_option("Of the random numbers."))
-def generate_command(spec: str, out: Path, seed: int) -> None:
+def generate_command(
+    spec: Annotated[str, argument()],
+    out: Annotated[Path, argument("OUT")],
+    seed: Annotated[int, seed_option("Of the random numbers.", group=OUTPUT)],
+) -> None:
     """Generate a workload and write it as SWF or JSON lines.
 
     SPEC is NAME[:key=value,...] of a generator; 'hpcdispatch list' shows them with their options. OUT ends in .swf or

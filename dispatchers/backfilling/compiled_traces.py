@@ -1,49 +1,33 @@
 """Dispatchers that run a whole trace in compiled code, and the trace for it."""
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
 from ...models.backfilling.job_queue import COUNT, NEVER, ORDER, SINCE
-from ...models.events import FIRST_SLOT, Events, open_events, run_easy, run_in_order
+from ...models.events import FIRST_SLOT, Run, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
 from .easy import EASY
 from .list_scheduling import COMPILED, ListScheduler
 
 #: Decisions per call.
 _DECISIONS = 1 << 16
-
-
-class Entry(Protocol):
-    """Event loop of a policy, see :func:`.models.events.run_in_order`."""
-
-    def __call__(self, events: Events, until: int, decisions: IntArray, ended: IntArray, /) -> tuple[int, int]:
-        """Continue. Return the number of decisions and of ended jobs."""
-        ...
+#: Event loop of a policy.
+Entry = Run
 
 
 def entry_of(dispatcher: Any) -> Entry | None:
     """Return the event loop of a dispatcher: exactly a list scheduler or EASY. Else ``None``."""
     if type(dispatcher) is EASY and dispatcher.compiled:
-        return partial(_easy, dispatcher.shortest_first, dispatcher.reserve_by == "walltimes")
+        return partial(
+            run_easy, shortest_first=dispatcher.shortest_first, by_walltime=dispatcher.reserve_by == "walltimes"
+        )
     if type(dispatcher) is ListScheduler and dispatcher.order in COMPILED:
-        return partial(_in_order, COMPILED[dispatcher.order], dispatcher.blocked == "skip")
+        return partial(run_in_order, order=COMPILED[dispatcher.order], skip=dispatcher.blocked == "skip")
     return None
-
-
-def _easy(
-    shortest_first: bool, by_walltime: bool, events: Events, until: int, decisions: IntArray, ended: IntArray
-) -> tuple[int, int]:
-    return run_easy(events, until, decisions, ended, shortest_first, by_walltime)
-
-
-def _in_order(
-    order: int, skip: bool, events: Events, until: int, decisions: IntArray, ended: IntArray
-) -> tuple[int, int]:
-    return run_in_order(events, until, decisions, ended, order, skip)
 
 
 class CompiledTrace(CompiledSteps):

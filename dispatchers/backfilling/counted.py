@@ -11,7 +11,7 @@ from ...models import count_slots
 from ...models.backfilling.easy import Room, chosen_by_easy, chosen_in_order
 from ...models.backfilling.job_queue import COUNT, ORDER, enlarged, follow, open_queue
 from ..protocol import Start, State, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..space import Space
 
 #: Queue length from which compiled code is used. A call costs as much as several hundred jobs.
 LONG = 256
@@ -110,7 +110,7 @@ def indexed(state: State) -> QueueIndex | None:
     return queue.followed(slots, partial(QueueIndex, slots=slots, resources=resources))
 
 
-def start_at(state: State, space: PoolSpace | NodeSpace, chosen: Iterable[Waiting]) -> list[Start]:
+def start_at(state: State, space: Space, chosen: Iterable[Waiting]) -> list[Start]:
     """Start jobs that are known to fit."""
     started = []
     for waiting in chosen:

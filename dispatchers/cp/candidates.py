@@ -10,7 +10,7 @@ from ..fitting import amounts_of
 from ..fitting import fitting as fitting_on
 from ..moldable.job_modes import JobModes, modes_that_fit
 from ..protocol import Placement, State, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..space import Space
 from .cp_options import Filter
 from .site_objectives import Goal
 
@@ -52,7 +52,7 @@ def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[
 
 def candidates_of(
     state: State,
-    space: PoolSpace | NodeSpace,
+    space: Space,
     goal: Goal,
     filtered: Filter,
     most: int,
@@ -71,7 +71,7 @@ def candidates_of(
     return Candidates(chosen, most_urgent(state, goal, np.flatnonzero(~fits), blocked) if chosen else [])
 
 
-def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> BoolArray:
+def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
     """Return which waiting jobs each fit now, shape (jobs,): on the nodes, or on the pool of all nodes."""
     need = amounts_of(state.queue)
     if filtered == "nodes":
@@ -80,7 +80,7 @@ def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> Boo
 
 
 def moldable_candidates(
-    state: State, space: PoolSpace | NodeSpace, modes: JobModes, goal: Goal, filtered: Filter, most: int
+    state: State, space: Space, modes: JobModes, goal: Goal, filtered: Filter, most: int
 ) -> Candidates:
     """Return the first `most` jobs by priority that fit now in some mode, and no blocked jobs."""
     each = modes.of_queue(state)

@@ -17,7 +17,7 @@ from ..site.expected_waits import ExpectedWaits
 from ..site.machine_rules import machine_constraints
 from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
-from ..space import NodeSpace, PoolSpace, Space, space_of
+from ..space import Space, space_of
 from .candidates import Candidates, Chosen, candidates_of, moldable_candidates, most_urgent
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
@@ -205,7 +205,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         record.failure = (restrictions is not None and restrictions.failure) or self.goal.failure
         return list(map(self._modes.shaped, actions)) if self.settled.molds else answer
 
-    def _candidates(self, state: State, space: PoolSpace | NodeSpace, restrictions: Restrictions | None) -> Candidates:
+    def _candidates(self, state: State, space: Space, restrictions: Restrictions | None) -> Candidates:
         settled = self.settled
         if settled.molds:
             return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)

@@ -18,7 +18,7 @@ from ..fitting import amounts_of, fitting
 from ..moldable.job_modes import Mode
 from ..problems import Held, closed_rows, held, summed
 from ..protocol import Placement, State, Waiting
-from ..space import NodeSpace, PoolSpace, space_of
+from ..space import Space, space_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Instant:
     amount: IntArray
     fits: BoolArray
     together: bool
-    space: PoolSpace | NodeSpace
+    space: Space
     available: Sequence[int]
     closures: Sequence[Closure]
     literally: bool = False

@@ -11,7 +11,7 @@ from ...models.lookahead.guarantees import NO_GUARANTEE, Settings, Walltimes, to
 from ...models.lookahead.planning import Plan, plan
 from ..backfilling.easy import leaves_room, shadow_of
 from ..protocol import Placement, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..space import NodeSpace, Space
 from .history import History
 from .instant import Decision, Instant
 
@@ -84,7 +84,7 @@ def put(
     return starts
 
 
-def _put(space: PoolSpace | NodeSpace, waiting: Waiting, given: Placement | None) -> Placement | None:
+def _put(space: Space, waiting: Waiting, given: Placement | None) -> Placement | None:
     """Place a job on given nodes or any. ``None`` if it does not fit."""
     if given is None:
         return space.place(waiting.nodes, waiting.demand)

@@ -12,7 +12,7 @@ from ...workloads import Machine
 from ..fitting import amounts_of
 from ..fitting import fitting as fitting_on
 from ..protocol import Start, State, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..space import Space
 from .rigid_jobs import as_rigid, sizes_of
 
 
@@ -60,7 +60,7 @@ class JobModes:
         return start if shape is None else replace(start, shape=shape)
 
 
-def modes_that_fit(state: State, space: PoolSpace | NodeSpace, modes: Sequence[Waiting], *, pooled: bool) -> BoolArray:
+def modes_that_fit(state: State, space: Space, modes: Sequence[Waiting], *, pooled: bool) -> BoolArray:
     """Return which modes each fit now: on the nodes, or if `pooled`, on the pool of all nodes."""
     ahead = State(state.now, modes, state.running, state.free, state.machine)
     need = amounts_of(ahead.queue)

@@ -89,7 +89,9 @@ class Hybrid(Configured[HybridOptions]):
     every decision makes new reservations of the estimated lengths, in the order of :class:`~.rbs.RBS`. Jobs that fit
     before them start. A job that overruns its reservation keeps its nodes until the first waiting job could start on
     them. That job must need at least as much. Then the overrunning job is checkpointed and returns to the queue. There
-    it comes first, except for the job that displaced it. Its next reservation is longer. No job loses more work than
+    it comes first, except for the job that displaced it. Its next reservation is longer. No later job starts where it
+    would delay the first one: that job starts at most `cost` seconds after its reservation, unless a job with a larger
+    request overruns. No job loses more work than
     between two application checkpoints, or than fits into the writing of a checkpoint.
 
     The paper leaves three things open: the order of reservations, which job displaces which, and the length of the next
@@ -179,54 +181,74 @@ class Hybrid(Configured[HybridOptions]):
         """Reserve in order, start jobs that fit now, and preempt overrunning jobs."""
         now, space = state.now, space_of(state, self.options.placement)
         queue = sorted(state.queue, key=lambda waiting: self._key(waiting, now))
-        actions: list[Action] = list(self._start_before(state, queue, space))
-        started = {action.job.id for action in actions if isinstance(action, Start)}
-        first = next((waiting for waiting in queue if waiting.id not in started), None)
-        if first is None:
-            return actions
-        actions += self._make_way(state, first, space)
+        actions: list[Action] = list(self._starts_and_stops(state, queue, space))
+        started = [action.job for action in actions if isinstance(action, Start)]
         ends = [end for run in state.running if (end := self._end(run)) > now]
-        ends += [now + self._seconds(action.job) for action in actions if isinstance(action, Start)]
-        if ends:
+        ends += [now + self._seconds(waiting) for waiting in started]
+        if ends and len(started) < len(queue):
             actions.append(Wake(min(ends)))
         return actions
 
-    def _start_before(self, state: State, queue: list[Waiting], space: Space) -> Iterable[Start]:
-        """Start jobs that fit now beside the reservations of earlier ones."""
+    def _starts_and_stops(self, state: State, queue: list[Waiting], space: Space) -> Iterable[Start | Stop]:
+        """Start jobs that fit now beside the reservations of earlier ones. Make way for the first that does not fit.
+
+        Overrunning jobs give way before a later job starts. Otherwise later jobs could delay the first one again and
+        again.
+        """
         now, last = state.now, _last_fitting(queue, len(queue) - 1, space)
-        if last < 0:
+        over = [run for run in state.running if not run.stopping and self._end(run) <= now]
+        may_stop = bool(over)
+        if last < 0 and not over:
             return
         book = Book(state, self.options.placement)
+        # The first job may wait for stopping jobs. Others that overrun are assumed to end after these.
+        later = max((run.predicted_end for run in state.running if run.stopping), default=now) + 1
+        held = {run.id: book.hold(run, now, max(self._end(run), later)) for run in over}
         for run in state.running:
-            book.hold(run, now, max(self._end(run), now + 1))
+            if run.id not in held:
+                book.hold(run, now, max(self._end(run), now + 1))
         for place, waiting in enumerate(queue):
             before = None if place < self.options.reservations else now + 1
             booking = book.reserve(waiting, self._seconds(waiting), now, before)
-            if booking is not None and booking.start == now:
-                placement = book.occupy(booking, waiting, space)
-                if placement is not None:
-                    yield Start(waiting, placement)
-                    last = _last_fitting(queue, last, space)
-            if place >= last:
+            placement = book.occupy(booking, waiting, space) if booking is not None and booking.start == now else None
+            if placement is None and may_stop:
+                may_stop, stops = False, self._make_way(state, waiting, space)
+                yield from stops
+                if stops:
+                    if booking is not None:
+                        book.cancel(booking, now)
+                    ends = {stop.job.id: now + stop.delay for stop in stops}
+                    later = max(later, *(end + 1 for end in ends.values()))
+                    for run in over:
+                        book.cancel(held[run.id], now)
+                        book.hold(run, now, ends.get(run.id, later))
+                    booking = book.reserve(waiting, self._seconds(waiting), now)
+                    if booking is not None and booking.start == now:
+                        placement = book.occupy(booking, waiting, space)
+                    last = _last_fitting(queue, len(queue) - 1, space)
+            if placement is not None:
+                yield Start(waiting, placement)
+                last = _last_fitting(queue, last, space)
+            if place >= last and not may_stop:
                 return
 
-    def _make_way(self, state: State, first: Waiting, space: Space) -> list[Action]:
-        """Stop overrunning jobs if the first waiting job can start on their nodes, now or once free."""
+    def _make_way(self, state: State, first: Waiting, space: Space) -> list[Stop]:
+        """Stop overrunning jobs if the first waiting job can start on their nodes, now or once free.
+
+        Room that is free at once is given to `space`.
+        """
         asked, rules = [first.nodes * amount for amount in first.demand], state.machine.rules
         end = state.now + self.options.cost + self._seconds(first)
         if any(rules.closures(state.machine.nodes, state.now, end)):  # It may not be able to start there.
             return []
         over = [run for run in state.running if self._gives_way(run, asked, state.now)]
-        chosen = _enough(over, first, space)
-        if not chosen:
-            return []
-        actions: list[Action] = [self._stop(run, state.now) for run in chosen]
-        if any(isinstance(action, Stop) and action.delay for action in actions):
-            self._displacing[first.id] = None
-            return actions
-        placement = space.place(first.nodes, first.demand)
-        assert placement is not None
-        return [*actions, Start(first, placement)]
+        stops = [self._stop(run, state.now) for run in _enough(over, first, space)]
+        for stop in stops:
+            if stop.delay:
+                self._displacing[first.id] = None
+                taken = space.put(stop.job.placement, stop.job.demand)
+                assert taken
+        return stops
 
     def _gives_way(self, run: Running, asked: list[int], now: int) -> bool:
         """Return whether a job overruns its reservation and uses at most the amounts in `asked`."""
@@ -256,14 +278,16 @@ def _last_fitting(queue: list[Waiting], last: int, space: Space) -> int:
 
 
 def _enough(over: list[Running], first: Waiting, space: Space) -> list[Running]:
-    """Return the minimal jobs to stop for enough room, none if impossible. Their room is freed."""
-    freed = []
+    """Return the minimal jobs to stop for enough room, none if impossible. Their room in `space` is freed."""
+    freed: list[Running] = []
     for run in sorted(over, key=lambda run: run.predicted_end):
         space.give(run.placement, run.demand)
         freed.append(run)
         if space.room(first.demand, first.nodes) >= first.nodes:
             break
     else:
+        for run in freed:
+            space.put(run.placement, run.demand)
         return []
     needed = []
     for run in freed:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...base import LONGEST, IntArray
 from ...base.checks import is_number
+from ...models.events import Run
 from ...models.lookahead.choosing import run_look_ahead
-from ...models.portfolio.pool_replay import PoolPast, PoolReplay, Run
+from ...models.portfolio.pool_replay import PoolPast, PoolReplay
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
 from ..backfilling.compiled_traces import entry_of

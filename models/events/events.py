@@ -66,7 +66,7 @@ class Events(NamedTuple):
     running
         Shape (6, most).
     amounts
-        Free amounts, buffer for a decision, and capacity, at least 1. Shape (3, resources).
+        Free amounts, buffer for a decision, and capacity. Shape (3, resources).
     chosen
         Rows of the jobs that start at a decision, shape (most,).
     slots
@@ -139,7 +139,7 @@ def open_events(
         closed=NEVER_CLOSED if closed is None else closed,
         queue=queue,
         running=np.zeros((6, at_once + 1), dtype=np.int64),
-        amounts=np.stack((capacity, capacity, np.maximum(capacity, 1))).astype(np.int64),
+        amounts=np.stack((capacity, capacity, capacity)).astype(np.int64),
         chosen=np.zeros(at_once + 1, dtype=np.int64),
         slots=np.zeros(0, dtype=np.int64) if slots is None else slots.astype(np.int64),
         placed=np.empty(0 if slots is None else int(amount.sum()), dtype=np.int32),

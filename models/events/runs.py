@@ -6,6 +6,8 @@ last call stopped, for as many decisions as the output can hold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...base import IntArray
 from ..backfilling.easy import backfill, fill
 from ..backfilling.job_queue import COUNT, PREDICTED, WAITING, WALLTIME
@@ -24,6 +26,9 @@ from .events import (
     put_on_machine,
     room_of,
 )
+
+#: Event loop of a policy, see :func:`run_in_order`. It returns the number of decisions and of ended jobs.
+Run = Callable[[Events, int, IntArray, IntArray], tuple[int, int]]
 
 
 @borrowing

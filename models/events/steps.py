@@ -421,13 +421,14 @@ def show(events: Events, rows: IntArray, shown: int, now: int, observation: Obse
     * Largest share of the machine that it needs, over the resources.
     * Whether it fits now.
     * w / (w + p).
-    * Least free share of the machine, over the resources.
+    * Least free share of the machine, over the resources that it has.
     * Waiting jobs n / (n + 128).
     """
     queue, free, whole = events.queue, events.amounts[0], events.amounts[2]
     columns, waiting, room = queue.columns, float(queue.numbers[WAITING]), 1.0
     for resource in range(len(free)):
-        room = min(room, free[resource] / whole[resource])
+        if whole[resource] > 0:
+            room = min(room, free[resource] / whole[resource])
     for at in range(len(rows)):
         if at >= shown:
             if observation[at, 0] == 0.0 and observation[at, 7] == 0.0:
@@ -437,7 +438,8 @@ def show(events: Events, rows: IntArray, shown: int, now: int, observation: Obse
             continue
         row, share = rows[at], 0.0
         for resource in range(len(free)):
-            share = max(share, queue.amount[row, resource] / whole[resource])
+            if whole[resource] > 0:
+                share = max(share, queue.amount[row, resource] / whole[resource])
         wait, predicted = float(now - columns[SUBMIT, row]), float(columns[PREDICTED, row])
         observation[at, 0] = 1.0
         observation[at, 1] = wait / (wait + _HALF_WAIT)

@@ -58,8 +58,8 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
     runs = running_rows(events)
     queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
     running = Running(
-        _ends(events, runs, now, False), events.queue.amount[runs], events.amounts[0].copy(), events.amounts[2],
-        nothing, nothing, queue.amount[:0],
+        _ends(events, runs, now, False), events.queue.amount[runs], events.amounts[0].copy(),
+        np.maximum(events.amounts[2], 1), nothing, nothing, queue.amount[:0],
     )  # fmt: skip
     walltimes = Walltimes(nothing, nothing, nothing)
     if doubts(settings, now - columns[SUBMIT, waits[0]]):

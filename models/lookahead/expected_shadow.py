@@ -12,6 +12,7 @@ import numpy as np
 from ...base import FloatArray, IntArray
 from ..backfilling.job_queue import BLOCK, COUNT, HEAD, RUNTIME, expect_length
 from ..compiled import compiled
+from ..scheduling.selection import copy_range
 from .shadow import CLOCK, KNOWN, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
 
 #: When the expected schedule restarts from the exact one. After at least so many seconds, or after this share of the
@@ -151,11 +152,11 @@ def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
     """Restart the expected schedule from the exact one. Copies only what may differ."""
     first, state, queue, schedule = expected.numbers[APART], jobs.state, jobs.queue, expected.jobs
     last = max(queue.numbers[COUNT], schedule.queue.numbers[COUNT])
-    schedule.queue.start[first:last] = queue.start[first:last]
-    schedule.running[: state[RUNNING]] = jobs.running[: state[RUNNING]]
-    schedule.peaks[state[PEAK] : state[PEAKS]] = jobs.peaks[state[PEAK] : state[PEAKS]]
-    blocks = last // BLOCK + 1
-    schedule.queue.least[first // BLOCK : blocks] = queue.least[first // BLOCK : blocks]
-    schedule.state[:] = state
-    schedule.queue.numbers[:] = queue.numbers
+    copy_range(queue.start, schedule.queue.start, first, last)
+    copy_range(jobs.running, schedule.running, 0, state[RUNNING])
+    copy_range(jobs.peaks, schedule.peaks, state[PEAK], state[PEAKS])
+    for block in range(first // BLOCK, last // BLOCK + 1):
+        copy_range(queue.least[block], schedule.queue.least[block], 0, queue.least.shape[1])
+    copy_range(state, schedule.state, 0, len(state))
+    copy_range(queue.numbers, schedule.queue.numbers, 0, len(queue.numbers))
     expected.numbers[APART] = queue.numbers[HEAD]

@@ -9,7 +9,7 @@ from ..compiled import compiled
 from ..scheduling.modes import choose_rows
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, REMODED, PoolSearch, limit_promised, open_search, search_orders
-from ..scheduling.selection import by_falling_weight
+from ..scheduling.selection import by_falling_weight, copy_range, stable_order
 from .guarantees import Queue, Running, Settings, Walltimes, keep_guarantees
 from .planning import candidates, guaranteed_starts, moves, shares, weights
 
@@ -90,11 +90,14 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
         changes[move, 2] = REMODED
     _, listed = search_orders(search, orders, changes)
     cost, starting = search.cost[0], search.order[BEST][search.starts[BEST] == 0]
-    begin = np.sort(starting)
-    begin = begin[modes.fits[rows[begin]]]
-    begin = np.concatenate((begin[guaranteed[begin] == 0], begin[guaranteed[begin] != 0]))
+    begin, count, order = np.empty(len(starting), dtype=np.int64), 0, stable_order(starting)
+    for turn in range(2):
+        for row in starting[order]:
+            if modes.fits[rows[row]] and (guaranteed[row] == 0) == (turn == 0):
+                begin[count] = rows[row]
+                count += 1
     return ModePlan(
-        rows[begin], len(jobs), (guarantees.start >= 0).sum(), cost, cost < listed, guarantees.overdue
+        begin[:count], len(jobs), (guarantees.start >= 0).sum(), cost, cost < listed, guarantees.overdue
     )  # fmt: skip
 
 
@@ -129,7 +132,9 @@ def _orders(
     mode_of: IntArray, weight: FloatArray, duration: IntArray, share: FloatArray, search: PoolSearch
 ) -> IntArray:
     """Return candidate lists of one row per job, first modes first. See :func:`.mode_orders`."""
-    own = np.flatnonzero(np.diff(np.concatenate((np.full(1, -1), mode_of))))
+    own = np.empty(mode_of[-1] + 1 if len(mode_of) else 0, dtype=np.int64)
+    for row in range(len(mode_of) - 1, -1, -1):
+        own[mode_of[row]] = row
     work, free = share * duration, np.zeros(len(own))
     least = own.copy()
     for row in range(len(mode_of)):
@@ -140,7 +145,7 @@ def _orders(
         given = least if turn else own
         by_falling_weight(weight[given], duration[given], share[given], falling)
         for place in range(5):
-            orders[5 * turn + place] = given[falling[place]] if place < 4 else given
+            copy_range(given[falling[place]] if place < 4 else given, orders[5 * turn + place], 0, len(own))
     for place in range(5):
         order = orders[place].copy()
         choose_rows(search, order, free, work, orders[10 + place])

@@ -9,7 +9,7 @@ from ..compiled import compiled
 from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, open_search, search_orders
-from ..scheduling.selection import by_falling_weight, first_by, stable_order
+from ..scheduling.selection import by_falling_weight, copy_range, first_by, stable_order
 from .guarantees import Guarantees, Queue, Running, Settings, Walltimes, keep_guarantees, steps_beside
 
 #: Least run time in a bounded slowdown, seconds.
@@ -96,7 +96,7 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
     search = open_search(planned, due, duration, amount, guaranteed, free, none, none, no_instant(), none, none)
     orders = np.empty((5, count), dtype=np.int64)
     by_falling_weight(planned, duration, shares(amount, running.capacity), orders)
-    orders[4] = stable_order(jobs.astype(np.float64))
+    copy_range(stable_order(jobs), orders[4], 0, count)
     _, listed = search_orders(search, orders, moves(count, settings.iterations))
     cost, starts = search.cost[0], np.empty(count, dtype=np.int64)
     for index in range(count):
@@ -138,7 +138,7 @@ def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: I
     Number of jobs in `begin`, in order.
     """
     wanted, size = np.empty(len(queue.wait), dtype=np.int64), some
-    wanted[:some] = begin[:some]
+    copy_range(begin, wanted, 0, some)
     for turn in range(2):
         count, kept = len(guarantees.free.at), 0
         steps = make_steps(count + 6 * size, queue.amount.shape[1])
@@ -162,7 +162,7 @@ def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: I
         for index in range(some):
             planned[wanted[index]] = True
         size = kept
-        wanted[:kept] = begin[:kept]
+        copy_range(begin, wanted, 0, kept)
         for job in range(len(queue.wait)):
             if queue.fits[job] and not planned[job]:
                 wanted[size] = job
@@ -218,7 +218,7 @@ def candidates(fits: BoolArray, weight: FloatArray, guaranteed: IntArray, blocke
     key = -weight
     fitting, others = first_by(key, fits, MOST_FITTING), first_by(key, ~fits, blocked)
     jobs = np.empty(len(fitting) + len(others) + len(guaranteed), dtype=np.int64)
-    jobs[: len(fitting)] = fitting
+    copy_range(fitting, jobs, 0, len(fitting))
     count = len(fitting)
     for job in others:
         count = _insert(jobs, count, job, key)

@@ -25,6 +25,7 @@ from ..backfilling.job_queue import (
     waiting_rows,
 )
 from ..compiled import compiled
+from ..scheduling.selection import copy_range
 from .expected_shadow import ANEW, ExpectedShadow
 from .shadow import CLOCK, HEADER, KNOWN, RUNNING, ShadowJobs, complete, easy, next_event, start_job
 
@@ -73,13 +74,17 @@ def standing(
     now
         Seconds.
     """
-    rows, waiting, resources = np.concatenate((waits, runs)), len(waits), len(free)
+    waiting, resources = len(waits), len(free)
+    rows = np.empty(waiting + len(runs), dtype=np.int64)
+    copy_range(waits, rows, 0, waiting)
     start, running = np.full(len(rows), WAITS, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
-    start[waiting:] = started
-    running[: len(runs)] = np.arange(waiting, len(rows))
+    for place in range(len(runs)):
+        row = waiting + place
+        rows[row], start[row], running[place] = runs[place], started[place], row
     state, nobody = np.zeros(HEADER + resources, dtype=np.int64), np.zeros(0, dtype=np.int64)
     state[RUNNING], state[CLOCK] = len(runs), now
-    state[HEADER:] = free
+    for resource in range(resources):
+        state[HEADER + resource] = free[resource]
     columns, amount = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64), jobs.queue.amount[rows]
     for column in (SUBMIT, PREDICTED, WALLTIME, RUNTIME, KNOWN):
         columns[column] = jobs.queue.columns[column][rows]

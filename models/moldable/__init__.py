@@ -1,26 +1,5 @@
 """Moldable jobs: their speedups, and the choice of processors to request (Cirne and Berman, JSSPP 2000)."""
 
-from .partition_choice import Choice, Request, StartTimes, choose, choose_with_law, front, options
-from .speedup_fits import ModelFit, PredictedTimes, SpeedupFit, fit
-from .speedups import DowneyLaw, amdahl, downey, execution_time, gunther, interpolated, n_limit
+import lazy_loader
 
-__all__ = [
-    "Choice",
-    "DowneyLaw",
-    "ModelFit",
-    "PredictedTimes",
-    "Request",
-    "SpeedupFit",
-    "StartTimes",
-    "amdahl",
-    "choose",
-    "choose_with_law",
-    "downey",
-    "execution_time",
-    "fit",
-    "front",
-    "gunther",
-    "interpolated",
-    "n_limit",
-    "options",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

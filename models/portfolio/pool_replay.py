@@ -1,6 +1,5 @@
 """Compiled replay of rigid jobs on a pool under another dispatcher."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +7,7 @@ import numpy as np
 from ...base import IntArray
 from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
 from ..events.events import Events, enter, open_events, start
-
-#: Event loop of a policy, see :func:`.run_easy`.
-Run = Callable[[Events, int, IntArray, IntArray], tuple[int, int]]
+from ..events.runs import Run
 
 
 class PoolPast(NamedTuple):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
+from ..scheduling.selection import stable_order
 
 
 class Steps(NamedTuple):
@@ -46,10 +47,8 @@ def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
     for resource in range(len(free)):
         steps.free[0, resource] = free[resource]
     last = 0
-    rising = (np.diff(end) >= 0).all()
-    order = np.zeros(0, dtype=np.int64) if rising else np.argsort(end, kind="mergesort")
-    for place in range(len(end)):
-        job = place if rising else order[place]
+    order = stable_order(end)
+    for job in order:
         if steps.at[last] != end[job]:
             last += 1
             steps.at[last] = end[job]

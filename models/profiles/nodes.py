@@ -7,6 +7,7 @@ import numpy as np
 from ...base import IntArray
 from ..compiled import compiled
 from ..placement import PlacementRule, choose
+from ..scheduling.selection import copy_range
 from .amount import NEVER
 
 
@@ -193,7 +194,7 @@ def _first_start(
                 totals[step] = _count(counts[step], amounts[places[step]], demand)
             together = totals[step] if step == index else _narrow(fits, counts[step])
             if step == index:
-                fits[:] = counts[step]
+                copy_range(counts[step], fits, 0, len(fits))
             if totals[step] < slots or together < slots:
                 following = (step if totals[step] < slots else index) + 1
                 break

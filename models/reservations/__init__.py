@@ -1,34 +1,8 @@
 """Choose the walltimes to request in sequence for a job with stochastic run time (Gainaru et al., ICPP 2019)."""
 
-from .checkpointed_sequences import (
-    Checkpointing,
-    evaluate_checkpointed,
-    longest_worthwhile,
-    optimal_checkpointed_sequence,
-)
-from .fits import Fit, fit
-from .laws import ESDD, Distribution, binned, discretize, from_samples, thinned
-from .memory_requests import MemoryRequests, memory_requests
-from .optimal_sequences import Cost, Sequence, evaluate, expected_makespan, optimal_sequence
+import lazy_loader
 
-__all__ = [
-    "ESDD",
-    "Checkpointing",
-    "Cost",
-    "Distribution",
-    "Fit",
-    "MemoryRequests",
-    "Sequence",
-    "binned",
-    "discretize",
-    "evaluate",
-    "evaluate_checkpointed",
-    "expected_makespan",
-    "fit",
-    "from_samples",
-    "longest_worthwhile",
-    "memory_requests",
-    "optimal_checkpointed_sequence",
-    "optimal_sequence",
-    "thinned",
-]
+# This function has the name of its module. The imported module would hide it.
+from .memory_requests import memory_requests as memory_requests
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

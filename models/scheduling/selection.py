@@ -95,7 +95,14 @@ def _sink(heap: IntArray, size: int, place: int, key: FloatArray) -> None:
 
 
 @compiled
-def stable_order(key: FloatArray) -> IntArray:
+def copy_range(source: IntArray, target: IntArray, first: int, last: int) -> None:
+    """Copy the elements [`first`, `last`). numba compiles this much faster than an assignment of slices."""
+    for place in range(first, last):
+        target[place] = source[place]
+
+
+@compiled
+def stable_order(key: FloatArray | IntArray) -> IntArray:
     """Return the positions of the keys in ascending order, ties by position, by merge sort."""
     count, width = len(key), 1
     order, merged = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)

@@ -167,7 +167,7 @@ def compiled_events(
         return None
     for order in np.flatnonzero(~fits).tolist():
         job = jobs[order]
-        recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
+        recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, recorder.machine))
     np.frombuffer(recorder.predicted, dtype=np.int64)[rows] = steps.lengths
     return CompiledEvents(recorder, steps, rows, progress)
 

@@ -162,16 +162,48 @@ finally:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_what_python_cannot_interrupt(number):
-    process = subprocess.Popen(
-        [sys.executable, "-c", HELD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+def held(*ignored, blocked=()):
+    """Start what Python cannot interrupt, with some signals ignored or blocked from the start on."""
+
+    def ignore():
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+
+    process = subprocess.Popen([sys.executable, "-c", HELD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, preexec_fn=ignore)  # fmt: skip  # noqa: PLW1509 - no threads here
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.5)  # until it is within that instruction
+    return process
+
+
+NOHUP = (signal.SIGHUP, signal.SIGINT)
+STARTS = [(), (signal.SIGHUP,), (*NOHUP, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGUSR1)]
+
+
+@pytest.mark.parametrize(("number", "ignored", "blocked"), [
+    *((number, ignored, ()) for number in (signal.SIGINT, signal.SIGTERM) for ignored in STARTS),
+    (signal.SIGTERM, NOHUP, NOHUP), (signal.SIGTERM, (), (*NOHUP, signal.SIGTERM)),
+])  # fmt: skip
+def test_a_signal_ends_what_python_cannot_interrupt(number, ignored, blocked):
+    process = held(*ignored, blocked=blocked)
     process.send_signal(number)
     _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (1, "hpcdispatch: interrupted\n")
+
+
+def test_a_hangup_ends_a_command_unless_it_is_ignored():
+    process = held()
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(timeout=PATIENCE) == ("", "")
+    assert process.returncode == 1
+    process = held(signal.SIGHUP)
+    os.killpg(process.pid, signal.SIGHUP)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.kill()
+    assert process.communicate(timeout=PATIENCE) == ("", "")  # once no process has its output
+    assert process.returncode == -signal.SIGKILL
 
 
 #: Drops the first interrupt, as a destructor or a compiler's callback does.

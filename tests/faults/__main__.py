@@ -2,13 +2,15 @@
 
 Each kill -9 hits the client, one of its two workers, the server that forks these, or the whole group. The campaign uses
 one or two processes, or the command started it, or two campaigns share one store. No kill may damage a stored cell. A
-complete campaign must have left, byte for byte, the store of an undisturbed one.
+complete campaign must have left, byte for byte, the store of an undisturbed one, and no unfinished file. No kill leaves
+a process. Temporary folders that it leaves are gone after the last campaigns, which nothing disturbs.
 """
 
 import argparse
 import contextlib
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,16 +21,19 @@ from time import monotonic, sleep
 
 import small_campaign
 from kept_cells import deterministic
+from patience import PATIENCE
 
+from hpcdispatch.base.unfinished_files import UNFINISHED
 from hpcdispatch.bench.campaigns.execution import Plan, Store, plan_campaign, run_campaign
 
-TEXT = small_campaign.TEXT.format(jobs=40)
+#: Eight small cells: the less time each takes, the more often a kill comes between two steps of the store.
+TEXT = small_campaign.TEXT.format(jobs=20).replace("seeds = 3", "seeds = 1")
 #: A folder in memory. The effect of a kill does not depend on the disk, and a disk would delay every write.
 IN_MEMORY = Path("/dev/shm")
-#: Kinds of campaigns: processes of one client, and whether the command starts it. Half of the kills come early.
+#: Kinds of campaigns: processes of one client, and whether the command starts it.
 WAYS = {"alone": (1, False), "two at once": (1, False), "workers": (2, False), "command": (2, True)}
-#: How often of ten. The others take longer to start.
-SHARES = (4, 3, 2, 1)
+#: How often of 31. The last two take twenty times as long: they import everything anew.
+SHARES = (20, 8, 2, 1)
 #: The share of a campaign's time within which an early kill comes.
 SOON = 0.4
 #: Victims: the client, one of its workers, the server that forks these, or the group.
@@ -84,9 +89,8 @@ class Campaign:
             sleep(0.005)
         if not kill or not struck:
             self.needs[way] = 0.5 * self.needs[way] + 0.5 * (monotonic() - begin)
-        for client in clients:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(client, signal.SIGKILL)
+        left = [client for client in clients if not gone(client)]
+        assert not left, f"{way}, {victim}: processes left"
         return not any(codes.values())
 
     def strike(self, client, victim, way):
@@ -101,6 +105,18 @@ class Campaign:
                 os.kill(self.rng.choice(found), signal.SIGKILL)
             self.counts[f"{victim} ({way})"] += 1
         return True
+
+
+def gone(group):
+    """Wait until no process of a group is left. Kill those that stay, and return whether there were none."""
+    until = monotonic() + PATIENCE
+    with contextlib.suppress(ProcessLookupError):
+        while monotonic() < until:
+            os.killpg(group, 0)
+            sleep(0.005)
+        os.killpg(group, signal.SIGKILL)
+        return False
+    return True
 
 
 def servers_of(pid):
@@ -145,6 +161,9 @@ def main():
     given = parser.parse_args()
     rng, ended, checked, begin = random.Random(given.first), 0, 0, monotonic()
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
+        temporary = Path(name) / "t"  # short, as temporary folders are: of longer ones sockets have no place in ours
+        temporary.mkdir()
+        os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
         file = Path(name) / "campaign.toml"
         file.write_text(TEXT)
         plan, whole = plan_campaign(file), Store(Path(name) / "whole")
@@ -158,7 +177,12 @@ def main():
                 )
                 checked += undamaged(store)
             assert deterministic(store) == campaign.expected
+            assert not list(store.folder.rglob(f"{UNFINISHED}*"))
             ended += 1
+            shutil.rmtree(store.folder)
+        for way in WAYS:
+            assert campaign.live(way, Store(Path(name) / way), kill=False)
+        assert not list(temporary.iterdir()), list(temporary.iterdir())
     struck = ", ".join(f"{count} {victim}" for victim, count in sorted(campaign.counts.items()))
     print(f"{campaign.counts.total()} kills ({struck}) over {ended} campaigns of {len(plan.cells)} cells")
     print(f"{monotonic() - begin:,.0f} s; of {checked:,} cells looked at none is damaged, every store as undisturbed")

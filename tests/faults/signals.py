@@ -75,8 +75,12 @@ def make_inputs(folder):
 
 
 def signalled(words, folder, number, after):
-    """Start a command, signal it; return what it said, its code, seconds, and the processes left. None if it ended."""
-    process = subprocess.Popen([sys.executable, "-m", "hpcdispatch.cli", *words], cwd=folder, text=True,
+    """Start a command, signal it; return what it said, its code, seconds, and the processes left. None if it ended.
+
+    SIGTERM comes to a command that ignores a hangup, as under ``nohup``.
+    """
+    process = subprocess.Popen([*(["nohup"] if number == signal.SIGTERM else []), sys.executable, "-m",
+                               "hpcdispatch.cli", *words], cwd=folder, text=True, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
     while process.poll() is None and used(process.pid) < after:
         sleep(0.05)

@@ -1,6 +1,7 @@
 """Small files that unpack to gigabytes, tables of very many rows, devices: one line, exit code 2, bounded memory."""
 
 import gzip
+import json
 import subprocess
 import sys
 
@@ -68,16 +69,60 @@ BOMBS = {
     "run times": ("a.csv.gz", b"\n", ("sequence",)),
     "times": ("b.csv.gz", b"100\n", ("sequence",)),
 }
+#: A first line that makes the estimate of a file small, and the columns of a table.
+LONG, COLUMNS = b"x" * (1 << 20), b"id,submit,runtime,walltime,cores,user"
+HEADER = json.dumps({
+    "format": "hpcdispatch-workload", "version": 1, "machine": {"resources": ["core"], "capacity": [[8]]},
+    "provenance": {"source": "x" * (1 << 20)},
+}).encode()  # fmt: skip
+SACCT = b"JobID|Submit|Start|End|NCPUS|User|JobName"
+#: Files of most gigabytes that are stored: name, first line, what follows again and again, and the command.
+FULL = {
+    "short lines": ("a.swf", b";" + LONG, b"1\n", ("workload", "describe")),
+    "short lines, lenient": ("a.swf", b";" + LONG, b"1\n", ("workload", "describe", "--lenient")),
+    "ends of lines of old": ("a.swf", b";" + LONG, b"1\r", ("workload", "describe", "--lenient")),
+    "many fields": ("a.swf", b";" + LONG, b"1 0 0 9 4" + b" 1" * 50 + b"\n", ("workload", "describe")),
+    "one record": ("a.swf", b";" + LONG, b"1 1 1 1 1 1 1 1 ", ("workload", "describe")),
+    "objects": ("a.jsonl", HEADER, b"{}\n", ("workload", "describe", "--lenient")),
+    "lists in an object": ("a.jsonl", HEADER, b'{"record":[' + b"[]," * 99 + b"[]]}\n", ("run", "--lenient")),
+    "lists": ("a.json", b'{"jobs":[', b"[[[[[]]]]],", ("workload", "describe")),
+    "lists of Philly": ("a.json", b'[{"attempts":[', b"[[[[[]]]]],", ("workload", "describe")),
+    "names": ("a.json", b'{"jobs":[', b'{"a":"bc","d":"\xf0\x9f\x82\xa1"},', ("workload", "describe")),
+    "columns": ("a.csv", COLUMNS, b",xy", ("workload", "describe")),
+    "fields": ("a.csv", COLUMNS + b",xy" * 9000, b"1,0,60,90,4,ann" + b",ab" * 9000 + b"\n", ("run", "--lenient")),
+    "wide names": ("a.csv", COLUMNS, b"1,0,60,90,4," + b"abcd" * 90 + b"\xf0\x9f\x82\xa1\n", ("run", "--lenient")),
+    "no records": ("a.csv", COLUMNS + b"," + LONG, b"1\n", ("workload", "describe", "--lenient")),
+    "parts of a record": ("a.sacct", SACCT, b"7|\n", ("workload", "describe", "--lenient")),
+    "a quote": ("a.sacct", SACCT.replace(b"|", b",").replace(b"JobID", b'"JobID"'), b'"\n', ("run", "--lenient")),
+    "columns of run times": ("a.csv", b"1" + b",1" * 9000, b"1" + b",1" * 9000 + b"\n", ("sequence",)),
+    "scenario": ("a.json", b'{"machine":', b"[[[[[]]]]],", ("evict", "--nodes", "1", "--deadline", "1h")),
+}
+
+
+def check_refused(words, path):
+    """Run a command on a file; it must refuse it in one line."""
+    code, err = told(*words, path, folder=path.parent)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert f"error: {path}" in err
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("case", BOMBS)
 def test_a_small_file_of_five_gigabytes(tmp_path, case):
     name, line, words = BOMBS[case]
-    path = bomb(tmp_path / name, line, 5 << 30)
-    code, err = told(*words, path, folder=tmp_path)
-    assert (code, err.count("\n")) == (2, 1), err
-    assert f"error: {path}" in err
+    check_refused(words, bomb(tmp_path / name, line, 5 << 30))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", FULL)
+def test_a_file_that_takes_much_memory(tmp_path, case):
+    name, first, again, words = FULL[case]
+    path = tmp_path / name
+    with open(path, "wb") as file:
+        file.write(first + b"\n" * (b"\n" in again or b"\r" in again))
+        for _ in range(64):
+            file.write(again * ((1 << 24) // len(again)))
+    check_refused(words, path)
 
 
 @pytest.mark.nightly

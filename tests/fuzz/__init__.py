@@ -1,1 +1,1 @@
-"""Inputs drawn from seeds: `python -m fuzz --long SECONDS`, with `tests` in the path, for hours."""
+"""Inputs drawn from seeds: `python -m fuzz --count N`, with `tests` in the path."""

@@ -321,3 +321,10 @@ def test_an_episode_without_a_decision_ends_with_its_first_step(name):
     info, total, steps = play(env, always(0), seed=0)
     assert (total, steps) == (-1.0, 3 if name == "PickJob-v0" else 1)
     assert info["summary"]["wait_mean"] == 0
+
+
+def test_a_node_that_no_job_can_use_is_left_out():
+    workload = generate("lublin", jobs=30, processors=16, seed=4)
+    other = Workload(workload.jobs, Machine(("core", "licence"), [[16, 0], [0, 7]]))
+    seen = [make("PickJob-v0", each, jobs=30).reset(options={"start": 0})[0] for each in (workload, other)]
+    assert (seen[0] == seen[1]).all()

@@ -17,7 +17,9 @@ from hpcdispatch.workloads import Job, Machine, Workload
 
 sklearn = pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'hpcdispatch[learn]'")
 from sklearn.base import BaseEstimator, RegressorMixin  # noqa: E402
+from sklearn.cluster import KMeans  # noqa: E402
 from sklearn.compose import ColumnTransformer  # noqa: E402
+from sklearn.dummy import DummyRegressor  # noqa: E402
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor  # noqa: E402
 from sklearn.linear_model import LinearRegression, QuantileRegressor, SGDRegressor  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -81,6 +83,27 @@ KINDS = {
     "online": SGDRegressor(),
     "by name": "Ridge",
 }
+
+
+class Bare:
+    """Has only fit and predict, and spoils what it is given."""
+
+    def fit(self, given, logs):
+        self.model = LinearRegression().fit(given, logs)
+        given[:], logs[:] = math.nan, math.nan
+
+    def predict(self, given):
+        found = self.model.predict(given)
+        given[:] = math.nan
+        return found
+
+
+class Unclonable(Bare):
+    def __deepcopy__(self, memo):
+        raise TypeError("sealed\nfor good")
+
+
+KINDS["bare"] = Bare()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -227,8 +250,10 @@ def test_what_is_no_number_falls_back_to_the_walltime(value):
         (Constant(shape=3), r"estimator Constant: expected [12] numbers, got an array of shape \(3,\)"),
         (Constant(shape=(1, 2)), "estimator Constant: expected"),
         (Constant("long"), "estimator Constant: expected"),
-        (Constant(fails="fit"), "KeyError: 'no luck'"),
-        (Constant(fails="predict"), "KeyError: 'no luck'"),
+        (Constant([[1], [1, 2]]), "estimator Constant: predict raised ValueError"),
+        (Constant(fails="fit"), "estimator Constant: fit raised KeyError: 'no luck'"),
+        (Constant(fails="predict"), "estimator Constant: predict raised KeyError: 'no luck'"),
+        (encoded(Constant(fails="fit")), "estimator Pipeline: fit raised KeyError: 'no luck'"),
     ],
 )
 def test_a_regressor_that_fails_says_so(estimator, message):
@@ -243,6 +268,11 @@ def test_a_regressor_that_fails_says_so(estimator, message):
         ({"estimator": 3}, "estimator: expected a regressor with fit and predict"),
         ({"estimator": "NoSuchRegressor"}, "got 'NoSuchRegressor'"),
         ({"estimator": "LogisticRegression"}, "got 'LogisticRegression'"),
+        ({"estimator": "RidgeClassifier"}, "got 'RidgeClassifier'"),
+        ({"estimator": "OneClassSVM"}, "got 'OneClassSVM'"),
+        ({"estimator": KMeans()}, "estimator: expected a regressor"),
+        ({"estimator": make_pipeline(OneHotEncoder())}, "estimator: expected a regressor"),
+        ({"estimator": Unclonable()}, "estimator: expected one that scikit-learn can clone: TypeError: sealed"),
         ({"estimator": LinearRegression}, "got <class"),
         ({"estimator": OneHotEncoder()}, "estimator: expected a regressor"),
         ({"features": "walltime;cpu"}, "features: expected names among walltime, nodes"),
@@ -253,12 +283,15 @@ def test_a_regressor_that_fails_says_so(estimator, message):
         ({"jobs": 0}, "jobs must be"),
         ({"window": 1}, "window must be"),
         ({"quantile": 1.0}, "quantile must be"),
+        ({"quantile": 1.5}, "predictor sklearn: quantile must be a number > 0 and < 1 or none, got 1.5"),
         ({"least": 1}, "least must be"),
+        ({"window": 50}, "least must be a whole number >= 2 and <= 50"),
     ],
 )
 def test_bad_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message) as caught:
         SklearnPredictor(**{"estimator": "Ridge", **options})
+    assert "\n" not in str(caught.value)
 
 
 def test_a_feature_that_the_trace_lacks():
@@ -274,6 +307,9 @@ def test_a_feature_that_the_trace_lacks():
         pytest.param(QuantileRegressor(alpha=0.0), marks=pytest.mark.nightly, id="option quantile"),
         pytest.param(GradientBoostingRegressor(n_estimators=20), marks=pytest.mark.nightly, id="loss and alpha"),
         pytest.param(LinearRegression(), id="by its errors"),
+        pytest.param(Bare(), id="by its errors, bare"),
+        pytest.param(SGDRegressor(), id="alpha and another loss"),
+        pytest.param(DummyRegressor(), id="strategy"),
     ],
 )
 def test_quantiles_are_met(estimator):

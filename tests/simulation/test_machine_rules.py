@@ -155,6 +155,12 @@ def test_a_job_that_names_a_reservation_runs_in_it_and_no_other_does():
         ]  # fmt: skip
 
 
+def test_one_user_of_a_reservation_may_be_a_text():
+    jobs = [Job("1", 0, 10, 10, user="al", reservation="r"), Job("2", 0, 10, 10, user="a", reservation="r")]
+    result = run(jobs, replace(NODES, reservations=[Reservation(5, 50, name="r", users="al")]))
+    assert result.jobs["start"].tolist() == [5, -1]
+
+
 def test_a_reservation_of_amounts_leaves_the_rest():
     jobs = [Job("1", 0, 100, 100, 3), Job("2", 1, 100, 100, 1), Job("3", 2, 10, 10, 2, reservation="r")]
     machine = replace(Machine.pool(4), reservations=[Reservation(40, 60, name="r", amounts={"core": 2})])
@@ -367,6 +373,10 @@ MISTAKES = [
     ({"power": Power({"gpu": 1}, cap=9)}, "power: watts: unknown resource 'gpu'; the machine has: core"),
     ({"licences": {"x": -1}}, "machine: licences: x must be a whole number >= 0, got -1"),
     ({"limits": [5]}, r"machine: limits must be of Limit, got \(5,\)"),
+    ({"limits": Limit(5)}, r"machine: limits must be a list or tuple, got Limit"),
+    ({"outages": None}, r"machine: outages must be a list or tuple, got None"),
+    ({"power": 5}, "machine: power must be of Power, got 5"),
+    ({"licences": "x"}, "machine: licences must be whole numbers by name, got 'x'"),
 ]
 
 
@@ -400,6 +410,14 @@ OVERLAPS = [
     ([Reservation(0, 9, name="a"), Reservation(0, 3, "1", every=7)], "a and of 0..3 overlap on node 1"),
     ([Reservation(5, 9, name="a"), Reservation(1, 9, floating=True)], None),
     ([Reservation(5, 9, "0", "a"), Reservation(5, 9, "1", "b"), part(9, 12, 4, "c")], None),
+    # More windows than are enumerated. Two overlap if a multiple of their periods' divisor lies between their begins.
+    ([part(0, 6, 3, "a", every=200_003), part(100_000, 100_009, 2, "b", every=200_017)], "a and b overlap on node 0"),
+    ([part(0, 1, 3, "a", every=200_002), part(100_001, 100_002, 2, "b", every=200_006)], None),
+    ([part(0, 2, 3, "a", every=200_002), part(100_001, 100_002, 2, "b", every=200_006)], "a and b overlap on node 0"),
+    ([part(0, 1, 3, "a", every=200_002), part(99_999, 100_001, 2, "b", every=200_006)], "a and b overlap on node 0"),
+    ([part(3, 6, 3, "a", every=7), part(10**8, 10**8 + 2, 2, "b")], "a and b overlap on node 0"),
+    ([part(3, 5, 3, "a", every=7), part(10**8, 10**8 + 1, 2, "b")], None),
+    ([part(0, 6, 2, "a", every=200_003), part(9, 99, 1, "b", every=200_017), part(5, 9, 1, "c", every=200_023)], None),
 ]
 
 
@@ -417,6 +435,39 @@ def test_reservations_that_overlap_fit_together(reserved, message):
             replace(machine, reservations=reserved)
 
 
+def test_reservations_whose_overlaps_are_unknown_are_refused():
+    reserved = [
+        part(0, 6, 2, "a", every=200_003),
+        part(9000, 9009, 2, "b", every=200_017),
+        part(99, 103, 1, "c", every=200_023),
+    ]
+    for given in (reserved, reserved[::-1]):
+        with pytest.raises(ValueError, match=r"reservations . and . and .: expected periods that repeat together in"):
+            replace(Machine.homogeneous(2, core=4), reservations=given)
+
+
+def test_two_reservations_overlap_where_their_windows_do(monkeypatch):
+    # The test by divisors against the enumerated windows.
+    g, refused = random.Random(1), 0
+    for _ in range(300):
+        given = []
+        for name in "ab":
+            begin, length = g.randint(0, 40), g.randint(1, 4)
+            given.append(part(begin, begin + length, 3, name, every=g.choice([None, length + g.randint(0, 20)])))
+        found = []
+        for most in (100_000, 1):
+            monkeypatch.setattr("hpcdispatch.workloads.machine_rules._WINDOWS", most)
+            monkeypatch.setattr("hpcdispatch.workloads.machine_rules._SOME", 1)
+            try:
+                replace(Machine.homogeneous(2, core=4), reservations=given)
+                found.append(True)
+            except ValueError:
+                found.append(False)
+        assert found[0] == found[1], given
+        refused += not found[0]
+    assert 50 < refused < 250
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -429,6 +480,17 @@ def test_reservations_that_overlap_fit_together(reserved, message):
         (lambda: Power({}), "power: watts must be watts by resource"),
         (lambda: Power({"core": 1}, idle=9, cap=9), "power: cap must be > idle = 9 watts and finite, got 9"),
         (lambda: Job("1", 0, 1, 9, soft_walltime=10), "job 1: soft_walltime must be a whole number"),
+        (lambda: Reservation(5, 9, name=3), "reservation 3: name must be a text, got 3"),
+        (lambda: Reservation(5, 9, users=3), "reservation: users must be a list or tuple, got 3"),
+        (lambda: Reservation(5, 9, users=["a", 3]), "reservation: users must be a text, got 3"),
+        (lambda: Limit(1, among=3), "limit: among must be a list or tuple, got 3"),
+        (lambda: Limit(1, among=[3]), "limit: among must be users, groups, queues and QOS, got"),
+        (lambda: Limit(1, user=3), "limit: user must be a text, got 3"),
+        (lambda: Power({"core": 1}, cap="9"), "power: cap must be a number >= 0, got '9'"),
+        (lambda: Job("1", 0, 1, 9, licences="x"), "job 1: licences must be whole numbers by name, got 'x'"),
+        (lambda: Job("1", 0, 1, 9, array=3), "job 1: array must be a text, got 3"),
+        (lambda: Job("1", 0, 1, 9, reservation=None), "job 1: reservation must be a text, got None"),
+        (lambda: Job("1", 0, 1, 9, shapes=3), "job 1: shapes must be a sequence of Shape, got 3"),
         (lambda: Job("1", 0, 1, 9, licences={"x": -1}), "job 1: licences: x must be a whole number >= 0, got -1"),
     ],
 )

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
+from hpcdispatch.learn.policies import PolicyDispatcher
 from hpcdispatch.simulation import UnboundedWarning, UnheededWarning, check, simulate
 from hpcdispatch.workloads import Job, Machine, Reservation, Shape, Workload, generate
 
-EACH = ["easy", "conservative", "lookahead", "guarded", "portfolio", "hcp3", "pcp3", "rounds", "sejf"]
+EACH = ["easy", "conservative", "lookahead", "guarded", "portfolio", "hcp3", "pcp3", "rounds", "sejf", "policy"]
 
 
 def with_licences(machine, front):
@@ -29,6 +30,30 @@ def test_a_node_that_no_job_can_use_changes_no_start(dispatcher, front):
     assert result.jobs["start"].tolist() == simulate(workload, dispatcher, "last2").jobs["start"].tolist()
     assert {node for placement in result.jobs["placement"] for node in placement.tolist()} == {front}
     assert result.manifest["machine"]["nodes"] == 2
+
+
+@pytest.mark.parametrize("dispatcher", EACH)
+def test_a_resource_of_which_there_is_none_changes_no_start(dispatcher):
+    workload = generate("lublin", jobs=40, processors=16, load=1.1, seed=4)
+    bad = Job("bad", 0, 60, 60, 1, {"core": 1, "gpu": 1})
+    other = Workload((bad, *workload.jobs), Machine(("core", "gpu"), [[16, 0]]))
+    result = simulate(other, dispatcher, "last2")
+    check(other, result)
+    assert result.jobs["start"].tolist()[1:] == simulate(workload, dispatcher, "last2").jobs["start"].tolist()
+    assert result.jobs["reason"][0] == "asks for 1 slots of core 1, gpu 1; the machine has room for 0"
+
+
+def test_a_policy_sees_the_free_share_of_what_there_is():
+    # All jobs request GPUs. The node with cores is left out, and no cores remain.
+    seen = []
+    policy = PolicyDispatcher(lambda shown, mask: seen.append(shown[0].tolist()) or 0, {"id": "PickJob-v0"})
+    jobs = [Job("a", 0, 60, 60, 1, {"gpu": 1}), Job("b", 0, 60, 60, 1, {"gpu": 2})]
+    for machine in (Machine(("core", "gpu"), [[0, 4], [8, 0]]), Machine(("gpu",), [[4]])):
+        simulate(Workload(jobs, machine), policy)
+    first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    assert first == second
+    assert [row[3] for row in first] == [0.25, 0.5]
+    assert [row[6] for row in first] == [1, 0.75]
 
 
 def test_a_node_that_a_shape_can_use_stays():

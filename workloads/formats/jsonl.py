@@ -5,7 +5,7 @@ First come the machine and the provenance, then one job per line with all its fi
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, TypeVar
 
@@ -135,20 +135,21 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         For a wrong header, or a file without usable jobs. Unless lenient for malformed lines. If strict for jobs and
         shapes that do not fit the machine.
     """
-    lines = [(number, line) for number, line in enumerate(decode(file.read()).split("\n"), 1) if line.strip()]
+    lines = _lines(file)
+    number, first = next(lines, (1, ""))
     try:
-        machine, provenance, columns = _header(lines[0][1])
+        machine, provenance, columns = _header(first)
     except _WrongLineError as error:
-        raise InputError(f"{log.path}:{lines[0][0]}: {error}") from None
+        raise InputError(f"{log.path}:{number}: {error}") from None
     machine = options.machine or machine
-    jobs = _well_formed(lines[1:], columns, options, log)
+    jobs, whole = _well_formed(lines, columns, options, log)
     if not jobs:
         raise NothingUsableError(f"{log.path}: expected jobs, a JSON object a line after the header, got none")
     kept = _usable(jobs, machine, options, log)
     usable = [job for _, job, _ in kept]
-    if len(kept) < len(lines) - 1:  # No job may depend on a dropped one.
-        whole, usable = usable, without_missing(usable)
-        missing = sum(len(job.depends) - len(less.depends) for job, less in zip(whole, usable, strict=True))
+    if not whole or len(kept) < len(jobs):  # No job may depend on a dropped one.
+        before, usable = usable, without_missing(usable)
+        missing = sum(len(job.depends) - len(less.depends) for job, less in zip(before, usable, strict=True))
         if missing:
             log.note(f"{counted(missing, 'link')} to jobs that are not there left out: no job waits for them",
                      links_to_missing_jobs=missing)  # fmt: skip
@@ -162,6 +163,16 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     except InputError as error:
         where = next((f":{line}" for line, job, _ in kept if str(error).startswith(f"job {job.id}: ")), "")
         raise InputError(f"{log.path}{where}: {error}") from None
+
+
+def _lines(file: TraceFile) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, each with its number."""
+    number = 0
+    for block in file.blocks():
+        for line in decode(block).removesuffix("\n").split("\n"):
+            number += 1
+            if line.strip():
+                yield number, line
 
 
 #: The line of a job, the job, and the other fields of its trace.
@@ -209,9 +220,9 @@ def machine_of(found: dict[str, Any]) -> Machine:
 
 
 def _well_formed(
-    lines: Sequence[tuple[int, str]], columns: dict[str, str] | None, options: ReadOptions, log: Log
-) -> list[_Read]:
-    """Return the jobs of the lines. Refuse the first malformed line, or drop and list such lines if lenient."""
+    lines: Iterable[tuple[int, str]], columns: dict[str, str] | None, options: ReadOptions, log: Log
+) -> tuple[list[_Read], bool]:
+    """Return the jobs of the lines, and whether all are well-formed. Refuse the first other one unless lenient."""
     kept: list[_Read] = []
     malformed: list[Malformed] = []
     seen: set[str] = set()
@@ -233,7 +244,7 @@ def _well_formed(
             seen.add(job.id)
             kept.append((number, job, row))
     log.settle(malformed, lenient=options.lenient)
-    return kept
+    return kept, not malformed
 
 
 def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: Log) -> list[_Read]:

@@ -1,24 +1,23 @@
 """Estimate the memory for reading a trace, and find the available memory."""
 
-import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...base import InputError
 from ...base.files import open_regular
-from .trace_files import GZIP_MAGIC, Bounds
+from .trace_files import GZIP_MAGIC, Bounds, Needs
 
-#: Most bytes that a reader needs per byte of text, and per record. They are rounded up from measurements.
-SWF, SACCT, JSONL, JSON, TABLE = (1.1, 320), (1.0, 800), (4.0, 2400), (12.0, 0), (2.0, 800)
+SWF, SACCT, TABLE, RUNS = Needs(1.1, 320), Needs(1.0, 800), Needs(2.0, 800), Needs(8.0, 240)
+JSONL, JSON = Needs(4.0, 2400, json=True), Needs(12.0, json=True)
 _SAMPLE = 1 << 20
+#: Packed bytes that are unpacked at a time.
+_STEP = 1 << 10
 #: The largest compression factor of gzip.
 _SMALLEST = 1032
 
 
-def refuse_if_too_large(
-    path: Path, needs: tuple[float, int], lines: int | None, memory: int | None, bounds: Bounds
-) -> None:
+def refuse_if_too_large(path: Path, needs: Needs, lines: int | None, memory: int | None, bounds: Bounds) -> None:
     """Refuse a trace that would not fit into memory. Its size and the length of its first lines decide.
 
     Parameters
@@ -26,7 +25,7 @@ def refuse_if_too_large(
     path
         The file; a missing one passes.
     needs
-        Bytes per byte of text, and per record.
+        Memory needs of the reader.
     lines
         Number of lines to read; ``None`` for all.
     memory
@@ -42,11 +41,11 @@ def refuse_if_too_large(
     room = available_memory() if memory is None else memory
     limited = room is None or bounds.memory < room
     room = bounds.memory if room is None else min(room, bounds.memory)
-    if not path.is_file() or path.stat().st_size * _SMALLEST * sum(needs) < room:
+    if not path.is_file() or path.stat().st_size * _SMALLEST * (needs.text + needs.record) < room:
         return
     text, length = _size(path)
     text = text if lines is None else min(text, lines * length)
-    a_record = needs[0] * length + needs[1]
+    a_record = needs.text * length + needs.record
     records = text / length
     if records * a_record > room:
         raise InputError(
@@ -119,18 +118,33 @@ def _text(path: Path) -> str:
 def _size(path: Path) -> tuple[float, float]:
     """Return the approximate length of an unpacked text. Also return that of a line of its first megabyte."""
     with open_regular(path) as file:
-        sample, taken = file.read(_SAMPLE), _SAMPLE
-        if sample.startswith(GZIP_MAGIC):
-            file.seek(0)
-            try:
-                sample = gzip.GzipFile(fileobj=file).read(_SAMPLE)
-            except (OSError, EOFError, zlib.error):
-                sample = b""
-            taken = file.tell()
+        sample = file.read(_SAMPLE)
+    taken = len(sample)
+    if sample.startswith(GZIP_MAGIC):
+        sample, taken = _unpacked(sample)
     length = len(sample) / (sample.count(b"\n") or 1)
     if len(sample) < _SAMPLE:
         return len(sample), max(length, 1.0)
     return path.stat().st_size * len(sample) / taken, length
+
+
+def _unpacked(packed: bytes) -> tuple[bytes, int]:
+    """Return about the first :data:`_SAMPLE` bytes of gzip, and how many packed bytes have them.
+
+    Return nothing if it is damaged or truncated; its reader says so.
+    """
+    found, taken, whole, unpack = bytearray(), 0, False, zlib.decompressobj(31)
+    try:
+        while len(found) < _SAMPLE and taken < len(packed):
+            part = packed[taken : taken + _STEP]
+            found += unpack.decompress(part)
+            taken += len(part) - len(unpack.unused_data)
+            whole = unpack.eof
+            if whole:
+                unpack = zlib.decompressobj(31)
+    except zlib.error:
+        return b"", taken
+    return bytes(found) if whole or len(found) >= _SAMPLE else b"", taken
 
 
 def _rounded(number: float) -> str:

@@ -18,11 +18,11 @@ from .read_log import DefaultWalltime, Log, NothingUsableError, ReadOptions, Tra
 from .sacct import parse_sacct, parse_sacct_json
 from .swf import parse_swf
 from .tables import TableParser, kind_of
-from .trace_files import Bounds, TraceFile
+from .trace_files import Bounds, Needs, TraceFile
 
 Parser = Callable[[TraceFile, ReadOptions, Log], Workload]
 #: Parser and memory needs, by the name of the format.
-PARSERS: dict[str, tuple[Parser, tuple[float, int]]] = {
+PARSERS: dict[str, tuple[Parser, Needs]] = {
     "swf": (parse_swf, SWF),
     "sacct": (parse_sacct, SACCT),
     "sacct-json": (parse_sacct_json, JSON),
@@ -142,11 +142,12 @@ def read(
     kind, parser, needs = _parser(path, options)
     refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)
     if head is not None:
-        workload = _first_jobs(path, parser, options, head)
+        workload = _first_jobs(path, parser, needs, options, head)
     else:
         parsed = None if cache is None or kind == "jsonl" else ParsedTraces(Path(cache))
         found = None if parsed is None else parsed.get(path, options)
-        workload = found or parser(TraceFile(path, _packed(path), bounds=options.bounds), options, Log(path))
+        file = TraceFile(path, _packed(path), bounds=options.bounds, needs=needs)
+        workload = found or parser(file, options, Log(path))
         if parsed is not None and found is None:
             parsed.put(path, options, workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
@@ -160,7 +161,7 @@ def _packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, tuple[float, int]]:
+def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, Needs]:
     """Return the name of a file's format, its parser, and its memory needs."""
     kind = options.format or kind_of(path, packed=_packed(path))
     if kind in PARSERS:
@@ -169,11 +170,11 @@ def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, tuple[float,
     return kind, TableParser(kind), needs
 
 
-def _first_jobs(path: Path, parser: Parser, options: ReadOptions, head: int) -> Workload:
+def _first_jobs(path: Path, parser: Parser, needs: Needs, options: ReadOptions, head: int) -> Workload:
     """Read more lines until there are enough jobs."""
     lines = max(2 * head, LEAST_LINES)
     while True:
-        file = TraceFile(path, _packed(path), lines, options.bounds)
+        file = TraceFile(path, _packed(path), lines, options.bounds, needs)
         try:
             workload = parser(file, options, Log(path))
             if file.whole or len(workload) >= head:

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from ...base import InputError, shown
+from .memory_needs import TABLE
 from .read_log import Malformed
-from .table_files import PARQUET, is_parquet, parts
+from .table_files import PARQUET, Part, is_parquet, parts
 from .trace_files import TraceFile
 
 #: Separators by suffix; each also with .gz.
@@ -89,13 +90,16 @@ def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame
         raise InputError(f"{path}: expected a table with a suffix among {known}, got {path.suffix!r}")
     wanted = [name for name in (columns.workflow, columns.size, columns.time) if name is not None]
     malformed: list[Malformed] = []
-    found = list(parts(TraceFile(path, packed=path.suffix.lower() == ".gz"), malformed, separator=separator or ""))
+    found: list[Part] = []
+    file = TraceFile(path, packed=path.suffix.lower() == ".gz", needs=TABLE)
+    for part in parts(file, malformed, separator=separator or ""):
+        _require(path, wanted, list(part.frame.columns))
+        found.append(Part(part.frame[wanted], part.lines))
     for one in malformed:
         raise InputError(f"{path}:{one.line}: {one.message}")
     if not found:
         return [], pd.DataFrame(columns=wanted, dtype=str)
-    _require(path, wanted, list(found[0].frame.columns))
-    frame = pd.concat([part.frame[wanted] for part in found], ignore_index=True)
+    frame = pd.concat([part.frame for part in found], ignore_index=True)
     where = ": row " if separator is None else ":"
     places = [f"{path}{where}{line}" for part in found for line in part.lines.tolist()]
     return places, frame.astype(str).where(frame.notna(), "")

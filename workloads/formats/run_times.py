@@ -16,8 +16,10 @@ import pandas as pd
 
 from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray, seconds_of, shown
 from ...base.checks import SECONDS
+from .memory_needs import RUNS
 from .sacct_fields import durations, kilobytes
-from .trace_files import decode, load
+from .table_files import MOST_COLUMNS
+from .trace_files import TraceFile, decode
 
 Unit = Literal["s", "min", "h"]
 
@@ -26,6 +28,8 @@ _SEPARATORS = "\t|;,"
 #: States of sacct for completed and cut runs. Runs with other states are left out.
 _ENDED, _CUT = "COMPLETED", "TIMEOUT"
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
+#: Bytes of memory that a field takes at most.
+_A_FIELD = 160
 #: Slurm ends a job up to so many seconds after its limit. Users write limits as multiples of the second number.
 _GRACE, _STEP = 60, 300
 
@@ -191,11 +195,15 @@ def _table(path: Path) -> pd.DataFrame:
     """Return the fields as texts without outer blanks. The index is the line, from 0."""
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path}: expected run times, got an empty file")
-    text = decode(load(path, packed=path.name.lower().endswith(".gz"))).removeprefix("\ufeff").rstrip()
+    file = TraceFile(path, path.name.lower().endswith(".gz"), needs=RUNS)
+    text = decode(file.read()).rstrip()
     if not text:
         raise InputError(f"{path}: expected run times, got blank lines")
     first = text.lstrip("\r\n").partition("\n")[0]
     separator = next((one for one in _SEPARATORS if one in first), ",")
+    file.take(_A_FIELD * text.count(separator))
+    if (count := first.count(separator) + 1) > MOST_COLUMNS:
+        raise InputError(f"{path}: expected run times in at most {MOST_COLUMNS:,} columns, got {count:,}")
     try:
         table: pd.DataFrame = pd.read_csv(
             io.StringIO(text), sep=separator, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False

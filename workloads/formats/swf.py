@@ -68,11 +68,14 @@ FIELDS = (
 COLUMNS = tuple(field.column for field in FIELDS if field.column is not None)
 JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY = 0, 1, 3, 4, 7, 8, 9
 STATUS, USER, GROUP, EXECUTABLE, QUEUE = 10, 11, 12, 13, 14
+#: The most fields of a record, and the bytes of memory that one beyond the 18 takes.
+_MOST_FIELDS, _A_FIELD = 64, 160
 #: The fields beyond the 18 in the traces of Frontier.
 FRONTIER = ("gpus", "soft_walltime", "site")
 
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LEADING = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d.])|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_FIRST_RECORD = re.compile(rb"^[ \t]*[^;\s][^\r\n]*", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
 
 
@@ -117,7 +120,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
 
     table = _table(values, lines)
     del values  # the largest array
-    extra = _beyond(read, header, log)
+    extra = _beyond(read, header, file, log)
     if not extra.empty:
         extra = extra if rows is None else extra.iloc[rows]
         table = replace(table, records=pd.concat([table.records, extra.reset_index(drop=True)], axis=1))
@@ -138,7 +141,7 @@ class _Lines:
     names
         The names of the fields, if a line has them.
     beyond
-        The fields beyond the 18 of each record; empty if no record has any.
+        The fields beyond the 18 of each record, with blanks between; empty if no record has any.
     comments
         How many lines begin with ``#``.
     """
@@ -146,7 +149,7 @@ class _Lines:
     numbers: Sequence[int] = ()
     malformed: list[Malformed] = dataclass_field(default_factory=list)
     names: tuple[str, ...] = ()
-    beyond: list[list[bytes]] = dataclass_field(default_factory=list)
+    beyond: list[bytes] = dataclass_field(default_factory=list)
     comments: int = 0
 
 
@@ -207,22 +210,23 @@ def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[Floa
     return values, rows
 
 
-def _beyond(read: _Lines, header: Sequence[str], log: Log) -> pd.DataFrame:
+def _beyond(read: _Lines, header: Sequence[str], file: TraceFile, log: Log) -> pd.DataFrame:
     """Return the numeric fields beyond the 18, one row per line of the file, and note them."""
-    width = max(map(len, read.beyond), default=0)
+    width = max((fields.count(b" ") + 1 for fields in read.beyond if fields), default=0)
     if not width:
         return pd.DataFrame()
+    file.take(_A_FIELD * width * len(read.beyond))
     whole = len(FIELDS) + width
     titles = [read.names, *(line.lstrip("; \t").split() for line in header)]
     names = next((list(title[len(FIELDS) :]) for title in titles if len(title) == whole), None)
     if names is None:
-        is_frontier = width == len(FRONTIER) and any(b":" in fields[-1] for fields in read.beyond if fields)
+        is_frontier = width == len(FRONTIER) and any(b":" in fields.split(b" ")[-1] for fields in read.beyond if fields)
         names = list(FRONTIER) if is_frontier else [f"field_{number}" for number in range(len(FIELDS) + 1, whole + 1)]
     count = sum(map(bool, read.beyond))
     log.note(f"{counted(count, 'record')} read without fields beyond the {len(FIELDS)}, of which 'records' keeps the "
              f"numbers: {', '.join(names)}",
              fields_beyond_18=count)  # fmt: skip
-    rows = [[decode(text) for text in fields] + [""] * (width - len(fields)) for fields in read.beyond]
+    rows = [[*texts, *[""] * (width - len(texts))] for texts in (decode(fields).split(" ") for fields in read.beyond)]
     texts = pd.DataFrame(rows, columns=pd.Index(names))
     numbers = texts.apply(pd.to_numeric, errors="coerce")
     found: pd.DataFrame = numbers.loc[:, numbers.notna().any() & ~numbers.columns.isin(COLUMNS)].fillna(-1)
@@ -322,6 +326,9 @@ def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
 
 def _parse(data: bytes) -> FloatArray | None:
     """Return the records as an array of 18 columns, or ``None`` if any line is not 18 plain numbers."""
+    first = _FIRST_RECORD.search(data)
+    if first is not None and len(first[0].partition(b";")[0].split()) != len(FIELDS):
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # no records at all, which the caller refuses
@@ -335,7 +342,7 @@ def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:
     """Read line by line. Return the records that begin with 18 numbers, and the other findings."""
     numbers, lines = array("d"), array("q")
     found = _Lines(lines)
-    beyond: list[list[bytes]] = []
+    beyond: list[bytes] = []
     for number, line in enumerate(data.splitlines(), 1):
         tokens = line.partition(b";")[0].split()
         if not tokens:
@@ -352,13 +359,13 @@ def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:
         else:
             numbers.extend(map(float, tokens[: len(FIELDS)]))
             lines.append(number)
-            beyond.append(tokens[len(FIELDS) :])
+            beyond.append(b" ".join(tokens[len(FIELDS) :]))
     found.beyond = beyond if any(beyond) else []
     return np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), len(FIELDS)), found
 
 
 def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
-    if len(tokens) < len(FIELDS):
+    if not len(FIELDS) <= len(tokens) <= _MOST_FIELDS:
         return "wrong number of fields", f"expected {len(FIELDS)} fields, got {len(tokens)}"
     for field, token in zip(FIELDS, tokens, strict=False):
         if not _NUMBER.fullmatch(token):

@@ -19,8 +19,10 @@ from .trace_files import TraceFile, opened
 
 PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
-#: Rows that are parsed at a time.
-_ROWS, _CSV_ROWS = 100_000, 20_000
+#: Rows that are parsed at a time, and fields.
+_ROWS, _CSV_ROWS, _FIELDS = 100_000, 20_000, 1_000_000
+#: Most columns of a table.
+MOST_COLUMNS = 10_000
 #: Rows of a table of a result: twice as many as jobs are read.
 _MOST_ROWS = 2 * MOST_JOBS
 #: Bytes of memory that a row takes at least, read as records.
@@ -102,6 +104,8 @@ def _lines(file: TraceFile, comment: str | None) -> Iterator[str]:
 
 def _names(file: TraceFile, cells: Sequence[str]) -> list[str]:
     """Return the names of the columns in a header, each once."""
+    if len(cells) > MOST_COLUMNS:
+        raise InputError(f"{file.path}: expected a table of at most {MOST_COLUMNS:,} columns, got {len(cells):,}")
     names = [cell.strip() or f"unnamed {place}" for place, cell in enumerate(cells, 1)]
     for name in names:
         if (count := names.count(name)) > 1:
@@ -146,7 +150,7 @@ def _csv_parts(
         length += 1
         if length > most:
             raise file.bounds.refuse(file.path, f"at most {most:,} rows", "more")
-        if len(rows) == _CSV_ROWS:
+        if len(rows) == _CSV_ROWS or len(rows) * len(names) > _FIELDS:
             yield _part(names, rows)
             rows = {}
     if not names:

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...base import InputError, write_whole
-from ...base.files import open_regular
+from ...base.files import json_memory, open_regular, width_of
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PART = 1 << 18
 #: Unpacked bytes that are allowed for any packed size.
 _SMALL = 1 << 25
+#: Bytes of the longest line.
+LONGEST_LINE = 1 << 24
+#: Copies of a text that is read completely: its parts, and these joined.
+_COPIES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,31 @@ class Bounds:
         return InputError(f"{path}: expected {what}, got {received}; --max-size (max_size) raises the bounds")
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Most bytes of memory that a reader needs. They are rounded up from measurements.
+
+    Attributes
+    ----------
+    text
+        Per byte of text with narrow characters.
+    record
+        Per line.
+    json
+        Whether the text is JSON, whose parsed size counts if it is larger.
+    """
+
+    text: float = 1.0
+    record: int = 0
+    json: bool = False
+
+    def of(self, part: bytes) -> float:
+        """Return the bytes for a part of a text."""
+        lines = max(part.count(b"\n"), part.count(b"\r"))
+        plain = self.text * len(part) * width_of(part) + self.record * lines
+        return max(plain, json_memory(part) if self.json else 0)
+
+
 @dataclass(slots=True)
 class TraceFile:
     """A file that is read once, completely or in blocks of lines.
@@ -69,18 +98,24 @@ class TraceFile:
         Number of lines to read from the beginning; ``None`` for all.
     bounds
         Bounds of reading.
+    needs
+        Memory needs of its reader.
     whole
         Whether all of it was read.
     joined
         Lines that were read as part of a record that began before them.
+    taken
+        Bytes of memory that the text read so far takes, at most.
     """
 
     path: Path
     packed: bool
     lines: int | None = None
     bounds: Bounds = Bounds()
+    needs: Needs = Needs()
     whole: bool = True
     joined: int = 0
+    taken: float = 0.0
 
     def read(self) -> bytes:
         """Return the text as bytes, unpacked if it is gzip, for any suffix.
@@ -94,37 +129,54 @@ class TraceFile:
             bound.
         """
         parts, length = [], 0
-        for part in self.blocks(_PART):
+        for part in self._text(_PART) if self.needs.json else self.blocks(_PART):
             length += len(part)
-            if length > self.bounds.memory:
-                raise self.bounds.refuse(self.path, f"at most {self.bounds.memory:,} bytes of text", "more")
+            if length * _COPIES > self.bounds.memory:
+                raise self.bounds.refuse(self.path, f"at most {self.bounds.memory // _COPIES:,} bytes of text", "more")
             parts.append(part)
         return b"".join(parts)
 
     def blocks(self, size: int = 1 << 22) -> Iterator[bytes]:
         """Yield the text in blocks of about `size` bytes that end with a line end; errors as :meth:`read`."""
-        tail, length, left = b"", 0, self.lines
+        tail: list[bytes] = []
+        length = 0
+        for part in self._text(size):
+            cut = part.rfind(b"\n") + 1
+            if cut:
+                yield b"".join((*tail, part[:cut]))
+                tail, length = [], 0
+            tail.append(part[cut:])
+            length += len(part) - cut
+            if length > LONGEST_LINE:
+                raise InputError(f"{self.path}: expected lines of at most {LONGEST_LINE:,} bytes, got a longer one")
+        if length:
+            yield b"".join(tail)
+
+    def take(self, memory: float) -> None:
+        """Count memory that the reader takes. Refuse the file if that is beyond the bound."""
+        self.taken += memory
+        if self.taken > self.bounds.memory:
+            most = f"a trace that takes at most {self.bounds.memory:,} bytes of memory"
+            raise self.bounds.refuse(self.path, most, "more")
+
+    def _text(self, size: int) -> Iterator[bytes]:
+        """Yield the text in parts of at most `size` bytes, without a mark at its begin."""
+        length, left = 0, self.lines
         for stored in self._parts(size):
             if b"\0" in stored:
                 raise InputError(f"{self.path}: expected text, got binary data (a zero byte at offset "
                                  f"{length + stored.index(0)})")  # fmt: skip
             part = stored if length else stored.removeprefix(codecs.BOM_UTF8)
             length += len(part)
+            self.take(self.needs.of(part))
             if left is not None:
                 count = part.count(b"\n")
                 if count >= left:
                     self.whole = False
-                    yield tail + b"\n".join(part.split(b"\n", left)[:left]) + b"\n"
+                    yield b"\n".join(part.split(b"\n", left)[:left]) + b"\n"
                     return
                 left -= count
-            cut = part.rfind(b"\n") + 1
-            if not cut:
-                tail += part
-                continue
-            yield tail + part[:cut]
-            tail = part[cut:]
-        if tail:
-            yield tail
+            yield part
         if not length:
             raise InputError(f"{self.path}: expected a trace, got an empty file")
 
@@ -159,11 +211,6 @@ class TraceFile:
             raise InputError(f"{self.path}: expected a sound gzip file, got a damaged one ({error})") from None
         if not length:
             raise InputError(f"{self.path}: expected a trace, got an empty file in gzip")
-
-
-def load(path: Path, *, packed: bool) -> bytes:
-    """Return the text of a file as bytes within the usual bounds; errors as :meth:`TraceFile.read`."""
-    return TraceFile(path, packed).read()
 
 
 def save(path: Path, data: str | bytes, *, packed: bool) -> None:

@@ -10,10 +10,15 @@ from time import process_time
 
 import click
 import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from ....analysis import evaluate_predictors
-from ....predictors import SklearnPredictor
+from ....predictors import SklearnPredictor, create
 from ....predictors.features import NUMBERS
 from ....simulation import simulate
 from ...reports.tables import Table
@@ -27,17 +32,26 @@ TRACES = (
 )
 PREDICTORS = (
     "walltime last2 heuristic empirical regression sklearn:estimator=LinearRegression "
-    "sklearn:estimator=HistGradientBoostingRegressor sklearn:estimator=RandomForestRegressor"
+    "sklearn:estimator=HistGradientBoostingRegressor sklearn:estimator=RandomForestRegressor pipeline"
 )
 
 
-def alone(spec: str, rows: int = 300) -> float:
+def predictor_of(spec: str) -> str | SklearnPredictor:
+    """Return a predictor. ``pipeline`` is a ridge regression behind codes of texts, on data frames."""
+    if spec != "pipeline":
+        return spec
+    codes = OneHotEncoder(handle_unknown="ignore", max_categories=50)
+    columns = [("texts", codes, ["user", "name", "queue"]), ("numbers", "passthrough", [*NUMBERS])]
+    return SklearnPredictor(make_pipeline(ColumnTransformer(columns), Ridge()))
+
+
+def alone(predictor: SklearnPredictor, rows: int = 300) -> float:
     """Return CPU milliseconds that a predictor's regressor takes per row, as in scikit-learn."""
-    rng = np.random.default_rng(0)
-    given = rng.random((2000, len(NUMBERS)))
-    model = SklearnPredictor(spec.partition("estimator=")[2]).estimator
+    numbers = np.random.default_rng(0).random((2000, len(NUMBERS)))
+    frame = pd.DataFrame(numbers, columns=[*NUMBERS]).assign(user="1", group="1", name="1", queue="1")
+    given, model = frame if len(predictor.features) > len(NUMBERS) else numbers, predictor.estimator
     with threadpool_limits(1):
-        model.fit(given, given.sum(axis=1))
+        model.fit(given, numbers.sum(axis=1))
         begin = process_time()
         for row in range(rows):
             model.predict(given[row : row + 1])
@@ -56,18 +70,18 @@ def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: 
     for name in traces.split():
         workload = named_trace(name)
         workload = workload if jobs is None else workload.head(jobs)
-        found = evaluate_predictors(workload, predictors.split())
+        found = evaluate_predictors(workload, [predictor_of(spec) for spec in predictors.split()])
         heads = ["predictor", "error (s)", "within 25%", "under", "wait (s)", "slowdown", "wait ratio", "95% interval"]
         rows = []
-        for row in found.table.to_dict("records"):
-            spec = str(row["predictor"])
+        for spec, row in zip(predictors.split(), found.table.to_dict("records"), strict=True):
+            made = create(predictor_of(spec))
             cells = [spec.removeprefix("sklearn:estimator="), f"{row['mae']:,.0f}", f"{row['close']:.1%}",
                      f"{row['under']:.1%}", f"{row['wait']:,.0f}", f"{row['slowdown']:.1f}",
                      f"{row['wait_ratio']:.3f}", f"{row['wait_low']:.2f} to {row['wait_high']:.2f}"]  # fmt: skip
             for other in others.split():
-                told = simulate(workload, other, spec).summary()
+                told = simulate(workload, other, made).summary()
                 cells += [f"{told['wait_mean']:,.0f}", f"{told['bounded_slowdown_mean']:.1f}"]
-            own = f"{alone(spec):.2f}" if spec.startswith("sklearn:") else ""
+            own = f"{alone(made):.2f}" if isinstance(made, SklearnPredictor) else ""
             rows.append([*cells, f"{row['ms']:.2f}", own])
         heads += [f"{other} {what}" for other in others.split() for what in ("wait (s)", "slowdown")]
         title = f"{name.partition('-2')[0]}: {len(workload):,} jobs under easy-sjbf"

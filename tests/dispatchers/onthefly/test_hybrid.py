@@ -75,6 +75,23 @@ def test_no_job_gives_way_where_none_could_start():
     assert stays(run(jobs), "a") == [(0, 350, "completed", 350)]
 
 
+def test_short_jobs_do_not_delay_the_first_job():
+    # Short jobs beside an overrunning job could begin at each decision, without an end.
+    short = [Job(f"s{second}", second, 1, 1, nodes=2) for second in range(90, 400)]
+    jobs = [Job("over", 0, 900, 100), Job("wide", 1, 50, 50, nodes=3), *short]
+    result = run(jobs, "hybrid:reserve=submission", Machine.homogeneous(3, core=1))
+    assert stays(result, "over")[0] == (0, 160, "checkpointed", 100)
+    assert stays(result, "wide") == [(160, 210, "completed", 50)]
+
+
+def test_the_first_job_keeps_the_nodes_beside_those_of_a_job_that_is_stopped():
+    # 'x' overruns beside, too wide to give way. Its end is unknown, so that 'long' must not take the free node.
+    jobs = [Job("x", 0, 2000, 50, nodes=4), Job("over", 0, 900, 100), Job("short", 0, 100, 100),
+            Job("wide", 1, 50, 50, nodes=2), Job("long", 2, 800, 800)]  # fmt: skip
+    result = run(jobs, "hybrid:reserve=submission", Machine.homogeneous(6, core=1))
+    assert stays(result, "wide") == [(160, 210, "completed", 50)]
+
+
 def test_no_job_gives_way_to_a_smaller_one():
     jobs = [Job("wide", 0, 900, 100, nodes=2), Job("one", 1, 5000, 5000), Job("other", 2, 50, 50, nodes=2)]
     assert stays(run(jobs), "wide") == [(0, 900, "completed", 900)]

@@ -41,7 +41,8 @@ def test_a_small_file_may_be_of_one_kind_of_line(tmp_path):
 
 @pytest.mark.parametrize(("bounds", "message"), [
     (Bounds(size=10), "expected a file of at most 10 bytes, got "),
-    (Bounds(memory=100), "expected at most 100 bytes of text, got more"),
+    (Bounds(memory=1600), "expected at most 400 bytes of text, got more"),
+    (Bounds(memory=100), "expected a trace that takes at most 100 bytes of memory, got more"),
 ])  # fmt: skip
 def test_a_file_beyond_a_bound_is_refused(tmp_path, bounds, message):
     path = tmp_path / "a.swf"
