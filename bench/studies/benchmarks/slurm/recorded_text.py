@@ -11,7 +11,7 @@ import pandas as pd
 
 from .....base import InputError
 from .....base.checks import shown
-from .....workloads.formats.trace_files import decode, load
+from .....workloads.formats.trace_files import TraceFile, decode
 
 
 def recorded_lines(path: Path) -> list[str]:
@@ -24,7 +24,7 @@ def recorded_lines(path: Path) -> list[str]:
     InputError
         If it is empty, truncated gzip, or no text.
     """
-    return decode(load(path, packed=path.suffix == ".gz")).removesuffix("\n").split("\n")
+    return decode(TraceFile(path, path.suffix == ".gz").read()).removesuffix("\n").split("\n")
 
 
 def recorded_table(path: Path, key: str, columns: Iterable[str] = ()) -> pd.DataFrame:
