@@ -322,11 +322,17 @@ def with_exclusive_nodes(workload: Workload, nodes: int) -> Workload:
     machine = workload.machine
     if nodes < 2 or not any(workload.columns.exclusive.values):
         return workload
-    most = int(machine.capacity.max())
+    # Slots that fit in a reservation of amounts take one each, and as many are left to others.
+    most = 2 * int(machine.capacity.max())
     column = np.full((machine.nodes, 1), most)
-    wider = replace(
-        machine, resources=(*machine.resources, _SHARES), capacity=np.append(machine.capacity, column, axis=1)
+    reserved = tuple(
+        each if not each.amounts else replace(each, amounts={**each.amounts, _SHARES: max(each.amounts.values())})
+        for each in machine.reservations
     )
+    wider = replace(
+        machine, resources=(*machine.resources, _SHARES), capacity=np.append(machine.capacity, column, axis=1),
+        reservations=reserved,
+    )  # fmt: skip
 
     def asks(job: Job, per_node: Mapping[str, int]) -> dict[str, int]:
         return {**per_node, _SHARES: most if job.exclusive else 1}

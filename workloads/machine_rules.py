@@ -125,6 +125,8 @@ class Reservation(_Timed):
         object.__setattr__(
             self, "users", (self.users,) if isinstance(self.users, str) else _several(where, self, "users")
         )
+        if self.users and not self.name:
+            raise ValueError(f"{where}: users {shown(self.users)} need its name for their jobs; give one")
         for user in self.users:
             check_text(f"{where}: users", user)
         if self.amounts is not None:

@@ -254,8 +254,9 @@ class RuleGate:
             if begin > now:
                 wakes.append(begin)
                 continue
-            room, uses = self._room(entry, free), rest.rules.of_running(entry).uses
-            if reservation.amounts is not None:
+            whole, uses = reservation.amounts is None, rest.rules.of_running(entry).uses
+            room = self._room(entry, free if whole else self._machine.capacity)
+            if not whole:
                 for run in state.running:
                     if run.job.reservation == reservation.name:
                         shift(room, run.placement, run.demand, -1)

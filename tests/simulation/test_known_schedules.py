@@ -4,13 +4,14 @@ The kinds are from the tests of flux-sched, OpenPBS, OAR, Batsim and ScheduleFlo
 comments and the papers on backfilling. The jobs are our own.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Machine, Workload
+from hpcdispatch.workloads import Job, Machine, Outage, Power, Reservation, Workload
 
 MINUTE = 60
 REJECTED = -1
@@ -291,6 +292,78 @@ SCHEDULES = [
         [job("a", 0, 500, 5, 100)],
         "resubmit:factor=2",
         {"a": [0, 100, 300, 700]},
+    ),
+]
+
+# Kinds of Slurm's and PBS's rules. These dispatchers agree.
+RULED = "fcfs easy conservative lookahead hcp3 rbs hybrid slurm rounds sa"
+NODES = Machine.homogeneous(4, core=1)
+SCHEDULES += [
+    Schedule(
+        "the same task of another array",
+        4,
+        RULED,
+        {"A_0": 0, "A_1": 0, "B_0": 30, "B_1": REJECTED, "C_1": 45},
+        [
+            job("A_0", 0, 30, 1, array="A"),
+            job("A_1", 0, 90, 1, 40, array="A"),
+            job("B_0", 0, 10, 1, array="B", depends=(("A", "aftercorr"),)),
+            job("B_1", 0, 10, 1, array="B", depends=(("A", "aftercorr", 5),)),
+            job("C_1", 0, 10, 1, array="C", depends=(("A_1", "afternotok", 5),)),
+        ],
+    ),
+    Schedule(
+        "a dependency on a later job",
+        4,
+        RULED,
+        {"a": 520, "b": 500},
+        [job("a", 0, 10, 1, depends=(("b", "afterok"),)), job("b", 500, 20, 1)],
+    ),
+    Schedule(
+        "a task of a failed node keeps its place in the array",
+        replace(NODES, outages=[Outage(50, 60, "0", announced=False, requeue=True)]),
+        RULED,
+        {"A_0": 0, "A_1": 150, "A_2": 250},
+        [job(f"A_{task}", 0, 100, 1, array="A%1") for task in range(3)],
+        attempts={"A_0": [0, 50]},
+    ),
+    Schedule(
+        "each window of a reservation",
+        replace(
+            Machine.pool(4),
+            reservations=[
+                Reservation(100, 140, name="c", every=200, amounts={"core": 1}),
+                Reservation(150, 160, every=200),
+            ],
+        ),
+        RULED,
+        {"a": 0, "b": 100, "d": 300},
+        [
+            job("a", 0, 20, 4, 60),
+            job("b", 0, 20, 1, 30, reservation="c"),
+            job("d", 0, 20, 1, 30, reservation="c"),
+        ],
+    ),
+    Schedule(
+        "a licence is kept from a reservation",
+        replace(NODES, licences={"x": 1}, reservations=[Reservation(50, 200, "0", "r")]),
+        RULED,
+        {"in": 100, "out": 0},
+        [
+            job("in", 0, 100, 1, reservation="r", licences={"x": 1}),
+            job("out", 0, 100, 1, licences={"x": 1}),
+        ],
+    ),
+    Schedule(
+        "the power of a failed job is free",
+        replace(NODES, power=Power({"core": 10}, idle=5, cap=26), outages=[Outage(50, 60, "0", announced=False)]),
+        "fcfs easy conservative lookahead",
+        {"a": 0, "b": 50, "c": 70},
+        [
+            job("a", 0, 100, 2, 200),
+            job("b", 0, 20, 2),
+            job("c", 0, 10, 1, depends=(("a", "afterany", 20),)),
+        ],
     ),
 ]
 

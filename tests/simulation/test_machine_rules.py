@@ -321,6 +321,26 @@ def test_an_exclusive_job_has_its_nodes_alone(dispatcher):
         check(alone, result)
 
 
+@pytest.mark.parametrize("dispatcher", FAMILIES)
+def test_jobs_fill_a_reservation_beside_others(dispatcher):
+    # Job 1 has four of eight cores. The others need all four that are reserved.
+    jobs = [Job("1", 0, 90, 90, 4), Job("2", 0, 20, 20, 2, reservation="r"), Job("3", 0, 20, 20, 2, reservation="r")]
+    machine = replace(Machine.pool(8), reservations=[Reservation(50, 80, name="r", amounts={"core": 4})])
+    assert starts(jobs, machine, dispatcher) == [0, 50, 50]
+
+
+@pytest.mark.parametrize("dispatcher", FAMILIES)
+def test_an_exclusive_job_keeps_off_reserved_amounts(dispatcher):
+    # Job 1 would have node 0 alone when its reserved cores are needed. Jobs 2 and 3 share these.
+    jobs = [Job("1", 0, 100, 100, 1, exclusive=True), Job("2", 0, 20, 20, 1, {"core": 2}, reservation="r"),
+            Job("3", 0, 20, 20, 2, reservation="r"), Job("4", 0, 90, 90, 4)]  # fmt: skip
+    machine = replace(Machine.homogeneous(1, core=8), capacity=np.array([[8], [1]]))
+    reserved = Reservation(50, 80, [0], "r", {"core": 4})
+    found = starts(jobs, replace(machine, reservations=[reserved]), dispatcher)
+    assert found[1:3] == [50, 50]
+    assert starts([replace(jobs[0], nodes=2)], replace(machine, reservations=[reserved]), dispatcher) == [80]
+
+
 @pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "conservative"])
 def test_a_simulation_goes_on_from_a_state_with_exclusive_jobs(dispatcher):
     jobs = [Job("1", 0, 100, 100, 1), Job("2", 0, 100, 100, 2, exclusive=True), Job("3", 1, 100, 100, 5),
@@ -496,8 +516,9 @@ def test_two_reservations_overlap_where_their_windows_do(monkeypatch):
         (lambda: Power({"core": 1}, idle=9, cap=9), "power: cap must be > idle = 9 watts and finite, got 9"),
         (lambda: Job("1", 0, 1, 9, soft_walltime=10), "job 1: soft_walltime must be a whole number"),
         (lambda: Reservation(5, 9, name=3), "reservation 3: name must be a text, got 3"),
+        (lambda: Reservation(5, 9, users="a"), r"reservation: users \('a',\) need its name for their jobs"),
         (lambda: Reservation(5, 9, users=3), "reservation: users must be a list or tuple, got 3"),
-        (lambda: Reservation(5, 9, users=["a", 3]), "reservation: users must be a text, got 3"),
+        (lambda: Reservation(5, 9, name="r", users=["a", 3]), "reservation r: users must be a text, got 3"),
         (lambda: Limit(1, among=3), "limit: among must be a list or tuple, got 3"),
         (lambda: Limit(1, among=[3]), "limit: among must be users, groups, queues and QOS, got"),
         (lambda: Limit(1, user=3), "limit: user must be a text, got 3"),
