@@ -1,7 +1,5 @@
 """Dispatchers with options that only code sets, for ablations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...base import InputError

@@ -1,7 +1,5 @@
 """Start times of arriving jobs under conservative backfilling, for every possible request."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

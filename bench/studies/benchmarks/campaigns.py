@@ -4,8 +4,6 @@
 ratio of the times.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Growth of the decision time with the machine and the queue, on heterogeneous nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

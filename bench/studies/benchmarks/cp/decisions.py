@@ -1,7 +1,5 @@
 """CPU time and budget of all decisions while a full queue drains on heterogeneous nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ nodes of 20 cores and 21 of 48. Cores become slots as in the authors' code. A jo
 that size. A wider one has whole nodes. PCP'21 is Galleguillos, Kiziltan and Soto, CP 2021 (arXiv 2009.10348).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace

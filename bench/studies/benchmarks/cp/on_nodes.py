@@ -1,7 +1,5 @@
 """Heterogeneous nodes with a full queue: quality of one decision, and validity of the whole schedule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A dispatcher on a trace: time, kinds and quality of its decisions, and a published implementation's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ workloads are proved. ``stream``: the same machine with jobs that arrive one by 
 machines of 64 to 10,000 nodes of two kinds with 10 to 200 waiting jobs. EASY is the baseline.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator, Sequence

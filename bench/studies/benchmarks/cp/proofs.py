@@ -1,7 +1,5 @@
 """Number of proved decisions of a dispatcher on workloads of several seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time

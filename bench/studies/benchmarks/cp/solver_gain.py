@@ -7,8 +7,6 @@ is also put to the other two. Predictions are the real run times. So a better pl
 solver where the others have one. All its differences from local search must be zero.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

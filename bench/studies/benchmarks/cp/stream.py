@@ -1,7 +1,5 @@
 """Heterogeneous nodes day after day: waits of jobs under each dispatcher."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
