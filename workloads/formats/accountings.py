@@ -104,7 +104,7 @@ def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:
                 "hosts": str(max(map(len, details), default="")),
             })  # fmt: skip
             lines.append(number)
-        except (AttributeError, TypeError, KeyError, ValueError) as error:
+        except (AttributeError, TypeError, KeyError, ValueError, OverflowError) as error:
             message = f"entry {number}: expected a job with 'jobid' and 'attempts', got {shown(job)} ({error!r:.40})"
             malformed.append(Malformed(number, "no job", message))
     return Part(pd.DataFrame(rows, dtype=str), np.array(lines, dtype=np.int64))
@@ -137,7 +137,7 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]
                 "runtime": str(_delay(job["profile"], profiles)), "profile": str(job["profile"]),
             })  # fmt: skip
             lines.append(number)
-        except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
+        except (AttributeError, TypeError, KeyError, ValueError, OverflowError, RecursionError) as error:
             message = (f"entry {number} of 'jobs': expected id, subtime, res, walltime and a profile that is a delay "
                        f"or a sequence of delays, got {shown(job)} ({error!r:.60})")  # fmt: skip
             malformed.append(Malformed(number, "no job with a delay", message))
