@@ -20,6 +20,7 @@ _MEETS: Mapping[str, frozenset[str]] = {
     "afterok": frozenset(("completed",)),
     "afternotok": frozenset(("killed", "rejected")),
     "afterany": frozenset(("completed", "killed", "rejected")),
+    "singleton": frozenset(("completed", "killed", "rejected")),
 }
 #: A held job that can never enter the queue, and the reason.
 Lost = tuple[SimulatedJob, str]
@@ -57,7 +58,7 @@ class Eligibility:
     def __init__(self, workload: Workload, calendar: EventCalendar, arrays: bool) -> None:
         self.held: dict[int, SimulatedJob] = {}
         self._jobs = workload.jobs
-        self._waits_for = waits_for = workload.links
+        self._waits_for = waits_for = dict(workload.links)
         self._calendar = calendar
         self._scheduled: set[int] = set()
         self._lost: set[int] = set()
@@ -74,10 +75,11 @@ class Eligibility:
         for place, listed in waits_for.items():
             for parent in {link.parent for link in listed}:
                 self._children.setdefault(parent, []).append(place)
-        for parent in self._children:
+        for parent in sorted(self._children):
             job = self._jobs[parent]
             if not fitting_requests(job, workload.machine):
                 self._ended[parent] = "rejected", job.submit
+                self._hand_on(parent)
 
     def enter(self, job: SimulatedJob, now: int) -> tuple[bool, list[Lost]]:
         """Add a submitted job.
@@ -135,10 +137,11 @@ class Eligibility:
         for link in self._waits_for.get(order, ()):
             at = self._met(link)
             if at is None:
-                left.append((self._jobs[link.parent].id, link.condition, link.delay))
+                single = link.condition == "singleton"
+                left.append(("" if single else self._jobs[link.parent].id, link.condition, link.delay))
             else:
                 begin = max(begin, at)
-        return tuple(left), begin
+        return tuple(dict.fromkeys(left)), begin
 
     def _look(self, order: int, now: int) -> list[Lost]:
         """Update the held jobs that depend on a job that has started or ended."""
@@ -157,7 +160,23 @@ class Eligibility:
 
     def _lose(self, job: SimulatedJob, reason: str, status: str, now: int) -> list[Lost]:
         self._lost.add(job.order)
+        if status != _HELD:
+            self._hand_on(job.order)
         return [(job, reason), *self.ended(job, status, now)]
+
+    def _hand_on(self, order: int) -> None:
+        """Let singletons behind a job that never enters the queue wait for the jobs that it waits for."""
+        behind = [link for link in self._waits_for.get(order, ()) if link.condition == "singleton"]
+        for child in self._children.get(order, ()):
+            listed: list[Link] = []
+            for link in self._waits_for[child]:
+                listed.append(link)
+                if link.condition == "singleton" and link.parent == order:
+                    listed += [each._replace(delay=link.delay) for each in behind]
+            if tuple(listed) != self._waits_for[child]:
+                self._waits_for[child] = tuple(listed)
+                for link in behind:
+                    self._children[link.parent].append(child)
 
     def _array(self, job: SimulatedJob) -> str:
         """Return the array of a job, if the array has a limit."""

@@ -234,9 +234,7 @@ def simulate(
     nodes = np.arange(workload.machine.nodes)
     if state is None and not _shows_all(workload, dispatching):
         nodes = nodes_in_use(workload)
-    whole = workload
-    if any(workload.columns.exclusive.values) and len(nodes) > 1:
-        whole = _with_exclusive_nodes(workload)
+    whole = with_exclusive_nodes(workload, len(nodes))
     simulated = on_nodes(whole, nodes)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
     recorder = Recorder(simulated, whole.machine)
@@ -311,13 +309,19 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
 
 def _shows_all(workload: Workload, dispatcher: Dispatcher) -> bool:
     """Return whether the rules of the machine, or the dispatcher, number nodes."""
-    rules = workload.machine.rules or any(getattr(part, "constraints", None) for part in layers(dispatcher))
-    return bool(rules) or knows_site(dispatcher)
+    if workload.machine.rules.closing or knows_site(dispatcher):
+        return True
+    return any(getattr(part, "constraints", None) for part in layers(dispatcher))
 
 
-def _with_exclusive_nodes(workload: Workload) -> Workload:
-    """Return the workload with one more resource. An exclusive job takes all of it on its nodes."""
+def with_exclusive_nodes(workload: Workload, nodes: int) -> Workload:
+    """Return the workload with one more resource if there are exclusive jobs and several `nodes` in use.
+
+    An exclusive job takes all of it on its nodes.
+    """
     machine = workload.machine
+    if nodes < 2 or not any(workload.columns.exclusive.values):
+        return workload
     most = int(machine.capacity.max())
     column = np.full((machine.nodes, 1), most)
     wider = replace(

@@ -18,6 +18,9 @@ def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
     machine, rules = workload.machine, workload.machine.rules
     if machine.nodes > 1 and any(job.exclusive for job in workload.jobs):
         yield from _shared(list(stays_of(workload, result)))
+    if result.state is None and any("%" in each for each in workload.columns.array.values):
+        for line in over(list(stays_of(workload, result)), _of_array):
+            yield f"array: {line}"
     if not rules:
         return
     stays = list(stays_of(workload, result))
@@ -55,6 +58,11 @@ def _shared(stays: Sequence[Stay]) -> Iterator[str]:
         for other in stays if stay.job.exclusive else ():
             if other is not stay and other.start < stay.end and stay.start < other.end and stay.nodes & other.nodes:
                 yield f"job {other.job.id} on nodes of job {stay.job.id}, which is exclusive, at t={stay.start}"
+
+
+def _of_array(stay: Stay) -> list[Take]:
+    array, _, most = stay.job.array.partition("%")
+    return [(f"tasks of array {array}", 1, int(most))] if most else []
 
 
 def _of_limit(limit: Limit, stay: Stay) -> list[Take]:

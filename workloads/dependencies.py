@@ -14,7 +14,7 @@ from .job import Job
 from .job_columns import JobColumns
 
 #: Conditions that equal others, once their jobs are known.
-_SAME = {"singleton": "afterany", "aftercorr": "afterok"}
+_SAME = {"aftercorr": "afterok"}
 
 
 class Link(NamedTuple):
@@ -25,7 +25,7 @@ class Link(NamedTuple):
     parent
         Place of the other job in the workload.
     condition
-        One of `CONDITIONS`. ``aftercorr`` is ``afterok`` of the same task, ``singleton`` is ``afterany``.
+        One of `CONDITIONS`. ``aftercorr`` is ``afterok`` of the same task.
     delay
         Seconds from the event to the earliest entry of the job into the queue.
     """
@@ -101,7 +101,8 @@ def _parents(
 def _singletons(columns: JobColumns) -> dict[int, Sequence[int]]:
     """Return the indices of earlier jobs of the same user and name.
 
-    They go back only to the last such job with the same kind of dependency. Its end implies theirs.
+    They go back only to the last such job with the same kind of dependency. Its end implies theirs, unless it never
+    enters the queue.
     """
     values = columns.depends.values
     single = {code for code, value in enumerate(values) if any(each[1] == "singleton" for each in value)}

@@ -59,12 +59,14 @@ def nodes_in_use(workload: Workload) -> IntArray:
 
 
 def on_nodes(workload: Workload, nodes: IntArray) -> Workload:
-    """Return the same jobs on some of the nodes, without the resources that these lack. Rules name no other nodes."""
+    """Return the same jobs on some of the nodes, without the resources that these lack. Rules name no node."""
     machine = workload.machine
     capacity = machine.capacity[nodes]
     there: BoolArray = np.array(capacity.any(axis=0))
     there[machine.primary] = True
-    if len(nodes) == machine.nodes and (there.all() or machine.rules):
+    if machine.rules:  # They name resources.
+        there[:] = True
+    if len(nodes) == machine.nodes and there.all():
         return workload
     resources = tuple(name for name, kept in zip(machine.resources, there, strict=True) if kept)
     return replace(workload, machine=replace(machine, resources=resources, capacity=capacity[:, there]))

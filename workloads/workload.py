@@ -69,8 +69,9 @@ class Workload:
     Raises
     ------
     InputError
-        If two jobs share an id, or the submission times fall. If a job depends on a missing job or on itself. If all
-        jobs together have too much work, in units of the machine's primary resource times seconds.
+        If two jobs share an id, or the submission times fall. If tasks of an array have different limits. If a job
+        depends on a missing job or on itself. If all jobs together have too much work, in units of the machine's
+        primary resource times seconds.
     """
 
     jobs: Sequence[Job]
@@ -94,6 +95,7 @@ class Workload:
             submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
             _check_order([job.id for job in self.jobs], submit)
         self._check_work()
+        _check_arrays(self.columns.array.values)
         object.__setattr__(self, "_links", links(self.columns))
         if self.records is not None and len(self.records) != len(self.jobs):
             raise InputError(f"workload: records must have {len(self.jobs)} rows, one a job, got {len(self.records)}")
@@ -192,6 +194,14 @@ class Workload:
         self.columns.add_to(sha)
         object.__setattr__(self, "_digest", sha.hexdigest())
         return self._digest
+
+
+def _check_arrays(names: Iterable[str]) -> None:
+    limits: dict[str, str] = {}
+    for name, _, most in (each.partition("%") for each in names if "%" in each):
+        if limits.setdefault(name, most) != most:
+            expected = "expected the same limit of running tasks for each of its tasks"
+            raise InputError(f"workload: array {shown(name)}: {expected}, got {limits[name]} and {most}")
 
 
 def _check_order(ids: Any, submit: IntArray) -> None:

@@ -156,7 +156,7 @@ def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
     off = _off(moment)
     if off is not None:
         low, high = (time(share * chosen.turnaround) for share in off)
-        text += f" (jobs of which that was predicted took {low} to {high}, an 80% interval)"
+        text += f" (jobs with this prediction took {low} to {high}, an 80% interval)"
     options = [offer for offer in advice.options if offer is not None]
     first = min(options, key=lambda offer: (offer.start, -offer.request.processors))
     if first == chosen:

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
+from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Planning, StrategyResult, advise
 from ...analysis.paired import by_parts
 from ...analysis.requests import MOST_VALUES, SURE, Row
 from ...analysis.site_requests import SiteAdvice, measure
@@ -351,7 +351,7 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
     return f"checkpoints save {exact(saved)} per run ({share}%)\n{pays}"
 
 
-def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
+def _strategies(rows: Sequence[tuple[str, str, StrategyResult | None]]) -> Table:
     """Return the table of strategies: their names, first requests, and means."""
     first = (headed("first request"),) if rows[0][1] else ()
     table = terminal_table(["", *first, "requests", headed("time"), headed("waste")])

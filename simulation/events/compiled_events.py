@@ -207,7 +207,7 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
         return None
     pairs = [(link, child) for child, listed in workload.links.items() for link in listed]
     killed = bounded & (jobs.runtime > jobs.walltime)
-    if any(link.delay or link.condition not in ("afterany", "afterok") for link, _ in pairs):
+    if any(link.delay or link.condition not in ("afterany", "afterok", "singleton") for link, _ in pairs):
         return None
     if any(link.condition == "afterok" and killed[link.parent] for link, _ in pairs):
         return None

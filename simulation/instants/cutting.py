@@ -12,8 +12,8 @@ from ...dispatchers import Action, Conservative, Dispatcher, Reject, State
 from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Machine, Workload
-from ...workloads.machine_state import Ended, MachineState, RunningSince
-from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap, simulate
+from ...workloads.machine_state import EndedJob, MachineState, RunningSince
+from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap, simulate, with_exclusive_nodes
 from ..overrun import Overrun
 from ..recorder import STAY, Recorder
 from ..simulated_job import SimulatedJob
@@ -113,8 +113,9 @@ def state_at(
     InputError
         If all jobs have left, or a job that has not left was stopped earlier. A state cannot hold this.
     """
-    parts = fresh_parts(workload.machine, dispatcher, predictor, seed)
-    engine = engine_of(Recorder(workload), *parts, Overrun.parse(overrun), same_instant)
+    simulated = with_exclusive_nodes(workload, workload.machine.nodes)
+    parts = fresh_parts(simulated.machine, dispatcher, predictor, seed)
+    engine = engine_of(Recorder(simulated), *parts, Overrun.parse(overrun), same_instant)
     engine.mapper.pause, engine.mapper.at_pause = at, _stop
     with settled_heap(), suppress(_ReachedError):
         engine.start_hpc_simulation()
@@ -166,9 +167,9 @@ def _since(job: SimulatedJob) -> RunningSince:
     )  # fmt: skip
 
 
-def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
+def _ended(recorder: Recorder, workload: Workload) -> list[EndedJob]:
     """Return the ended jobs, each with its last shape and the run time that predictors saw."""
-    width, ended, useful = len(STAY), dict[int, Ended](), Counter[int]()
+    width, ended, useful = len(STAY), dict[int, EndedJob](), Counter[int]()
     for row in range(0, len(recorder.stays), width):
         stay = dict(zip(STAY, recorder.stays[row : row + width], strict=True))
         order, start, length = stay["order"], stay["start"], stay["end"] - stay["start"]
@@ -178,5 +179,5 @@ def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
         useful[order] += stay["useful"]
         job = workload.jobs[order].on_shape(None if stay["shape"] < 0 else stay["shape"])
         ran = length if status == "killed" else useful[order]
-        ended[order] = Ended(replace(job, runtime=length, walltime=stay["shape_walltime"]), start, ran)
+        ended[order] = EndedJob(replace(job, runtime=length, walltime=stay["shape_walltime"]), start, ran)
     return list(ended.values())

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
 
+from hpcdispatch.base import InputError
 from hpcdispatch.simulation import InvariantError, check, simulate, state_at
 from hpcdispatch.workloads import Job, Machine, Workload
 
@@ -67,6 +68,27 @@ def test_a_chain_is_rejected_as_a_whole():
     assert found["d"].start == 20
 
 
+@pytest.mark.parametrize(
+    "lost", [{"nodes": 9}, {"depends": (("a", "afternotok"), ("", "singleton"))}, {"depends": (("", "singleton"),)}]
+)
+def test_a_singleton_waits_for_all_earlier_jobs_of_its_name(lost):
+    # Job c leaves without a start at 10, at its submission, or waits itself.
+    fields = {"user": "u", "name": "n"}
+    single = (("", "singleton", 5),)
+    jobs = [job("a", 0, 10, **fields), job("b", 0, 50, **fields), job("c", 1, 10, **{**fields, **lost}),
+            job("d", 2, 10, depends=single, **fields), job("e", 3, 10, depends=single, **fields)]  # fmt: skip
+    if "nodes" in lost:
+        jobs[2] = replace(jobs[2], depends=(("", "singleton"),))
+    starts = [run(jobs, dispatcher)[name].start for dispatcher in ("fcfs", "easy") for name in "cde"]
+    expected = [-1, 55, 70] if lost != {"depends": (("", "singleton"),)} else [50, 65, 80]
+    assert starts == 2 * expected
+    workload = Workload(jobs, POOL)
+    for at in (5, 30):
+        left, state = state_at(workload, "easy", at=at)
+        rest = simulate(left, "easy", state=state).jobs.set_index("id")
+        assert rest["start"][["d", "e"]].tolist() == expected[1:]
+
+
 def test_a_held_job_never_starts_and_no_job_that_waits_for_it():
     found = run([job("a", hold=True), job("b", 1, depends=(("a", "afterany"),)), job("c", 1)])
     assert [found[name].status for name in "abc"] == ["rejected", "rejected", "completed"]
@@ -102,6 +124,18 @@ def test_tasks_of_an_array_run_so_many_at_a_time(dispatcher, most):
     ends = sorted(row.end for row in found.values())
     assert all(begin >= end for begin, end in zip(starts[most:], ends, strict=False))
     assert {row.eligible for row in found.values()} == {0}
+
+
+def test_two_limits_of_an_array_are_refused():
+    with pytest.raises(InputError, match=r"array '7': expected the same limit of running tasks .* got 1 and 2"):
+        Workload([job("7_0", array="7%1"), job("7_1", array="7"), job("7_2", array="7%2")], POOL)
+
+
+def test_too_many_running_tasks_are_found():
+    jobs = [job(f"7_{task}", 0, 100, array="7%2") for task in range(3)]
+    result = simulate(Workload([replace(each, array="7") for each in jobs], POOL), "easy")
+    with pytest.raises(InvariantError, match="array: 3 of tasks of array 7 taken at t=0, there are 2"):
+        check(Workload(jobs, POOL), result)
 
 
 @pytest.mark.parametrize("dispatcher", EACH)

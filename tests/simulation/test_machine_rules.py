@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import Start
+from hpcdispatch.dispatchers import Start, orders
 from hpcdispatch.dispatchers.registered import registry
 from hpcdispatch.dispatchers.space import space_of
-from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, violations
+from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, state_at, violations
 from hpcdispatch.workloads import (
     Checkpoint,
     Job,
@@ -25,6 +25,7 @@ from hpcdispatch.workloads import (
     RunningSince,
     Workload,
 )
+from hpcdispatch.workloads.job import CONDITIONS
 
 POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
 #: One dispatcher per way to learn of closed nodes, and one that does not learn of them.
@@ -320,6 +321,20 @@ def test_an_exclusive_job_has_its_nodes_alone(dispatcher):
         check(alone, result)
 
 
+@pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "conservative"])
+def test_a_simulation_goes_on_from_a_state_with_exclusive_jobs(dispatcher):
+    jobs = [Job("1", 0, 100, 100, 1), Job("2", 0, 100, 100, 2, exclusive=True), Job("3", 1, 100, 100, 5),
+            Job("4", 2, 50, 50, 1)]  # fmt: skip
+    workload = Workload(tuple(jobs), Machine.homogeneous(3, core=4))
+    whole = simulate(workload, dispatcher).jobs.set_index("id")["start"]
+    for at in (50, 120):
+        left, state = state_at(workload, dispatcher, at=at)
+        result = simulate(left, dispatcher, state=state)
+        check(left, result)
+        starts = result.jobs.set_index("id")["start"]
+        assert starts.to_dict() == whole[starts.index].to_dict()
+
+
 def test_energy_is_what_jobs_and_the_idle_machine_draw():
     jobs = [Job("1", 0, 3600, 3600, 2), Job("2", 0, 1800, 3600, 1)]
     result = run(jobs, replace(NODES, power=Power({"core": 100}, idle=50)))
@@ -573,14 +588,50 @@ def drawn(seed):
     return Workload(tuple(jobs), machine)
 
 
+def with_fields(workload, seed):
+    """Draw further fields of jobs. The first third is an array, the second is one that may depend on it."""
+    g, jobs = random.Random(seed), []
+    third, limit = len(workload) // 3, g.choice(["", "%1", "%2"])
+    for place, job in enumerate(workload.jobs):
+        array, task = "AB "[place // third if place < 2 * third else 2], str(place % third if third else place)
+        fields = {} if array == " " else {"id": f"{array}_{task}", "array": array + limit}
+        depends = []
+        for kind in g.sample(CONDITIONS, g.choice([0, 1, 1, 2])) if jobs else ():
+            other = g.choice(jobs).id
+            if kind == "aftercorr" or g.random() < 0.3:  # all tasks of an array, or the same one
+                others = [name for name in "AB"[: place // third if third else 0] if name != array]
+                other = g.choice(others) if others and (kind != "aftercorr" or array == "B") else other
+            depends.append(("" if kind == "singleton" else other, kind, g.choice([0, 0, 7, 30])))
+        if place < 2 * third:  # A task of the other array may be later.
+            depends = [each for each in depends if each[0] != array]
+        fields |= {"depends": tuple(depends), "begin": g.choice([0, 0, 0, 10, 150]), "hold": g.random() < 0.05}
+        fields |= {"priority": g.choice([0, 0, -2, 3]), "exclusive": g.random() < 0.15, "name": g.choice("mn")}
+        fields |= {"soft_walltime": g.choice([None, None, g.randint(1, job.walltime)])}
+        jobs.append(replace(job, **fields))
+    return replace(workload, jobs=jobs)
+
+
+def with_options(dispatcher, seed):
+    """Draw the options of EASY."""
+    if dispatcher not in ("easy", "pbs"):
+        return dispatcher
+    g = random.Random(seed)
+    order, backfill = g.choice(orders.names()), g.choice(["order", "shortest", *orders.names()])
+    strict = g.choice(["yes", "yes", "no"])
+    return f"{dispatcher}:order={order},backfill={backfill},depth={g.choice([0, 1, 2, 3, 'all'])},strict={strict}"
+
+
 def assert_kept(dispatcher, seeds):
     for seed in seeds:
         workload, predictor = drawn(seed), ("walltime", "oracle", "last2")[seed % 3]
+        if seed % 2:
+            workload = with_fields(workload, seed)
+        spec = with_options(dispatcher, seed) if seed % 2 else dispatcher
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for overrun in ("run", "kill", "resubmit"):
-                result = simulate(workload, dispatcher, predictor, overrun=overrun)
-                assert list(violations(workload, result)) == [], (dispatcher, seed, overrun)
+                result = simulate(workload, spec, predictor, overrun=overrun)
+                assert list(violations(workload, result)) == [], (spec, seed, overrun)
 
 
 @pytest.mark.parametrize("dispatcher", [*FAMILIES, Greedy()])

@@ -1,13 +1,14 @@
 """Nodes that no job can use change nothing. Fields without effect are reported once."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hpcdispatch.learn.policies import PolicyDispatcher
 from hpcdispatch.simulation import UnboundedWarning, UnheededWarning, check, simulate
-from hpcdispatch.workloads import Job, Machine, Reservation, Shape, Workload, generate
+from hpcdispatch.workloads import Job, Limit, Machine, Power, Reservation, Shape, Workload, generate
 
 EACH = ["easy", "conservative", "lookahead", "guarded", "portfolio", "hcp3", "pcp3", "rounds", "sejf", "policy"]
 
@@ -54,6 +55,23 @@ def test_a_policy_sees_the_free_share_of_what_there_is():
     assert first == second
     assert [row[3] for row in first] == [0.25, 0.5]
     assert [row[6] for row in first] == [1, 0.75]
+
+
+@pytest.mark.parametrize("rules", [{"licences": {"x": 2}}, {"limits": [Limit(9)]}, {"power": Power({"licence": 3})}])
+def test_rules_that_name_no_node_change_nothing_of_it(rules):
+    workload = generate("lublin", jobs=60, processors=16, load=1.1, seed=4)
+    machine = replace(with_licences(workload.machine, 1), **rules)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnboundedWarning)
+        result = simulate(Workload(workload.jobs, machine), "guarded", "last2")
+    assert result.jobs["start"].tolist() == simulate(workload, "guarded", "last2").jobs["start"].tolist()
+
+
+def test_exclusive_jobs_on_one_node_in_use_are_said():
+    jobs = [Job(str(number), 0, 60, 60, exclusive=True) for number in range(2)]
+    workload = Workload(jobs, with_licences(Machine.pool(4), 1))
+    with pytest.warns(UnheededWarning, match="exclusive jobs share a machine of one node"):
+        assert simulate(workload, "easy").jobs["start"].tolist() == [0, 0]
 
 
 def test_a_node_that_a_shape_can_use_stays():
