@@ -114,7 +114,7 @@ def _part(
     for number, job in enumerate(jobs, 1):
         try:
             rows[number] = {name: str(value) for name, value in read(job).items()}
-        except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
+        except (AttributeError, TypeError, KeyError, ValueError, OverflowError, RecursionError) as error:
             message = f"entry {number}{expected}, got {shown(job)} ({error!r:.60})"
             malformed.append(Malformed(number, reason, message))
     return Part(pd.DataFrame(list(rows.values()), dtype=str), np.array(list(rows), dtype=np.int64))

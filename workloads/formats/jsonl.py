@@ -348,8 +348,9 @@ def _frame(rows: list[list[Any]], columns: dict[str, str]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
     for name, dtype in columns.items():
         try:
-            with warnings.catch_warnings(action="error", category=DeprecationWarning):
-                frame[name] = frame[name].astype(pd.api.types.pandas_dtype(dtype))
-        except (TypeError, ValueError, OverflowError, DeprecationWarning):
-            frame[name] = frame[name].infer_objects()
+            with warnings.catch_warnings(record=True, action="always") as deprecated:  # pandas shows them in any case
+                converted = frame[name].astype(pd.api.types.pandas_dtype(dtype))
+        except (TypeError, ValueError, OverflowError):
+            converted = frame[name].infer_objects()
+        frame[name] = converted if not deprecated else frame[name].infer_objects()
     return frame

@@ -55,7 +55,7 @@ def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[Rows]:
     for number, job in enumerate(jobs, 1):
         try:
             fields = _fields(job)
-        except (AttributeError, TypeError, ValueError, KeyError) as error:
+        except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
             malformed.append(Malformed(number, "no job", f"entry {number} of 'jobs': expected a job, got {shown(job)} "
                                                          f"({type(error).__name__})"))  # fmt: skip
             continue

@@ -1,6 +1,8 @@
 """Reading within bounds: packed texts, long files, many rows."""
 
 import gzip
+import json
+import warnings
 
 import pandas as pd
 import pytest
@@ -140,3 +142,31 @@ def test_an_end_of_a_line_in_a_header_writes_no_record(tmp_path):
         workload = Workload([Job("1", 0, 10, 20)], Machine.pool(4, name=injected), Provenance(injected, header=given))
         write(workload, tmp_path / "a.swf")
         assert [job.id for job in read(tmp_path / "a.swf").jobs] == ["1"]
+
+
+JOB = {"job_id": 1, "time": {"submission": 1, "start": 2, "end": 9, "elapsed": 7}, "required": {"CPUs": 1}}
+
+
+@pytest.mark.parametrize(("kind", "text"), [
+    ("sacct-json", json.dumps({"jobs": [JOB | {"allocation_nodes": float("inf")}]})),
+    ("sacct-json", json.dumps({"jobs": [JOB | {"time": JOB["time"] | {"end": 1e999}}]})),
+    ("batsim-json", json.dumps({"jobs": [{"id": 1, "subtime": 1e999, "res": float("nan"), "profile": "p"}],
+                                "profiles": {"p": {"type": "delay", "delay": 1e999}}})),
+    ("philly", json.dumps([{"jobid": 1, "submitted_time": 1e999, "attempts": []}])),
+])  # fmt: skip
+def test_numbers_without_end_are_one_line(tmp_path, kind, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"a\.json"):
+        read(path, format=kind)
+
+
+def test_types_that_are_out_of_use_are_no_warning(tmp_path, recwarn):
+    workload = Workload([Job("1", 0, 5, 9)], Machine.pool(4), Provenance("x"), pd.DataFrame({"q": ["x"]}))
+    path = write(workload, tmp_path / "a.jsonl") or tmp_path / "a.jsonl"
+    path.write_text(path.read_text().replace('"records":{"q":"', '"records":{"q":"a","ignored":"', 1).replace(
+        ',"ignored":"str"', "").replace(',"ignored":"object"', ""))  # fmt: skip
+    assert '"records":{"q":"a"}' in path.read_text()
+    with warnings.catch_warnings(action="always"):
+        assert read(path).records["q"].tolist() == ["x"]
+    assert not recwarn.list
