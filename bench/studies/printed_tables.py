@@ -16,6 +16,6 @@ def show(tables: Sequence[Table], as_markdown: bool) -> None:
     console = PlainConsole(width=None if sys.stdout.isatty() else _WIDTH)
     for table in tables:
         if as_markdown:
-            print(table.markdown())
+            print(table.markdown(), flush=True)
         else:
             console.print(table.title, table.terminal(), *filter(None, [table.note]), "", sep="\n")

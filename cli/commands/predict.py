@@ -66,9 +66,12 @@ def command(
         figure.savefig(plot)
         say("note", f"picture written to {plot}")
     best = next(row for row in found.table.to_dict("records") if row["predictor"] == found.best())
+    effect = f"mean wait under {dispatcher} {ratio(best['wait_ratio'])} of that with walltimes"
+    if best["wait_ratio"] != best["wait_ratio"]:  # not a number
+        effect = f"with walltimes no job waits under {dispatcher}"
     answer = (
         f"{found.best()} predicts best, with a mean error of {time(best['mae'])} and {best['close']:.0%} of the jobs "
-        f"within 25%; mean wait under {dispatcher} {ratio(best['wait_ratio'])} of that with walltimes."
+        f"within 25%; {effect}."
     )
     tables = {name: getattr(found, name) for name in ("table", "by_length", "by_user", "over_time")}
     fields = {name: frame.to_dict("records") for name, frame in tables.items()}

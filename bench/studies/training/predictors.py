@@ -5,8 +5,8 @@ Run it by ``python -m hpcdispatch.bench.studies.training.predictors``; traces ar
 
 from __future__ import annotations
 
-import sys
 from time import process_time
+from typing import Any
 
 import click
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from ....analysis import evaluate_predictors
+from ....base.checks import MOST_JOBS
 from ....predictors import SklearnPredictor, create
 from ....predictors.features import NUMBERS
 from ....simulation import simulate
@@ -40,9 +41,8 @@ def predictor_of(spec: str) -> str | SklearnPredictor:
     """Return a predictor. ``pipeline`` is a ridge regression behind codes of texts, on data frames."""
     if spec != "pipeline":
         return spec
-    codes = OneHotEncoder(handle_unknown="ignore", max_categories=50)
-    columns = [("texts", codes, ["user", "name", "queue"]), ("numbers", "passthrough", [*NUMBERS])]
-    return SklearnPredictor(make_pipeline(ColumnTransformer(columns), Ridge()))
+    codes = ("texts", OneHotEncoder(handle_unknown="ignore", max_categories=50), ["user", "name", "queue"])
+    return SklearnPredictor(make_pipeline(ColumnTransformer([codes, ("numbers", "passthrough", [*NUMBERS])]), Ridge()))
 
 
 def alone(predictor: SklearnPredictor, rows: int = 300) -> float:
@@ -68,25 +68,22 @@ def alone(predictor: SklearnPredictor, rows: int = 300) -> float:
 def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: bool) -> None:
     """Print a table per trace, each when it is there."""
     for name in traces.split():
-        workload = named_trace(name)
-        workload = workload if jobs is None else workload.head(jobs)
+        workload = named_trace(name).head(jobs or MOST_JOBS)
         found = evaluate_predictors(workload, [predictor_of(spec) for spec in predictors.split()])
         heads = ["predictor", "error (s)", "within 25%", "under", "wait (s)", "slowdown", "wait ratio", "95% interval"]
         rows = []
         for spec, row in zip(predictors.split(), found.table.to_dict("records"), strict=True):
-            made = create(predictor_of(spec))
+            made: Any = create(predictor_of(spec))
             cells = [spec.removeprefix("sklearn:estimator="), f"{row['mae']:,.0f}", f"{row['close']:.1%}",
                      f"{row['under']:.1%}", f"{row['wait']:,.0f}", f"{row['slowdown']:.1f}",
                      f"{row['wait_ratio']:.3f}", f"{row['wait_low']:.2f} to {row['wait_high']:.2f}"]  # fmt: skip
             for other in others.split():
                 told = simulate(workload, other, made).summary()
                 cells += [f"{told['wait_mean']:,.0f}", f"{told['bounded_slowdown_mean']:.1f}"]
-            own = f"{alone(made):.2f}" if isinstance(made, SklearnPredictor) else ""
-            rows.append([*cells, f"{row['ms']:.2f}", own])
+            rows.append([*cells, f"{row['ms']:.2f}", f"{alone(made):.2f}" if hasattr(made, "estimator") else ""])
         heads += [f"{other} {what}" for other in others.split() for what in ("wait (s)", "slowdown")]
         title = f"{name.partition('-2')[0]}: {len(workload):,} jobs under easy-sjbf"
         show([Table(title, [*heads, "ms per job", "predict alone"], rows)], markdown)
-        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ seed of training gives a policy, saved as plain arrays. ``judge`` compares store
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,9 +185,7 @@ def main(
         click.echo(f"trained {path.name}", err=True)
     for name in traces.split():
         found = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
-        title = f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}"
-        show([table(found, title)], markdown)
-        sys.stdout.flush()
+        show([table(found, f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}")], markdown)
 
 
 if __name__ == "__main__":
