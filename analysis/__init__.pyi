@@ -2,21 +2,21 @@ from .cluster_state import cluster_state
 from .curves import used_between, utilization
 from .eviction_moments import eviction_front, recorded_starts, scenario_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
-from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
+from .paired import LEAST_FOR_TEST, compare_pairs, paired_differences, ratio_of_means, sign_test, wilcoxon_test
 from .predictor_evaluation import PredictorEvaluation, evaluate_predictors
 from .requests import (
     GROWTH,
     LEAST_TO_HALVE,
     LEAST_TO_TRUST,
     Advice,
-    Fared,
     Planning,
     Strategy,
+    StrategyResult,
     advise,
     fare,
     strategies,
 )
-from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class
+from .statistics import METRICS, STATISTICS, describe, fairness, jain, prediction, run_time_class, statistics_by_class
 from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, phase_table, summary_table
 
@@ -32,26 +32,25 @@ __all__ = [
     "STATISTICS",
     "Advice",
     "Cut",
-    "Fared",
     "Planning",
     "PredictorEvaluation",
     "Scenario",
     "Strategy",
+    "StrategyResult",
     "Window",
     "Workflow",
     "advise",
     "analyze",
     "class_table",
     "cluster_state",
-    "compared",
+    "compare_pairs",
     "describe",
     "evaluate_predictors",
     "eviction_front",
     "fairness",
     "fare",
-    "grouped",
     "jain",
-    "paired",
+    "paired_differences",
     "phase_table",
     "prediction",
     "ratio_of_means",
@@ -61,6 +60,7 @@ __all__ = [
     "scenario_at",
     "scenario_of",
     "sign_test",
+    "statistics_by_class",
     "steady_state",
     "strategies",
     "summary_table",

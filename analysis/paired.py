@@ -22,7 +22,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
+def paired_differences(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
     """Return the difference of each contender from the baseline on the samples of both.
 
     Parameters
@@ -56,13 +56,13 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
     others = runs.loc[runs["contender"] != baseline, [*keys, "contender", metric]]
     both = others.merge(reference, on=keys, suffixes=("", "_baseline"))
     for (workload, contender), group in both.groupby(["workload", "contender"], sort=False):
-        found = compared(group[metric].to_numpy(float), group[f"{metric}_baseline"].to_numpy(float))
+        found = compare_pairs(group[metric].to_numpy(float), group[f"{metric}_baseline"].to_numpy(float))
         rows.append({"workload": workload, "contender": contender, "metric": metric, **found})
     return pd.DataFrame(rows, columns=["workload", "contender", "metric", *COLUMNS])
 
 
-def compared(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
-    """Return the columns of :func:`paired` for one series of pairs. Pairs with a NaN are left out."""
+def compare_pairs(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
+    """Return the columns of :func:`paired_differences` for one series of pairs. Pairs with a NaN are left out."""
     whole = ~np.isnan(values) & ~np.isnan(baseline)
     values, baseline = values[whole], baseline[whole]
     differences = values - baseline

@@ -17,6 +17,7 @@ from ..predictors import create as create_predictor
 from ..simulation import SimulationError, simulate
 from ..simulation.metrics import CLASSES, bounded_slowdown
 from ..simulation.plots.axes import axes_or_new, labelled
+from ..simulation.simulation_errors import failed
 from ..workloads import Job, Workload
 from ..workloads.sources import WorkloadLike, workload_of
 from .paired import by_parts
@@ -114,7 +115,11 @@ def evaluate_predictors(
     except ValueError as error:
         raise InputError(str(error)) from None
     given: Any = predictors if isinstance(predictors, list | tuple) else [predictors]
-    named: dict[str, str | Predictor] = {_name(each): each for each in given}
+    named: dict[str, str | Predictor] = {}
+    for each in given:
+        name = _name(each)
+        same = sum(known.partition(" #")[0] == name for known in named)
+        named[name if isinstance(each, str) or not same else f"{name} #{same + 1}"] = each
     if not named:
         raise InputError("predictors: expected one or more, got none")
     baseline = simulate(trace, dispatcher, "walltime").jobs
@@ -225,10 +230,8 @@ def _replayed(
             else:
                 _told(predictor, "stopped", jobs[row], now)
                 predictor.observe(jobs[row])
-        except (InputError, SimulationError):
-            raise
-        except Exception as error:
-            raise SimulationError(f"{name} at t={now}: job {jobs[row].id}: {type(error).__name__}: {error}") from error
+        except Exception as error:  # noqa: BLE001 - a plugged-in part may raise anything
+            failed(f"{name} at t={now}: job {jobs[row].id}", "predict" if what == _SUBMIT else "observe", error)
         spent += process_time() - begun
         if what == _SUBMIT and hasattr(predictor, "distribution"):
             for each in together:

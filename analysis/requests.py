@@ -120,7 +120,7 @@ class Strategy:
 
 
 @dataclass(frozen=True, slots=True)
-class Fared:
+class StrategyResult:
     """Result of a strategy on runs, as means over them.
 
     Attributes
@@ -155,8 +155,8 @@ class Row:
 
     strategy: Strategy
     first: float
-    seen: Fared | None
-    unseen: Fared | None
+    seen: StrategyResult | None
+    unseen: StrategyResult | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +216,16 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     sequence = optimum(history, planning)
     without = None if planning.checkpointing is None else optimum(history, replace(planning, checkpointing=None))
     made = _strategies(run_times, planning, sequence, without)
-    unseen: list[Fared | None] = [None] * len(made)
+    unseen: list[StrategyResult | None] = [None] * len(made)
     if len(run_times) >= LEAST_TO_HALVE and not history.censored[:half].all():
         begin = max(half, len(run_times) - _JUDGED)
         ways = _strategies(run_times[:half], planning, *_affordable(history[:half], planning))
         unseen = [fare(strategy, run_times, begin, rate) for strategy in ways]
     recent = len(run_times) - _JUDGED
+    firsts = [next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1] for strategy in made]
     rows = [
-        Row(strategy, _first(strategy, run_times), fare(strategy, run_times, max(strategy.needs, recent), rate), later)
-        for strategy, later in zip(made, unseen, strict=True)
+        Row(strategy, first, fare(strategy, run_times, max(strategy.needs, recent), rate), later)
+        for strategy, first, later in zip(made, firsts, unseen, strict=True)
     ]
     fits = _fits(history) if run_times.min() < run_times.max() else []
     worthwhile = None
@@ -369,11 +370,6 @@ def _strategies(
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others
 
 
-def _first(strategy: Strategy, run_times: FloatArray) -> float:
-    """Return the first request after the run times, seconds."""
-    return next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1]
-
-
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
     """Return the ways to choose requests, made from `run_times`: `sequence` first, then those to compare it with."""
     values = sequence.values.tolist()
@@ -396,7 +392,7 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
     )
 
 
-def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0) -> Fared | None:
+def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0) -> StrategyResult | None:
     """Return the result of a strategy on the run times from index `start` on. ``None`` if there are none."""
     outcomes = [
         _outcome(strategy, strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate)
@@ -406,7 +402,7 @@ def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: f
         return None
     requests, times, waste = zip(*outcomes, strict=True)
     count, time, lost = (math.fsum(column) / len(outcomes) for column in (requests, times, waste))
-    return Fared(count, time, lost, np.asarray(times))
+    return StrategyResult(count, time, lost, np.asarray(times))
 
 
 def _outcome(

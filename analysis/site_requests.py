@@ -161,7 +161,9 @@ def measure(site: Workload, run_times: FloatArray, planning: Planning | None = N
     write = int(np.ceil(costs.write)) if costs is not None else 0
     sequences = _sequences(known, planning, waits)
     found = {
-        name: _responses(simulate(mixed, _dispatcher(sequence, write), overrun="kill"))
+        name: _responses(
+            simulate(mixed, ReservationSequences(FixedRequests(sequence, write), over="easy"), overrun="kill")
+        )
         for name, sequence in sequences.items()
     }
     base = found[BASELINE][0]
@@ -201,10 +203,6 @@ def _sequences(known: FloatArray, planning: Planning, waits: WaitModel) -> Mappi
         found["checkpoints"] = optimum(known, planning)
         found["both"] = optimal_checkpointed_sequence(law, planning.checkpointing, cost=cost)
     return found
-
-
-def _dispatcher(sequence: Reservations, write: int) -> ReservationSequences:
-    return ReservationSequences(FixedRequests(sequence, write), over="easy")
 
 
 def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores: int) -> Workload:

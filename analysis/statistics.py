@@ -43,7 +43,7 @@ def run_time_class(run: FloatArray) -> NDArray[np.str_]:
     return names[np.searchsorted([high for _, _, high in CLASSES[:-1]], run, side="right")]
 
 
-def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> pd.DataFrame:
+def statistics_by_class(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> pd.DataFrame:
     """Return one row per class and metric: ``class, metric, n`` and the :data:`STATISTICS`.
 
     Classes follow `order`. Classes without jobs are left out.

@@ -1,10 +1,12 @@
 """Checks of numbers and options. Each raises one line with the name, the expected and the received value."""
 
 import operator
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from math import inf, isfinite
-from typing import Any, get_args
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -25,6 +27,8 @@ MOST_STEPS = 100_000
 EACH_STEP, IN_MEMORY = "each costs time in every decision", "all are in memory at once"
 #: Longest value in a message, letters.
 _SHOWN = 60
+#: Number of cached types of options. Reading them takes longer than most constructors.
+_KEPT = 512
 #: Names of JSON types.
 _NAMES = {str: "text", int: "whole number", float: "number", dict: "object"}
 
@@ -194,3 +198,49 @@ def check_number(
     raise ValueError(
         f"{name} must be {' '.join(filter(None, ('a number', wanted, 'or none' * none)))}, got {shown(value)}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds of an option, in its annotation: ``jobs: Annotated[int, whole(1)] = 10``."""
+
+    check: Callable[..., Any]
+    limits: Mapping[str, Any]
+
+
+def whole(least: int, most: int | None = None, why: str = "") -> Bounds:
+    """Return the bounds of a whole number, as :func:`check_whole` has them."""
+    return Bounds(check_whole, {"least": least, "most": most, "why": why})
+
+
+def number(**limits: float) -> Bounds:
+    """Return the bounds of a number, as :func:`check_number` has them."""
+    return Bounds(check_number, limits)
+
+
+class Checked:
+    """A dataclass of options. Each value must be a choice of its ``Literal``, and within its :class:`Bounds`.
+
+    Raises
+    ------
+    ValueError
+        If one is not. ``None`` is allowed where the annotation allows it.
+    """
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        hints = _hints(kind)
+        for each in fields(kind):
+            hint, value = hints[each.name], getattr(self, each.name)
+            if get_origin(hint) is Literal:
+                check_choice(each.name, value, hint)
+            none = NoneType in get_args(getattr(hint, "__origin__", None))
+            for bounds in getattr(hint, "__metadata__", ()):
+                more = {"none": none} if bounds.check is check_number else {}
+                if value is not None or not none:
+                    bounds.check(each.name, value, **bounds.limits, **more)
+
+
+@lru_cache(_KEPT)
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)

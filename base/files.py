@@ -29,9 +29,13 @@ def open_regular(path: Path) -> BufferedReader:
     OSError
         If it cannot be read, or is a folder. Has the file's name.
     InputError
-        If it is a device or a pipe. These may have no end or block, so the function never waits for them.
+        If no file can have its name, or it is a device or a pipe. These may have no end or block, so the function never
+        waits for them.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except ValueError:  # a zero byte, or half of a pair of letters
+        raise InputError(f"{str(path)!r:.300}: expected the name of a file, got one that no file has") from None
     try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):

@@ -1,5 +1,6 @@
-"""Durations on the command line."""
+"""Durations and other numbers on the command line."""
 
+import math
 from typing import Any
 
 import click
@@ -32,3 +33,25 @@ class Duration(click.ParamType[int]):
         if seconds < self.least:
             self.fail(f"expected at least {self.least} s, got {value!r}", param, ctx)
         return seconds
+
+
+class Number(click.FloatRange):
+    """A number in a range. ``nan`` and ``inf`` are none, although no comparison tells ``nan``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"expected a finite number, got {value!r}", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number in a range, of at most 2^53: what floats and the compiled code hold exactly."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        number: int = super().convert(value, param, ctx)
+        if number > 1 << 53:
+            self.fail(f"expected at most {1 << 53}, got {value!r:.60}", param, ctx)
+        return number

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from .durations import Duration
+from .durations import Duration, Whole
 
 _TYPES: dict[Any, Any] = {Path: click.Path(path_type=Path), str: str, int: int, float: float}
 #: Types that the name of a value says.
-_NAMED: dict[str | None, click.ParamType[Any]] = {"TIME": Duration(), "N": click.IntRange(min=1)}
+_NAMED: dict[str | None, click.ParamType[Any]] = {"TIME": Duration(), "N": Whole(1)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ..workloads.formats.read_log import DefaultWalltime
 from ..workloads.formats.run_times import Unit
 from .app import READING
 from .command_errors import say
-from .durations import Duration
+from .durations import Duration, Whole
 from .parameters import Declared, option
 
 #: Commas before the next item of a list, not before another ``key=value`` of the same item.
@@ -96,7 +96,7 @@ class ReadingOptions:
 
 def seed_option(help: str, group: str | None = None) -> Declared:
     """Return the seed of random numbers."""
-    return option(help, "N", click.IntRange(min=0), default=0, group=group)
+    return option(help, "N", Whole(0), default=0, group=group)
 
 
 def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

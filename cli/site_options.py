@@ -9,6 +9,7 @@ import click
 from ..workloads import Snapshot, Workload
 from ..workloads.slurm_workload import slurm_workload
 from .command_errors import say
+from .durations import Whole
 from .parameters import option
 from .slurm_answers import cluster
 
@@ -49,7 +50,7 @@ class SnapshotFiles:
         Path | None, option("What squeue --json printed, in place of asking.", type=FILE, group="The moment")
     ] = None
     sinfo: Annotated[Path | None, option("What sinfo -N --json printed, likewise.", type=FILE)] = None
-    now: Annotated[int | None, option("When they were printed, since 1970.", "SECONDS", click.IntRange(0))] = None
+    now: Annotated[int | None, option("When they were printed, since 1970.", "SECONDS", Whole(0))] = None
 
     def read(self) -> Snapshot:
         """Return the running and waiting jobs; errors as :func:`~.slurm_answers.cluster`."""

@@ -4,9 +4,9 @@ import os
 import subprocess
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..base import InputError
+from ..base.unfinished_files import temporary_folder
 from ..workloads.slurm_cluster import Snapshot, read_cluster
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 
@@ -61,7 +61,7 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
         return read_cluster(squeue, sinfo, now)
     if squeue is not None or sinfo is not None or now is not None:
         raise InputError("--squeue, --sinfo, --now: expected all of them or none")
-    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+    with temporary_folder() as folder:
         squeue, sinfo = Path(folder, "squeue.json"), Path(folder, "sinfo.json")
         squeue.write_bytes(answer(["squeue", "--json"]))
         sinfo.write_bytes(answer(["sinfo", "-N", "--json"]))
@@ -70,27 +70,26 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
 
 def accounting(folder: Path, days: int) -> Path:
     """Write the jobs that ended within `days` days to a file in a folder, and return it."""
-    path = folder / "jobs.sacct"
-    path.write_bytes(answer(["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS]))
-    return path
+    return _written(folder / "jobs.sacct", ["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS])
 
 
 def configuration(folder: Path) -> Path:
     """Write the configuration to a file in a folder, and return it."""
-    path = folder / "site.txt"
-    path.write_bytes(b"\n".join(answer(["scontrol", "show", *what]) for what in SCONTROL_SHOWN))
-    return path
+    return _written(folder / "site.txt", *(["scontrol", "show", *what] for what in SCONTROL_SHOWN))
 
 
 def limits_of(folder: Path) -> Path:
     """Write the limits of associations and QOS to a file in a folder, and return it."""
-    path = folder / "limits.txt"
-    path.write_bytes(b"\n".join(answer(["sacctmgr", "-P", "show", *what]) for what in SACCTMGR_SHOWN))
-    return path
+    return _written(folder / "limits.txt", *(["sacctmgr", "-P", "show", *what] for what in SACCTMGR_SHOWN))
 
 
 def reservations_of(folder: Path) -> Path:
     """Write the advance reservations to a file in a folder, and return it."""
-    path = folder / "reservations.txt"
-    path.write_bytes(answer(["scontrol", "show", "reservation", "-o"]) or b"No reservations in the system\n")
+    command = ["scontrol", "show", "reservation", "-o"]
+    return _written(folder / "reservations.txt", command, nothing=b"No reservations in the system\n")
+
+
+def _written(path: Path, *commands: list[str], nothing: bytes = b"") -> Path:
+    """Write the output of commands to a file, or `nothing` if there is none. Return the file."""
+    path.write_bytes(b"\n".join(map(answer, commands)) or nothing)
     return path

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from ..base import InputError
+from ..base.unfinished_files import temporary_folder
 from ..dispatchers import Slurm
 from ..workloads import MachineState, Snapshot, Workload, read
 from ..workloads.slurm_cluster import ClusterJob
@@ -107,7 +107,7 @@ class Moment:
 @contextmanager
 def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[Moment]:
     """Read a moment from files or Slurm, while a spinner shows a text. Temporary files stay until the end."""
-    with TemporaryDirectory(prefix="hpcdispatch-") as made, spinner(told):
+    with temporary_folder() as made, spinner(told):
         config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
         past = slurm_workload(sacct, config, timezone=answers.timezone)
         site, seen = read_slurm_conf(config), snapshot.read()

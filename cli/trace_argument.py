@@ -1,6 +1,7 @@
 """Convert the TRACE of a command line to a workload."""
 
 import warnings
+from dataclasses import asdict
 
 from ..base import InputError
 from ..workloads import TraceWarning, Workload, generate, read, sources
@@ -51,17 +52,12 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
             workload, warned = generate(source.spec, seed=seed), list[str]()
     else:
         with spinner(f"fetching {source.name}"):
-            path = source.file()
+            path, given = source.file(), asdict(reading)
         with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
             warnings.simplefilter("always", TraceWarning)
             try:
-                workload = read(
-                    path, reading.machine, reading.lenient, reading.strict, reading.default_walltime,
-                    head=reading.head, timezone=reading.timezone, format=reading.format, cluster=reading.cluster,
-                    delimiter=reading.delimiter, columns=reading.columns, keep_zero=reading.keep_zero,
-                    max_size=reading.max_size,
-                    cache=None if reading.no_cache else cache_folder() / PARSED, memory=half_the_memory(),
-                )  # fmt: skip
+                cache = None if given.pop("no_cache") else cache_folder() / PARSED
+                workload = read(path, **given, cache=cache, memory=half_the_memory())
             except NoRequestedTimesError as error:  # its option has another name on the command line
                 raise NoRequestedTimesError(str(error).replace("default_walltime", "--default-walltime")) from None
         warned = [str(warning.message) for warning in caught]

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..base import Option, check_choice, unknown_option
+from ..base import Option, unknown_option
+from ..base.checks import Checked
 from ..models import PlacementRule
 from ..workloads import Machine
 
@@ -158,7 +159,7 @@ class Preset(Generic[BuiltT]):
 
 
 @dataclass(frozen=True)
-class PlacementOption:
+class PlacementOption(Checked):
     """Option of the choice of nodes.
 
     Attributes
@@ -168,6 +169,3 @@ class PlacementOption:
     """
 
     placement: PlacementRule = "first-fit"
-
-    def __post_init__(self) -> None:
-        check_choice("placement", self.placement, PlacementRule)

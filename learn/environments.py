@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..base import BoolArray, FloatArray, InputError
-from ..base.checks import check_whole, is_number, shown
+from ..base.checks import MOST_STEPS, check_choice, check_whole, is_number, shown
 from ..dispatchers import create_dispatcher
 from ..dispatchers.backfilling.compiled_traces import Entry, entry_of
 from ..models.backfilling.job_queue import COUNT, NEVER, SUBMIT, WAITING, waiting_rows
@@ -28,39 +28,6 @@ from .rules import MODES, Rules
 COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 Reward = str | Callable[[Result], float]
 WORKLOAD = "lublin:jobs=10000,processors=256"
-
-
-@dataclass(frozen=True)
-class _Paid:
-    """Reward of decisions.
-
-    It is a name of :data:`COSTS`, a name of ``Result.summary()`` with or without ``-``, or a function.
-    """
-
-    reward: Reward
-
-    def check(self, episodes: Episodes) -> None:
-        """Raise :class:`InputError` unless the reward can be worked out."""
-        if self.cost < 0 and not callable(self.reward):
-            known = simulate(episodes.workload.head(2), "fcfs").summary()
-            if not isinstance(self.reward, str) or self.reward.removeprefix("-") not in known:
-                expected = f"{', '.join(COSTS)}, a name in Result.summary(), or a function of a Result"
-                raise InputError(f"environment: reward: expected {expected}; got {shown(self.reward)}")
-
-    @property
-    def cost(self) -> int:
-        """The index in the costs, or -1 for a reward at the end of an episode."""
-        return COSTS.index(self.reward) if self.reward in COSTS else -1
-
-    def at_end(self, outcome: Outcome) -> float:
-        """Return the reward of an episode."""
-        if callable(self.reward):
-            found = self.reward(outcome.result)
-            if not is_number(found):
-                raise InputError(f"environment: reward: expected a number, got {shown(found)}")
-            return float(found)
-        value = outcome[self.reward.removeprefix("-")]
-        return -value if self.reward.startswith("-") else value
 
 
 def spaces_of(rules: Rules) -> tuple[Any, Any]:
@@ -83,21 +50,32 @@ class _Simulations:
     """
 
     def __init__(
-        self, rules: Rules, count: int, workload: WorkloadLike, jobs: int, part: tuple[float, float], predictor: str,
-        reward: Reward, masked: str,
+        self, environment: str, count: int, workload: WorkloadLike = WORKLOAD, jobs: int = 256,
+        part: tuple[float, float] = (0, 1), predictor: str = "walltime", reward: Reward = "bounded_slowdown",
+        masked: str = "replace", **options: Any,
     ) -> None:  # fmt: skip
-        if masked not in ("replace", "error"):
-            raise InputError(f"environment: masked: expected replace or error, got {shown(masked)}")
+        rules = Rules.of({"id": environment, **options})
+        try:
+            check_whole("num_envs", count, 1, MOST_STEPS)
+            check_choice("masked", masked, ("replace", "error"))
+        except ValueError as error:
+            raise InputError(f"environment: {error}") from None
         self.rules, self.episodes = rules, Episodes(workload, jobs, part, predictor)
-        self.paid, self._strict, self._array = _Paid(reward), masked == "error", rules.array()
-        self.paid.check(self.episodes)
+        self._reward, self._strict, self._array = reward, masked == "error", rules.array()
+        self._paid_as_started = reward in COSTS
+        if not self._paid_as_started and not callable(reward):
+            known = simulate(self.episodes.workload.head(2), "fcfs").summary()
+            if not isinstance(reward, str) or reward.removeprefix("-") not in known:
+                expected = f"{', '.join(COSTS)}, a name in Result.summary(), or a function of a Result"
+                raise InputError(f"environment: reward: expected {expected}; got {shown(reward)}")
         self.steps = self.episodes.open(count, rules.visible)
         self.observation: Observation = np.zeros((count, rules.visible, FEATURES), dtype=np.float32)
         self.masks = np.zeros((count, rules.actions), dtype=np.bool_)
         self.over, self.replaced = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)
         self.first = np.zeros(count, dtype=np.int64)
         self._actions = np.full(count, PASS, dtype=np.int64)
-        self._costs, self._charged = self.steps.costs[:, max(self.paid.cost, 0)], np.zeros(count)
+        cost = COSTS.index(str(reward)) if self._paid_as_started else 0
+        self._costs, self._charged = self.steps.costs[:, cost], np.zeros(count)
         self._ended, self._places = self.steps.numbers[:, OVER], np.arange(count)
         self._selection = [_Selection(rules, self.steps, place) for place in range(count)] if rules.mode < 0 else None
 
@@ -123,11 +101,21 @@ class _Simulations:
         ended = (self._ended == 1) & acted
         self.over |= ended
         self._actions[:] = PASS
-        if self.paid.cost < 0:
+        if not self._paid_as_started:
             rewards[:] = 0.0
             for place in np.flatnonzero(ended).tolist():
-                rewards[place] = self.paid.at_end(self.outcome(place))
+                rewards[place] = self._at_end(self.outcome(place))
         return rewards, ended
+
+    def _at_end(self, outcome: Outcome) -> float:
+        """Return the reward of an episode."""
+        if not callable(self._reward):
+            value = outcome[self._reward.removeprefix("-")]
+            return -value if self._reward.startswith("-") else value
+        found = self._reward(outcome.result)
+        if not is_number(found):
+            raise InputError(f"environment: reward: expected a number, got {shown(found)}")
+        return float(found)
 
     def choose(self, place: int, action: Any) -> None:
         """Take an action for the next call of :meth:`act`.
@@ -252,13 +240,10 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as gymnasium has it
 
-    def __init__(
-        self, environment: str, workload: WorkloadLike = WORKLOAD, jobs: int = 256, part: tuple[float, float] = (0, 1),
-        predictor: str = "walltime", reward: Reward = "bounded_slowdown", masked: str = "replace", **rules: Any,
-    ) -> None:  # fmt: skip
-        self.rules = Rules.of({"id": environment, **rules})
+    def __init__(self, environment: str, **options: Any) -> None:
+        self._all = _Simulations(environment, 1, **options)
+        self.rules = self._all.rules
         self.observation_space, self.action_space = spaces_of(self.rules)
-        self._all = _Simulations(self.rules, 1, workload, jobs, part, predictor, reward, masked)
 
     @property
     def workload(self) -> Any:
@@ -296,28 +281,25 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-    def __init__(
-        self, environment: str, num_envs: int = 1, workload: WorkloadLike = WORKLOAD, jobs: int = 256,
-        part: tuple[float, float] = (0, 1), predictor: str = "walltime", reward: Reward = "bounded_slowdown",
-        masked: str = "replace", **rules: Any,
-    ) -> None:  # fmt: skip
-        self.rules = Rules.of({"id": environment, **rules})
-        self.num_envs = check_whole("num_envs", num_envs, 1)
+    def __init__(self, environment: str, num_envs: int = 1, **options: Any) -> None:
+        self._all = _Simulations(environment, num_envs, **options)
+        self.rules, self.num_envs = self._all.rules, num_envs
         self.single_observation_space, self.single_action_space = spaces_of(self.rules)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._all = _Simulations(self.rules, num_envs, workload, jobs, part, predictor, reward, masked)
         self._draws: list[np.random.Generator] = []
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode in each. A single seed stands for that and the following."""
-        seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
-        if seeds is not None or not self._draws:
-            self._draws = [np.random.default_rng(each) for each in seeds or [None] * self.num_envs]
-        if len(self._draws) != self.num_envs:
-            raise InputError(f"reset: seed: expected {self.num_envs}, one per environment, got {len(self._draws)}")
+        if seed is not None or not self._draws:
+            seeds: Any = [seed] * self.num_envs if seed is None else seed
+            if isinstance(seed, int | np.integer):
+                seeds = [int(seed) + place for place in range(self.num_envs)]
+            if len(seeds) != self.num_envs:
+                raise InputError(f"reset: seed: expected {self.num_envs}, one per environment, got {len(seeds)}")
+            self._draws = [np_random(each)[0] for each in seeds]
         for place, rng in enumerate(self._draws):
             self._all.begin(place, rng, options)
         self._all.act()

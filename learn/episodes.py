@@ -102,7 +102,7 @@ class Episodes:
         """
         if not options:
             return int(rng.integers(self.low, self.high + 1))
-        if set(options) != {"start"}:
+        if not isinstance(options, Mapping) or set(options) != {"start"}:
             raise InputError(f"reset: options: expected 'start' alone, got {shown(options)}")
         try:
             return check_whole("start", options["start"], 0, len(self.workload) - self.jobs)

@@ -105,7 +105,7 @@ class Rules:
     @property
     def names(self) -> list[str]:
         """The dispatchers to choose among."""
-        return self.policies.split("+")
+        return self.policies.split("+") if isinstance(self.policies, str) else [self.policies]
 
     @property
     def actions(self) -> int:

@@ -47,8 +47,8 @@ class SklearnPredictor:
     Parameters
     ----------
     estimator
-        A regressor, a pipeline that ends in one, or the name of a class in scikit-learn. It is cloned and not changed.
-        One with ``partial_fit`` learns only the new jobs at each refit.
+        A regressor, a pipeline that ends in one, or the name of a class in scikit-learn. It is cloned and not changed;
+        an object without ``get_params`` is copied. One with ``partial_fit`` learns only the new jobs at each refit.
     features
         Names of columns, as a sequence, or as text with ``;`` between. By default a pipeline gets all columns as a data
         frame, for the names of a ``ColumnTransformer``. Any other regressor gets the numbers as an array.
@@ -63,10 +63,11 @@ class SklearnPredictor:
         Number of last ended jobs that are fitted, at least 2.
     quantile
         Quantile to predict, above 0 and below 1. Then ``distribution(job)`` exists too. A regressor with an option
-        ``quantile``, or ``alpha`` beside a loss ``"quantile"``, is fitted for it and for :data:`QUANTILES`. Other
-        predictions are shifted by the quantiles of the last 300 errors. ``None`` for what the regressor predicts.
+        ``quantile``, gradient boosting, and one with ``alpha`` beside the loss ``"quantile"`` are fitted for it and for
+        :data:`QUANTILES`. Other predictions are shifted by the quantiles of the last 300 errors. ``None`` for what the
+        regressor predicts.
     least
-        Number of ended jobs before the first fit, at least 2.
+        Number of ended jobs before the first fit, from 2 to `window`.
     seed
         Seed for every ``random_state`` of the regressor that is not set.
 
@@ -74,7 +75,7 @@ class SklearnPredictor:
     ------
     InputError
         If an option is out of its range, or scikit-learn is not installed. In a simulation, if the trace has no values
-        for a column that was given by name. Also if the regressor does not return one number per job.
+        for a column that was given by name. Also if the regressor raises, or does not return one number per job.
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -233,10 +234,10 @@ class SklearnPredictor:
         """Take the regressor and the names of its columns."""
         self.estimator = _regressor(estimator)
         framed = hasattr(self.estimator, "steps")
-        given = [name.strip() for name in features.split(";")] if isinstance(features, str) else features
-        if given is None:
-            given = _COLUMNS if framed else NUMBERS
-        elif not isinstance(given, Sequence):
+        given: Any = _COLUMNS if framed else tuple(NUMBERS)
+        if features is not None:
+            given = [name.strip() for name in features.split(";")] if isinstance(features, str) else features
+        if not isinstance(given, Sequence):
             raise ValueError(f"features: expected names of columns, got {shown(given)}")
         self.features = tuple(given)
         for name in self.features:
@@ -253,7 +254,7 @@ class SklearnPredictor:
         clone = import_module("sklearn.base").clone
         try:
             self.estimator = clone(self.estimator, safe=False)
-            options = getattr(self.estimator, "get_params", dict)()
+            options: dict[str, Any] = getattr(self.estimator, "get_params", dict)()
             given = {name: self.seed for name in options if name.endswith("random_state") and options[name] is None}
             given |= {name: 1 for name in options if name.rpartition("__")[2] == "n_jobs"}
             if given:
@@ -261,7 +262,8 @@ class SklearnPredictor:
         except Exception as error:  # noqa: BLE001 - another project's part may raise anything
             raise InputError(f"estimator: expected one that scikit-learn can clone: {raised(error)}") from None
         name, last = getattr(self.estimator, "steps", [("", self.estimator)])[-1]
-        own, prefix = getattr(last, "get_params", dict)(), f"{name}__" if name else ""
+        own: dict[str, Any] = getattr(last, "get_params", dict)()
+        prefix = f"{name}__" if name else ""
         boosts = own.get("loss") == "quantile" or type(last).__name__ == "GradientBoostingRegressor"
         share = "quantile" if "quantile" in own else "alpha" if boosts and "alpha" in own else ""
         if self.quantile is None or not share:
@@ -297,7 +299,8 @@ class SklearnPredictor:
         if found.shape not in ((len(rows),), (len(rows), 1)) or found.dtype.kind not in "fiu":
             got = f"an array of shape {found.shape} and type {found.dtype}"
             raise InputError(f"estimator {type(self.estimator).__name__}: expected {len(rows)} numbers, got {got}")
-        return found.reshape(-1).astype(np.float64)
+        logs: FloatArray = found.reshape(-1).astype(np.float64)
+        return logs
 
     def _called(self, model: Any, call: str, *given: Any) -> Any:
         """Call the regressor on one thread. Return its predictions as an array."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads.machine_state import Ended, MachineState, RunningSince
+from hpcdispatch.workloads.machine_state import EndedJob, MachineState, RunningSince
 
 
 def state_of(workload, predictor="walltime"):
@@ -17,6 +17,6 @@ def state_of(workload, predictor="walltime"):
     running = tuple(
         RunningSince(row.id, row.start, shape=None if row.shape < 0 else row.shape) for row in runs.itertuples()
     )
-    gone = tuple(Ended(replace(past[row.id], runtime=row.end - row.start), row.start) for row in ended.itertuples())
+    gone = tuple(EndedJob(replace(past[row.id], runtime=row.end - row.start), row.start) for row in ended.itertuples())
     left = [job for job in workload.jobs if job.id not in set(ended["id"])]
     return replace(workload, jobs=tuple(left), records=None), MachineState(at, running, ended=gone)

@@ -12,7 +12,7 @@ from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
 from .machine_rules import Limit, Outage, Power, Reservation
-from .machine_state import Ended, MachineState, RunningSince, recorded_state
+from .machine_state import EndedJob, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
 from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
@@ -21,7 +21,7 @@ __all__ = [
     "GENERATORS",
     "Checkpoint",
     "Description",
-    "Ended",
+    "EndedJob",
     "Job",
     "Limit",
     "Machine",

@@ -48,7 +48,7 @@ class RunningSince:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedJob:
     """A job that ended before.
 
     Attributes
@@ -107,7 +107,7 @@ class MachineState:
     at: int
     running: tuple[RunningSince, ...] = ()
     predicted: Mapping[str, int] = field(default_factory=dict)
-    ended: tuple[Ended, ...] = ()
+    ended: tuple[EndedJob, ...] = ()
     timers: tuple[int, ...] | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)
 
@@ -152,7 +152,7 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     texts = workload.records["placement"].tolist() if "placement" in workload.records else [""] * len(runs)
     where = {row: tuple(map(int, texts[row].split())) or None for row in rows}
     running = [RunningSince(workload.jobs[row].id, int(start[row]), where[row]) for row in rows]
-    ended = [Ended(workload.jobs[row], int(start[row])) for row in np.flatnonzero(~stays).tolist()]
+    ended = [EndedJob(workload.jobs[row], int(start[row])) for row in np.flatnonzero(~stays).tolist()]
     kept = tuple(workload.jobs[row] for row in np.flatnonzero(stays).tolist())
     records = workload.records[stays].reset_index(drop=True)
     return replace(workload, jobs=kept, records=records), MachineState(instant, tuple(running), ended=tuple(ended))

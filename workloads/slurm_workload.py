@@ -16,7 +16,7 @@ from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
-from .machine_state import Ended, MachineState, RunningSince
+from .machine_state import EndedJob, MachineState, RunningSince
 from .slurm_cluster import ClusterJob, Snapshot
 from .slurm_conf import (
     APART,
@@ -259,8 +259,11 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
     here = {id_ for _, id_ in found}
-    jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
-            for job, id_ in found]  # fmt: skip
+    try:
+        jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
+                for job, id_ in found]  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"the cluster at {snapshot.now:,} seconds since 1970 (--now): {error}") from None
     jobs.sort(key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
@@ -276,7 +279,7 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     return Workload(tuple(jobs), machine, provenance), state
 
 
-def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
+def ended_by(past: Workload, now: int, zero: int) -> Iterator[EndedJob]:
     """Yield the accounting's jobs that had ended at `now`, since 1970, on a clock that begins at `zero`."""
     if past.records is None:
         return
@@ -284,7 +287,7 @@ def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
     for job, wait in zip(past.jobs, past.records["wait"].tolist(), strict=True):
         start = job.submit + int(wait) + shift
         if wait >= 0 and start + job.runtime <= now - zero:
-            yield Ended(replace(job, submit=job.submit + shift), start)
+            yield EndedJob(replace(job, submit=job.submit + shift), start)
 
 
 def _standing(

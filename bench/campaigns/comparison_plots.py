@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...analysis.paired import paired
+from ...analysis.paired import paired_differences
 from ...base import InputError, shown
 from ...simulation import Result
 from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, without_data
@@ -75,7 +75,7 @@ class ComparisonPlots(ResultPlots):
         if self._runs.empty:
             return without_data(axes, f"Ratio of the {what}", "no run has finished")
         base = choose_baseline(self._results) if baseline is None else self._known("baseline", baseline)
-        rows = paired(self._runs.assign(workload="", sample=0), base, metric).set_index("contender")
+        rows = paired_differences(self._runs.assign(workload="", sample=0), base, metric).set_index("contender")
         rows = rows.reindex([name for name in self._results if name != base])
         title = f"{what.capitalize()} relative to {base}"
         if not np.isfinite(rows["ratio"].to_numpy(dtype=float)).any():

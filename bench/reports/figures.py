@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ...analysis.paired import paired
+from ...analysis.paired import paired_differences
 from ...simulation.plots.curves import distribution
 from ...simulation.plots.style import axis_unit
 from .study import GRIDS, Study
@@ -105,7 +105,7 @@ def differences(study: Study, workload: str) -> Figure:
     parts = []
     if study.baseline in set(runs["contender"]):
         for name, header, _ in PAIRED:
-            part = paired(runs, study.baseline, name)
+            part = paired_differences(runs, study.baseline, name)
             part["metric"] = str(header)
             parts.append(part.drop(columns="workload"))
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["contender", "metric", "ratio"])

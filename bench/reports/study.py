@@ -14,11 +14,11 @@ from ...analysis.statistics import (
     METRICS,
     describe,
     fairness,
-    grouped,
     prediction,
     real_and_predicted,
     real_over_predicted,
     run_time_class,
+    statistics_by_class,
 )
 from ...analysis.trimming import Cut, Window, steady_state
 from ...base import InputError
@@ -266,9 +266,9 @@ class _Reader:
     def _classes(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
         """Add the numbers of the classes of jobs."""
         width = width_class(chosen.loc[metrics.index, "units"].to_numpy(), capacity_of(result))
-        by_width = grouped(metrics, width, list(range(NARROWEST + 1)))
+        by_width = statistics_by_class(metrics, width, list(range(NARROWEST + 1)))
         by_width["class"] = by_width["class"].map(width_name)
-        by_time = grouped(metrics, run_time_class(metrics["run"].to_numpy()), list(CLASS_NAMES.values()))
+        by_time = statistics_by_class(metrics, run_time_class(metrics["run"].to_numpy()), list(CLASS_NAMES.values()))
         for split, frame in (("run time", by_time), ("width", by_width)):
             known: dict[str, Any] = {"workload": run.workload, "contender": self._names[run], "seed": run.seed}
             for place, (name, value) in enumerate({**known, "split": split}.items()):

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from ...analysis.paired import LEAST_FOR_TEST, paired
+from ...analysis.paired import LEAST_FOR_TEST, paired_differences
 from ...analysis.statistics import METRICS, STATISTICS
 from ...base import time_text
 from .number_formats import Show, count, percent, ratio
@@ -112,7 +112,7 @@ def pairs(runs: pd.DataFrame, baseline: str) -> Table:
         (header, show, row)
         for key, header, show in PAIRED
         if baseline in set(runs["contender"])
-        for row in paired(runs, baseline, key).to_dict("records")
+        for row in paired_differences(runs, baseline, key).to_dict("records")
     ]
     tested = any(not math.isnan(row["p_sign"]) for *_, row in found)
     rows = [

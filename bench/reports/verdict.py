@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ...analysis.paired import by_parts, paired
+from ...analysis.paired import by_parts, paired_differences
 from ...base import FloatArray, time_text
 from .number_formats import Show, count
 
@@ -114,7 +114,7 @@ def _means(runs: pd.DataFrame) -> pd.Series[float]:
 
 
 def _row(runs: pd.DataFrame, base: str, other: str) -> pd.Series:
-    return paired(runs[runs["contender"].isin([base, other])], base, "wait_mean").iloc[0]
+    return paired_differences(runs[runs["contender"].isin([base, other])], base, "wait_mean").iloc[0]
 
 
 def _share(share: float) -> str:

@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import pandas as pd
 from rich.console import RenderableType
 from rich.table import Table
@@ -22,6 +21,7 @@ from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
 from ..app import subcommand
 from ..command_errors import say
+from ..durations import Number
 from ..output import finish
 from ..parameters import argument, option
 from ..progress import spinner
@@ -44,7 +44,7 @@ def command(
         option(
             "The time follows the size where the correlation is above R.",
             "R",
-            click.FloatRange(0, 1),
+            Number(0, 1),
             default=EXPLAINS,
             group="Results",
         ),

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import click
 import numpy as np
 from rich.console import RenderableType
 from rich.text import Text
@@ -28,7 +27,7 @@ from ...bench.reports.verdict import change
 from ...models.moldable import Request, SpeedupFit
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
-from ..durations import Duration
+from ..durations import Duration, Number
 from ..output import exact, finish, headed, time
 from ..parameters import option
 from ..progress import spinner
@@ -54,7 +53,7 @@ def command(
         option(
             "With --runs: walltimes are the upper end of this interval of the time.",
             "P",
-            click.FloatRange(0, 1, min_open=True, max_open=True),
+            Number(0, 1, min_open=True, max_open=True),
             default=0.9,
         ),
     ],
@@ -63,7 +62,7 @@ def command(
         option(
             "Seconds of turnaround that a processor-hour is worth.",
             "S",
-            click.FloatRange(0),
+            Number(0),
             default=0.0,
             show_default=False,
         ),
@@ -157,7 +156,7 @@ def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
     off = _off(moment)
     if off is not None:
         low, high = (time(share * chosen.turnaround) for share in off)
-        text += f" (jobs of which that was predicted took {low} to {high}, an 80% interval)"
+        text += f" (jobs with this prediction took {low} to {high}, an 80% interval)"
     options = [offer for offer in advice.options if offer is not None]
     first = min(options, key=lambda offer: (offer.start, -offer.request.processors))
     if first == chosen:

@@ -15,6 +15,7 @@ from ...bench.reports.number_formats import count
 from ...bench.reports.tables import PlainConsole
 from ..app import OUTPUT, settings, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..durations import Whole
 from ..output import finish
 from ..parameters import argument, option
 from ..progress import JobBar
@@ -37,7 +38,7 @@ def command(
     as_list: Annotated[bool, option("List all with their last results in --out.", name="--list", group="What is made")],
     everything: Annotated[bool, option("All that are built.", name="--all")],
     scale: Annotated[Literal["smoke", "small", "full"], option("Seconds, minutes, or up to hours.", default="smoke")],
-    seed: Annotated[int, option("First seed of what is drawn: other draws.", "N", click.IntRange(0), default=0)],
+    seed: Annotated[int, option("First seed of what is drawn: other draws.", "N", Whole(0), default=0)],
     seeds: Annotated[
         int | None,
         option("How many independent draws; the scale says how many without it.", "N", click.IntRange(1, 10_000)),

@@ -21,6 +21,7 @@ from ...workloads import Workload
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..durations import Number
 from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
 from ..parameters import argument, option
@@ -78,7 +79,7 @@ def command(
         option(
             "End it after so many seconds; it then runs in a process of its own, as with a plug-in.",
             "S",
-            click.FloatRange(min=0, min_open=True, max=LONGEST),
+            Number(min=0, min_open=True, max=LONGEST),
         ),
     ],
     reading: ReadingOptions,

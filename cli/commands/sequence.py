@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
+from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Planning, StrategyResult, advise
 from ...analysis.paired import by_parts
 from ...analysis.requests import MOST_VALUES, SURE, Row
 from ...analysis.site_requests import SiteAdvice, measure
@@ -28,6 +28,7 @@ from ...workloads.fetching import RUN_TIMES, fetch
 from ...workloads.formats.run_times import RunHistory, read_run_history
 from ..app import OUTPUT, settings, subcommand
 from ..command_errors import say
+from ..durations import Number
 from ..output import exact, finish, headed, pairs, time
 from ..parameters import argument, option
 from ..progress import spinner
@@ -70,9 +71,7 @@ def command(
     most: Annotated[int | None, option("At most N requests.  [default: any number]", "N", name="--requests")],
     backfill_rate: Annotated[
         float,
-        option(
-            "Share of the machine that small jobs backfill.", "Z", click.FloatRange(0, 1, max_open=True), default=0.0
-        ),
+        option("Share of the machine that small jobs backfill.", "Z", Number(0, 1, max_open=True), default=0.0),
     ],
     fitted: Annotated[bool, option("The law of the best fitting family, not the runs'.", name="--fit")],
     smoothed: Annotated[bool, option("The runs' law, interpolated between them.", name="--smooth")],
@@ -352,7 +351,7 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
     return f"checkpoints save {exact(saved)} per run ({share}%)\n{pays}"
 
 
-def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
+def _strategies(rows: Sequence[tuple[str, str, StrategyResult | None]]) -> Table:
     """Return the table of strategies: their names, first requests, and means."""
     first = (headed("first request"),) if rows[0][1] else ()
     table = terminal_table(["", *first, "requests", headed("time"), headed("waste")])

@@ -5,7 +5,6 @@ import shlex
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import click
@@ -21,6 +20,7 @@ from ...analysis.start_forecasts import LEARNED
 from ...analysis.what_if import what_if
 from ...base import InputError
 from ...base.command_arguments import job_argument
+from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.tables import Table
 from ...bench.reports.verdict import against
@@ -182,7 +182,7 @@ def _judge(made: list[Advice], answers: SiteAnswers) -> None:
     for each in made:
         groups.setdefault((each.made, each.dispatcher, each.predictor), []).append(each)
     waits = []
-    with TemporaryDirectory(prefix="hpcdispatch-") as folder, spinner("simulating what really came"):
+    with temporary_folder() as folder, spinner("simulating what really came"):
         config, sacct, limits, reserved = asked_files(answers, Path(folder))
         load = partial(slurm_workload, sacct, timezone=answers.timezone)
         zero = started_at(load(config))

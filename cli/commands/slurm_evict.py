@@ -16,7 +16,7 @@ from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
 from ..app import settings, subcommand
 from ..command_errors import say
-from ..durations import Duration
+from ..durations import Duration, Whole
 from ..output import exact, finish
 from ..parameters import option
 from ..site_options import SnapshotFiles
@@ -34,7 +34,7 @@ _LOOKS, _KILL_WAIT = 30, 30
     "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes",
 )
 def evict(
-    nodes: Annotated[int, option("Nodes that are needed.", "K", click.IntRange(min=1), group="Decision")],
+    nodes: Annotated[int, option("Nodes that are needed.", "K", Whole(1), group="Decision")],
     deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
     hold: Annotated[int, option("For how long after it they are reserved.", "TIME", Duration(60), default="15m")],
     yes: Annotated[bool, option("Run the commands.")],

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import click
@@ -10,12 +9,14 @@ import click
 from ...analysis.kept_forecasts import ForecastScore, KeptForecast, judge, keep, read_kept
 from ...analysis.start_forecasts import LEARNED, forecast_starts
 from ...base import InputError
+from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import NOTHING, count, percent
 from ...bench.reports.tables import Table
 from ...predictors import create as create_predictor
 from ...workloads.fetching import cache_folder
 from ...workloads.slurm_workload import started_at
 from ..app import OUTPUT, subcommand
+from ..durations import Whole
 from ..output import exact, finish, headed, time
 from ..parameters import argument, option
 from ..shared_options import validate
@@ -32,7 +33,7 @@ class Learning:
 
     predictor: Annotated[str, option("Learns run times.", "NAME[:...]", default=LEARNED, group="Forecasts")]
     draws: Annotated[int, option("Simulations.", type=click.IntRange(4, 10_000), default=25)]
-    seed: Annotated[int, option("Of their random numbers.", type=click.IntRange(0), default=0)]
+    seed: Annotated[int, option("Of their random numbers.", type=Whole(0), default=0)]
     kept: Annotated[Path | None, option("Where forecasts are kept.", type=click.Path(dir_okay=False, path_type=Path))]
 
 
@@ -58,7 +59,7 @@ def forecast(
     validate([], [learning.predictor])
     store = learning.kept or cache_folder() / "forecasts.jsonl"
     if judged:
-        with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        with temporary_folder() as folder:
             past = accounted(answers, Path(folder))
         assert past.records is not None
         starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)

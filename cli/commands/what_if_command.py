@@ -3,9 +3,7 @@
 from dataclasses import asdict
 from datetime import UTC
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 import click
 import numpy as np
@@ -16,6 +14,7 @@ from ...analysis.site_cases import SiteRecord
 from ...analysis.site_scenarios import FORMS, Texts
 from ...analysis.what_if import WhatIf, by_class, what_if
 from ...base import InputError, shown
+from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import count, percent, ratio
 from ...bench.reports.tables import Table
 from ...bench.reports.what_if_page import (
@@ -29,6 +28,7 @@ from ...bench.reports.what_if_page import (
     write_what_if,
 )
 from ...workloads import MachineState, Workload
+from ...workloads.formats.read_log import zone_of
 from ...workloads.slurm_limits import read_slurm_limits
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
@@ -114,11 +114,11 @@ def command(
     given = ";".join(map(str, limits))
     if given and (passed := read_slurm_limits(given).passed):
         say("note", f"{given} has limits that slurm does not hold: {', '.join(passed[:10])}")
-    texts = Texts(site.config, given, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
+    texts = Texts(site.config, given, reservations, zone_of(site.timezone) if site.timezone else UTC)
     record = SiteRecord.read(texts, shares, site.load, begin)
     if repeats is None:
         repeats = 4 if len(record.workload) <= MANY else 0
-    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+    with temporary_folder() as folder:
         cases = [record.baseline(), *record.rivals(dict.fromkeys(specs))]
         for number, text in enumerate(dict.fromkeys(scenarios), 1):
             cases.append(record.scenario(text, Path(folder, str(number))))

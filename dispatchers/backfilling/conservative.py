@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...base import check_choice
 from ...workloads import Machine, MachineState
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
@@ -24,10 +23,6 @@ class ConservativeOptions(PlacementOption):
     """
 
     compress: Compress = "until-stable"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("compress", self.compress, Compress)
 
 
 class Conservative(Configured[ConservativeOptions]):

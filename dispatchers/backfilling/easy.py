@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...base import IntArray, check_choice, check_whole
+from ...base import IntArray, check_whole
 from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
@@ -72,7 +72,6 @@ class EASY(OrderOption):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("reserve_by", self.reserve_by, ReserveBy)
         if self.depth != "all":
             check_whole("depth (or 'all')", self.depth, 0)
         names = self.queues.split(";") if self.queues else []

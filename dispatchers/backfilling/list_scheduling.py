@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...base import check_choice
 from ...models.backfilling.easy import SUBMISSION
 from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
 from ..options import Preset
@@ -39,10 +38,6 @@ class ListScheduler(OrderOption):
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     memoryless: ClassVar[bool] = True
     blocked: Blocked = "wait"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("blocked", self.blocked, Blocked)
 
     @property
     def name(self) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from ...base import check_choice, check_whole
-from ...base.checks import EACH_STEP, MOST_STEPS
+from ...base import check_choice
+from ...base.checks import EACH_STEP, MOST_STEPS, Checked, whole
 from ...models import Limit
 from ..options import internal
 from ..site.site_constraints import Given
@@ -24,6 +24,7 @@ Solver = Literal["cp-sat", "none"]
 Rest = Literal["end", "out"]
 #: Unit of a limit: CP-SAT's deterministic time, or wall-clock seconds.
 LimitKind = Literal["deterministic", "wall"]
+_Steps = Annotated[int, whole(0, MOST_STEPS, EACH_STEP)]
 #: First limits in deterministic seconds. With a known schedule and bounds, with all jobs in the model, and with nodes
 #: for every job. The wall-clock limit is the paper's.
 _FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.01
@@ -34,7 +35,7 @@ _BUDGET = 1.0
 
 
 @dataclass(frozen=True)
-class ConstraintProgrammingOptions:
+class ConstraintProgrammingOptions(Checked):
     """Parameters of the paper's Table 1: ``pcp`` to ``hcp3`` are its columns, ``pcp-fast`` the default.
 
     Attributes
@@ -122,16 +123,16 @@ class ConstraintProgrammingOptions:
     reduced: bool | None = None
     underestimates: bool | None = None
     durations: bool | None = None
-    m: int = 100
+    m: Annotated[int, whole(1, MOST_STEPS, EACH_STEP)] = 100
     ewt: str = "measured"
     limit: LimitKind = "deterministic"
     d: float | None = None
     d_max: float | None = None
-    k: int = 2
+    k: _Steps = 2
     budget: float | None = None
-    iterations: int = 1000
+    iterations: _Steps = 1000
     filter: Filter = internal("nodes")  # noqa: RUF009
-    blocked: int = 0
+    blocked: _Steps = 0
     horizon: Horizon = "now"
     boxes: bool = False
     solver: Solver = "cp-sat"
@@ -143,12 +144,8 @@ class ConstraintProgrammingOptions:
     export: str = ""
 
     def __post_init__(self) -> None:
-        choices = {"formulation": Formulation, "horizon": Horizon, "filter": Filter, "solver": Solver, "rest": Rest}
-        for name, allowed in (choices | {"limit": LimitKind}).items():
-            check_choice(name, getattr(self, name), allowed)
+        super().__post_init__()
         check_choice("version", self.version, range(4))
-        for name, least in (("m", 1), ("k", 0), ("iterations", 0), ("blocked", 0)):
-            check_whole(name, getattr(self, name), least, MOST_STEPS, EACH_STEP)
         if self.molds:
             self._check_molding()
         if self.boxes and (self.formulation, self.horizon, self.version > 0) != ("pcp", "all", True):

@@ -1,9 +1,9 @@
 """Options of the eviction of batch jobs."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from ...base import check_choice, check_number, check_whole
+from ...base.checks import Checked, number, whole
 from ...models.eviction import Storage
 from ..options import internal
 from ..protocol import Dispatcher
@@ -13,7 +13,7 @@ Policy = Literal["dp", "greedy", "kill", "wait", "static"]
 
 
 @dataclass(frozen=True)
-class EvictOptions:
+class EvictOptions(Checked):
     """Options of :class:`Evict`.
 
     Attributes
@@ -52,24 +52,21 @@ class EvictOptions:
 
     over: str | Dispatcher = "easy"
     policy: Policy = "dp"
-    reserve: int = 0
-    deadline: int = 900
-    most: int | None = 3
-    step: int = 15
+    reserve: Annotated[int, whole(0)] = 0
+    deadline: Annotated[int, whole(0)] = 900
+    most: Annotated[int | None, whole(0)] = 3
+    step: Annotated[int, whole(1)] = 15
     aggregate: float = 250.0
     node: float = 0.7
     sharing: bool = False
     ends: bool = False
-    unsure: float = internal(0.0)
+    unsure: Annotated[float, number(least=0, most=1)] = internal(0.0)
 
     def __post_init__(self) -> None:
-        check_choice("policy", self.policy, Policy)
-        for name, least in (("reserve", 0), ("deadline", 0), ("step", 1), *([("most", 0)] * (self.most is not None))):
-            check_whole(name, getattr(self, name), least)
+        super().__post_init__()
         if (self.policy == "static") != (self.reserve > 0):
             given = f"{self.reserve} with {self.policy}"
             raise ValueError(f"reserve must be > 0 with policy=static and 0 without it, got {given}")
-        check_number("unsure", self.unsure, least=0, most=1)
         if self.unsure and not self.ends:
             raise ValueError(f"unsure must be 0 without ends=true, got {self.unsure}")
         _ = self.storage

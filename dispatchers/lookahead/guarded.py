@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...base import check_number
+from ...base.checks import Checked, number
 from ...base.time_texts import seconds_option
 from ...workloads import Machine
 from ..options import Configured, internal
@@ -19,7 +19,7 @@ from .history import History
 
 
 @dataclass(frozen=True)
-class GuardedOptions:
+class GuardedOptions(Checked):
     """Options of :class:`Guarded`.
 
     Attributes
@@ -36,12 +36,12 @@ class GuardedOptions:
     """
 
     over: str | Dispatcher = "lookahead"
-    guard: float = 1.0
+    guard: Annotated[float, number(above=0, infinite=True)] = 1.0
     least: float | str = LEAST
     recent: float | str = internal(math.inf)
 
     def __post_init__(self) -> None:
-        check_number("guard", self.guard, above=0, infinite=True)
+        super().__post_init__()
         _ = self.least_seconds, self.recent_seconds
 
     @cached_property

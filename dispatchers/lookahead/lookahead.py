@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray, check_choice, check_number, check_whole
-from ...base.checks import EACH_STEP, MOST_STEPS
+from ...base import IntArray
+from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead.guarantees import Settings, doubts, settle
@@ -24,6 +24,8 @@ from .history import History
 from .instant import Decision, Instant
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_by_walltimes, plan_on_pool, put
+
+_Steps = Annotated[int, whole(0, MOST_STEPS, EACH_STEP)]
 
 
 def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decision:
@@ -76,7 +78,7 @@ def _together(seen: Instant, fastest: Sequence[Mode]) -> list[Placement] | None:
 
 
 @dataclass(frozen=True)
-class LookaheadOptions:
+class LookaheadOptions(Checked):
     """Options of :class:`Lookahead`.
 
     Attributes
@@ -111,27 +113,21 @@ class LookaheadOptions:
         its own request.
     """
 
-    patience: float = 0.9
+    patience: Annotated[float, number(above=0, infinite=True)] = 0.9
     least_due: float | str = "12h"
     recent: float | str = internal(math.inf)
-    blocked: int = 3
-    iterations: int = 60
-    guards: int = 5
-    tolerance: float = internal(0.5)
+    blocked: _Steps = 3
+    iterations: _Steps = 60
+    guards: _Steps = 5
+    tolerance: Annotated[float, number(least=0, most=1)] = internal(0.5)
     placement: PlacementRule = "first-fit"
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
-    trust: float = internal(1.4)
+    trust: Annotated[float, number(above=0, infinite=True)] = internal(1.4)
     molds: bool = False
 
     def __post_init__(self) -> None:
-        check_number("patience", self.patience, above=0, infinite=True)
-        check_number("trust", self.trust, above=0, infinite=True)
+        super().__post_init__()
         _ = self.least_due_seconds, self.recent_seconds
-        for name in ("blocked", "iterations", "guards"):
-            check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
-        check_number("tolerance", self.tolerance, least=0, most=1)
-        check_choice("placement", self.placement, PlacementRule)
-        check_choice("reserve_by", self.reserve_by, ReserveBy)
 
     @cached_property
     def least_due_seconds(self) -> int:

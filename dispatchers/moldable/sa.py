@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...base import InputError, check_choice, check_number, check_whole
+from ...base import InputError
+from ...base.checks import Checked, number, whole
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ..backfilling.conservative import Conservative
@@ -22,7 +23,7 @@ Rule = Literal["turnaround", "user", "widest", "narrowest", "knee", "range"]
 
 
 @dataclass(frozen=True)
-class SAOptions:
+class SAOptions(Checked):
     """Options of :class:`SA`.
 
     Attributes
@@ -53,15 +54,12 @@ class SAOptions:
 
     over: str | Dispatcher = "conservative"
     by: Rule = "turnaround"
-    share: float = 1.0
-    again: int = 0
-    gain: float = 10.0
+    share: Annotated[float, number(least=0, most=1)] = 1.0
+    again: Annotated[int, whole(0)] = 0
+    gain: Annotated[float, number(least=0, below=100)] = 10.0
 
     def __post_init__(self) -> None:
-        check_choice("by", self.by, Rule)
-        check_number("share", self.share, least=0, most=1)
-        check_whole("again", self.again, 0)
-        check_number("gain", self.gain, least=0, below=100)
+        super().__post_init__()
         if self.again and self.by != "turnaround":
             raise ValueError(f"again must be 0 unless by is turnaround, got {self.again} with by {self.by}")
 

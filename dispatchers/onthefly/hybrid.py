@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from ...base import check_choice, check_number, check_whole
-from ...base.checks import EACH_STEP, MOST_STEPS
+from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
 from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..options import Configured
@@ -20,7 +19,7 @@ Reserve = Literal["priority", "submission", "shortest"]
 
 
 @dataclass(frozen=True)
-class HybridOptions:
+class HybridOptions(Checked):
     """Options of :class:`Hybrid`.
 
     Attributes
@@ -52,11 +51,11 @@ class HybridOptions:
     """
 
     first: First = field(default="shortest", metadata={"was": "order"})
-    alike: float = 1.0
-    reservations: int = 100
+    alike: Annotated[float, number(above=0, most=1)] = 1.0
+    reservations: Annotated[int, whole(1, MOST_STEPS, EACH_STEP)] = 100
     reserve: Reserve = "priority"
-    cost: int = 60
-    growth: float = 1.4
+    cost: Annotated[int, number(least=0)] = 60
+    growth: Annotated[float, number(above=1)] = 1.4
     threshold: float = 1200
     ageing: float = 1200
     gain: float = 1200
@@ -64,14 +63,8 @@ class HybridOptions:
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
-        check_choice("first", self.first, First)
-        self.on_the_fly()
-        check_number("alike", self.alike, above=0, most=1)
-        check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
-        check_choice("reserve", self.reserve, Reserve)
-        check_number("cost", self.cost, least=0)
-        check_number("growth", self.growth, above=1)
-        self.priority()
+        super().__post_init__()
+        _ = self.on_the_fly(), self.priority()
 
     def on_the_fly(self) -> OnTheFlyOptions:
         """Return the on-the-fly options. ``ValueError`` if one is out of its range."""

@@ -4,9 +4,10 @@ import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from ...base import InputError, check_choice, check_number
+from ...base import InputError
+from ...base.checks import Checked, number
 from ...models import PlacementRule
 from ...models.backfilling.job_queue import LONGEST, SHORTEST
 from ...models.onthefly import RemainingTimes
@@ -85,7 +86,7 @@ First = Literal["shortest", "longest"]
 
 
 @dataclass(frozen=True)
-class OnTheFlyOptions:
+class OnTheFlyOptions(Checked):
     """Options of :class:`OnTheFly`.
 
     Attributes
@@ -106,16 +107,9 @@ class OnTheFlyOptions:
 
     first: First = "shortest"
     order: Order = "estimate"
-    quantile: float = 0.5
-    drain: float | None = None
+    quantile: Annotated[float, number(above=0, below=1)] = 0.5
+    drain: Annotated[float | None, number(least=0)] = None
     placement: PlacementRule = "first-fit"
-
-    def __post_init__(self) -> None:
-        check_choice("first", self.first, First)
-        check_choice("order", self.order, Order)
-        check_number("quantile", self.quantile, above=0, below=1)
-        check_number("drain", self.drain, least=0, none=True)
-        check_choice("placement", self.placement, PlacementRule)
 
 
 class OnTheFly(Configured[OnTheFlyOptions]):

@@ -4,10 +4,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from ...base import check_choice, check_number, check_whole
-from ...base.checks import EACH_STEP, MOST_STEPS
+from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
 from ...workloads import Machine
 from ..options import Configured
@@ -20,7 +19,7 @@ Move = Literal["never", "always"]
 
 
 @dataclass(frozen=True)
-class RBSOptions:
+class RBSOptions(Checked):
     """Options of :class:`RBS`.
 
     Attributes
@@ -46,23 +45,18 @@ class RBSOptions:
         Choice among equally good nodes: ``"first-fit"`` or ``"best-fit"``.
     """
 
-    reservations: int = 100
+    reservations: Annotated[int, whole(1, MOST_STEPS, EACH_STEP)] = 100
     move: Move = field(default="never", metadata={"was": "promise"})
-    small: float | None = 7200
-    growth: float = 1.5
-    max_walltime: int | None = field(default=None, metadata={"was": "limit"})
+    small: Annotated[float | None, number(least=0)] = 7200
+    growth: Annotated[float, number(above=1)] = 1.5
+    max_walltime: Annotated[int | None, number(least=1)] = field(default=None, metadata={"was": "limit"})
     threshold: float = 1200
     ageing: float = 1200
     gain: float = 1200
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
-        check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
-        check_choice("move", self.move, Move)
-        check_number("small", self.small, least=0, none=True)
-        check_number("growth", self.growth, above=1)
-        check_number("max_walltime", self.max_walltime, least=1, none=True)
-        check_choice("placement", self.placement, PlacementRule)
+        super().__post_init__()
         self.priority()
 
     def priority(self) -> Ageing:

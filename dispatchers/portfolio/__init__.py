@@ -4,7 +4,7 @@ from ...models.portfolio.goals import Goal, Means, Outcome
 from .compiled_replays import CompiledReplays
 from .portfolio import Portfolio
 from .portfolio_options import PortfolioOptions, portfolio_goals
-from .recorded_past import Past, Replay, Replayed
+from .recorded_past import Past, Replay, ReplayResult
 
 __all__ = [
     "CompiledReplays",
@@ -15,6 +15,6 @@ __all__ = [
     "Portfolio",
     "PortfolioOptions",
     "Replay",
-    "Replayed",
+    "ReplayResult",
     "portfolio_goals",
 ]

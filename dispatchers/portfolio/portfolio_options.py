@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
 
-from ...base import InputError, Registry, check_number, check_whole
-from ...base.checks import check_flag, check_text
+from ...base import InputError, Registry, check_number
+from ...base.checks import Checked, check_flag, check_text, number, whole
 from ...base.time_texts import seconds_option
 from ...models.portfolio.goals import Goal
 from ..options import internal
@@ -30,7 +30,7 @@ MOST_CANDIDATES = 100
 
 
 @dataclass(frozen=True)
-class PortfolioOptions:
+class PortfolioOptions(Checked):
     """Options of :class:`Portfolio`.
 
     Attributes
@@ -88,11 +88,12 @@ class PortfolioOptions:
     recent: float | str = internal("28d")
     guard: float | str = "auto"
     residual: float | str = internal("auto")
-    hysteresis: float = internal(0.3)
-    budget: int = 100_000
-    halving: int = internal(3)
+    hysteresis: Annotated[float, number(least=0)] = internal(0.3)
+    budget: Annotated[int, whole(1)] = 100_000
+    halving: Annotated[int, whole(2)] = internal(3)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("of", "reference"):
             check_text(name, getattr(self, name))
         check_text("learns", self.learns, none=True)
@@ -103,9 +104,6 @@ class PortfolioOptions:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
         _ = self.first_period, self.recent_seconds, self.most_residual
         check_number("guard", self.factor, above=0, infinite=True)
-        check_number("hysteresis", self.hysteresis, least=0)
-        check_whole("budget", self.budget, 1)
-        check_whole("halving", self.halving, 2)
         self.made_goal()
 
     @property

@@ -55,7 +55,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """Result of a replay.
 
     Attributes
@@ -76,7 +76,7 @@ class Replayed:
 class Replay(Protocol):
     """Function that simulates a past under another dispatcher."""
 
-    def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> Replayed:
+    def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> ReplayResult:
         """Return the outcome if the dispatcher decides from the begin of the period on.
 
         Earlier actions are repeated. At most `budget` decisions.

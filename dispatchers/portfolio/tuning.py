@@ -12,7 +12,7 @@ from ...models.portfolio.goals import Outcome, Rung, admitted, best_of, gains, r
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
-from .recorded_past import Past, RecordedPast, Replay, Replayed
+from .recorded_past import Past, RecordedPast, Replay, ReplayResult
 
 #: Position of the first candidate, which begins and is never excluded by the bound.
 FIRST = 0
@@ -125,11 +125,11 @@ class Tuner:
             return None
         return self._judge(outcomes, found)
 
-    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> Replayed:
+    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> ReplayResult:
         """Replay a period under a candidate with its valid predictions, and count it."""
         own = self.predictions[place]
         if own is not None and own.failure:
-            return Replayed(None, 0, own.failure)
+            return ReplayResult(None, 0, own.failure)
         answer = replay(stretch if own is None else own.of_past(stretch), self.made(place), left)
         found.replays += 1
         found.decisions += answer.decisions

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...base import check_choice
+from ...base.checks import Checked
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..options import Configured
@@ -24,7 +24,7 @@ _by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
-class SequenceOptions:
+class SequenceOptions(Checked):
     """Options of :class:`ReservationSequences`.
 
     Attributes
@@ -39,9 +39,6 @@ class SequenceOptions:
 
     over: str | Dispatcher = "easy"
     backfill: Backfill = "plain"
-
-    def __post_init__(self) -> None:
-        check_choice("backfill", self.backfill, Backfill)
 
 
 @dataclass(slots=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from ...base import check_choice, check_whole
+from ...base.checks import whole
 from ..backfilling.conservative import ConservativeOptions
 from ..backfilling.reservations import Compress, Reservations
 from ..protocol import Placement, State, Waiting
@@ -27,14 +27,8 @@ class RoundsOptions(ConservativeOptions):
     """
 
     compress: Compress = field(default="never", init=False)
-    batch: int | None = None
+    batch: Annotated[int | None, whole(1)] = None
     move: Move = "fill"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("move", self.move, Move)
-        if self.batch is not None:
-            check_whole("batch", self.batch, 1)
 
 
 class RoundReservations(Reservations):
@@ -110,11 +104,9 @@ class RoundReservations(Reservations):
             instants = sorted({entry.since for entry in waiting})
             last = instants[min(self._batch, len(instants)) - 1]
             waiting = [entry for entry in waiting if entry.since <= last]
-        waiting.sort(key=self._area, reverse=True)
+        primary = self._primary
+        waiting.sort(key=lambda entry: entry.nodes * entry.demand[primary] * entry.predicted, reverse=True)
         return waiting[: self._batch]
-
-    def _area(self, entry: Waiting) -> int:
-        return entry.nodes * entry.demand[self._primary] * entry.predicted
 
     def _fill(self, state: State) -> None:
         """Start jobs that fit into gaps: first those of the round in order, then later arrivals."""

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray, check_number
+from ...base import IntArray
+from ...base.checks import Checked, number
 from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
@@ -107,7 +108,7 @@ _by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
-class SoftOptions:
+class SoftOptions(Checked):
     """Options of :class:`SoftTOptimal`.
 
     Attributes
@@ -120,11 +121,7 @@ class SoftOptions:
     """
 
     over: str | Dispatcher = "easy"
-    quantile: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.quantile is not None:
-            check_number("quantile", self.quantile, least=0, most=1)
+    quantile: Annotated[float | None, number(least=0, most=1)] = None
 
 
 class SoftTOptimal(Configured[SoftOptions]):

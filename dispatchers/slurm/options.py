@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
+from typing import Annotated
 
-from ...base import LONGEST, InputError, check_whole, shown
-from ...base.checks import MOST_PROCESSORS, MOST_STEPS
+from ...base import LONGEST, InputError, shown
+from ...base.checks import MOST_PROCESSORS, MOST_STEPS, Checked, whole
 from ...models.slurm.backfill import BackfillRules
 from ...models.slurm.priorities import Weights
 from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
@@ -15,11 +16,15 @@ from ...workloads.slurm_reservations import SlurmReservation, read_slurm_reserva
 
 _MINUTE = 60
 _MOST_TESTS = ("bf_max_job_user", "bf_max_job_part", "bf_max_job_assoc", "bf_max_job_user_part")
+_Interval = Annotated[int, whole(1, LONGEST)]
+_Seconds = Annotated[int, whole(0, LONGEST)]
+_Tests = Annotated[int, whole(1, MOST_STEPS)]
+_Count = Annotated[int, whole(0, 2**32 - 1)]
 _WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
 
 
 @dataclass(frozen=True)
-class SlurmOptions:
+class SlurmOptions(Checked):
     """Options of the scheduler in ``slurm.conf``. Defaults are those of Slurm 22.05.
 
     Attributes
@@ -98,27 +103,27 @@ class SlurmOptions:
     """
 
     config: str = ""
-    bf_interval: int = 30
-    bf_window: int = 1440
-    bf_resolution: int = 60
-    bf_max_job_test: int = 500
-    bf_max_job_array_resv: int = 20
-    bf_max_job_user: int = 0
-    bf_max_job_part: int = 0
-    bf_max_job_assoc: int = 0
-    bf_max_job_user_part: int = 0
-    bf_max_job_start: int = 0
-    bf_min_prio_reserve: int = 0
-    batch_sched_delay: int = 3
-    sched_interval: int = 60
-    default_queue_depth: int = 100
-    partition_job_depth: int = 0
-    KillWait: int = 30
-    PriorityWeightAge: int = 0
-    PriorityWeightFairshare: int = 0
-    PriorityWeightJobSize: int = 0
-    PriorityWeightPartition: int = 0
-    PriorityWeightQOS: int = 0
+    bf_interval: _Interval = 30
+    bf_window: _Interval = 1440
+    bf_resolution: _Interval = 60
+    bf_max_job_test: _Tests = 500
+    bf_max_job_array_resv: _Tests = 20
+    bf_max_job_user: _Count = 0
+    bf_max_job_part: _Count = 0
+    bf_max_job_assoc: _Count = 0
+    bf_max_job_user_part: _Count = 0
+    bf_max_job_start: _Count = 0
+    bf_min_prio_reserve: _Count = 0
+    batch_sched_delay: _Seconds = 3
+    sched_interval: _Interval = 60
+    default_queue_depth: _Tests = 100
+    partition_job_depth: _Count = 0
+    KillWait: _Seconds = 30
+    PriorityWeightAge: _Count = 0
+    PriorityWeightFairshare: _Count = 0
+    PriorityWeightJobSize: _Count = 0
+    PriorityWeightPartition: _Count = 0
+    PriorityWeightQOS: _Count = 0
     PriorityMaxAge: str = "7-0"
     PriorityDecayHalfLife: str = "7-0"
     PriorityCalcPeriod: str = "5"
@@ -129,19 +134,10 @@ class SlurmOptions:
     shares: str = ""
     limits: str = ""
     reservations: str = ""
-    epoch: int = 0
+    epoch: _Seconds = 0
 
     def __post_init__(self) -> None:
-        for name in ("bf_interval", "bf_window", "bf_resolution", "sched_interval"):
-            check_whole(name, getattr(self, name), 1, LONGEST)
-        for name in ("batch_sched_delay", "KillWait", "epoch"):
-            check_whole(name, getattr(self, name), 0, LONGEST)
-        for name in ("bf_max_job_test", "bf_max_job_array_resv", "default_queue_depth"):
-            check_whole(name, getattr(self, name), 1, MOST_STEPS)
-        for name in (*_MOST_TESTS, "bf_max_job_start", "bf_min_prio_reserve", "partition_job_depth"):
-            check_whole(name, getattr(self, name), 0, 2**32 - 1)
-        for name in ("Age", "Fairshare", "JobSize", "Partition", "QOS"):
-            check_whole(f"PriorityWeight{name}", getattr(self, f"PriorityWeight{name}"), 0, 2**32 - 1)
+        super().__post_init__()
         for name in ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod"):
             seconds(name, getattr(self, name))
         if not seconds("PriorityCalcPeriod", self.PriorityCalcPeriod):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...models.slurm.priorities import Association, decay_over, rank_users
-from ...workloads import Ended
+from ...workloads import EndedJob
 
 #: Account and user, start and CPUs of a job.
 Charge = tuple[tuple[str, str], int, float]
@@ -74,7 +74,7 @@ class AccountUsage:
         self._ticked = now
         self._rank()
 
-    def past(self, ended: Iterable[Ended], cores: str, now: int, period: int) -> None:
+    def past(self, ended: Iterable[EndedJob], cores: str, now: int, period: int) -> None:
         """Charge jobs that ended earlier, up to the last tick during their run.
 
         Parameters

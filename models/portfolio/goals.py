@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray, check_choice, check_number
+from ...base import BoolArray, FloatArray
+from ...base.checks import Checked, number
 
 
 class Rung(NamedTuple):
@@ -143,7 +144,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Means(Goal):
+class Means(Checked, Goal):
     """Weighted means of wait and slowdown, with a bound on long waits.
 
     The cost is the weighted mean of log(mean wait + 1 min) and log(mean bounded slowdown). So 1% less of one offsets 1%
@@ -165,18 +166,15 @@ class Means(Goal):
         If a value is out of its range.
     """
 
-    wait: float = 1.0
-    slowdown: float = 1.0
+    wait: Annotated[float, number(least=0)] = 1.0
+    slowdown: Annotated[float, number(least=0)] = 1.0
     bound: Bound = "longest"
-    slack: float = 1.05
+    slack: Annotated[float, number(above=0)] = 1.05
 
     def __post_init__(self) -> None:
-        check_number("wait", self.wait, least=0)
-        check_number("slowdown", self.slowdown, least=0)
+        super().__post_init__()
         if self.wait + self.slowdown <= 0:
             raise ValueError("wait and slowdown: one of the weights must be above 0, got 0 and 0")
-        check_choice("bound", self.bound, Bound)
-        check_number("slack", self.slack, above=0)
 
     def cost(self, outcome: Outcome) -> float:
         """Return the logarithm of the weighted geometric mean of both means."""

@@ -12,7 +12,7 @@ from ...dispatchers import Action, Conservative, Dispatcher, Reject, State
 from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Machine, Workload
-from ...workloads.machine_state import Ended, MachineState, RunningSince
+from ...workloads.machine_state import EndedJob, MachineState, RunningSince
 from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap, simulate, with_exclusive_nodes
 from ..overrun import Overrun
 from ..recorder import STAY, Recorder
@@ -167,9 +167,9 @@ def _since(job: SimulatedJob) -> RunningSince:
     )  # fmt: skip
 
 
-def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
+def _ended(recorder: Recorder, workload: Workload) -> list[EndedJob]:
     """Return the ended jobs, each with its last shape and the run time that predictors saw."""
-    width, ended, useful = len(STAY), dict[int, Ended](), Counter[int]()
+    width, ended, useful = len(STAY), dict[int, EndedJob](), Counter[int]()
     for row in range(0, len(recorder.stays), width):
         stay = dict(zip(STAY, recorder.stays[row : row + width], strict=True))
         order, start, length = stay["order"], stay["start"], stay["end"] - stay["start"]
@@ -179,5 +179,5 @@ def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
         useful[order] += stay["useful"]
         job = workload.jobs[order].on_shape(None if stay["shape"] < 0 else stay["shape"])
         ran = length if status == "killed" else useful[order]
-        ended[order] = Ended(replace(job, runtime=length, walltime=stay["shape_walltime"]), start, ran)
+        ended[order] = EndedJob(replace(job, runtime=length, walltime=stay["shape_walltime"]), start, ran)
     return list(ended.values())

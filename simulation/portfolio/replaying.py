@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import InputError, IntArray
 from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
-from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, Replayed
+from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, ReplayResult
 from ...dispatchers.registered import layers, tell_end
 from ...predictors import Predictor
 from ...workloads import Job, Provenance, Workload
@@ -61,7 +61,7 @@ class Replayer:
         simple = same_instant == "batch" and overrun.mode != "resubmit"
         self._compiled = CompiledReplays(overrun.mode == "kill") if simple else None
 
-    def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> Replayed:
+    def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> ReplayResult:
         """Return the outcome of the jobs; see :class:`.Replay`."""
         predictor = self._predictor if past.predictor is None else past.predictor
         compiled = None
@@ -70,9 +70,9 @@ class Replayer:
         if compiled is None:
             return self._in_engine(past, dispatcher, predictor, budget)
         waits, decisions = compiled
-        return Replayed(None if waits is None else _outcome(past, waits), decisions)
+        return ReplayResult(None if waits is None else _outcome(past, waits), decisions)
 
-    def _in_engine(self, past: Past, dispatcher: Dispatcher, predictor: Any, budget: int) -> Replayed:
+    def _in_engine(self, past: Past, dispatcher: Dispatcher, predictor: Any, budget: int) -> ReplayResult:
         """Replay in the engine, which supports every case."""
         recorder = _Stays(Workload(tuple(past.jobs), past.machine, Provenance("replay")))
         going_on = _GoingOn(past, dispatcher)
@@ -91,7 +91,7 @@ class Replayer:
             whole = False
         except (SimulationError, InputError, RecursionError) as error:
             failure, whole = " ".join(str(error).split()), False
-        return Replayed(_outcome(past, _waits(past, engine, recorder)) if whole else None, recorder.count, failure)
+        return ReplayResult(_outcome(past, _waits(past, engine, recorder)) if whole else None, recorder.count, failure)
 
 
 class _EndError(Exception):

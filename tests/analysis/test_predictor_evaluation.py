@@ -47,6 +47,12 @@ class Uniform:
         return 0.0, 1000.0
 
 
+def test_two_objects_of_one_class_are_two_rows():
+    found = evaluate_predictors(SMALL, [Spy(), "walltime", Spy(), "walltime"])
+    assert found.table["predictor"].tolist() == ["Spy", "walltime", "Spy #2"]
+    assert found.jobs.groupby("predictor").size().tolist() == [5, 5, 5]
+
+
 def test_errors_by_hand():
     found = evaluate_predictors(SMALL, [Spy()], dispatcher="fcfs", parts=2)
     row = found.table.iloc[0]
@@ -110,7 +116,7 @@ def test_bad_input():
 
     with pytest.raises(SimulationError, match="Bad at t=0: a prediction must be >= 0 s, got nan"):
         evaluate_predictors(SMALL, Bad())
-    with pytest.raises(SimulationError, match="Raises at t=100: job a: KeyError"):
+    with pytest.raises(SimulationError, match="Raises at t=100: job a: observe raised KeyError"):
         evaluate_predictors(SMALL, Raises())
     for predictors, message in (([], "expected one or more, got none"), ("lst2", "did you mean last2")):
         with pytest.raises(InputError, match=message):

@@ -9,7 +9,7 @@ from hpcdispatch.analysis.kept_forecasts import KeptForecast, judge, keep, read_
 from hpcdispatch.analysis.start_forecasts import EARLIER, LATER, LEARNED, RunTimeDraws, forecast_starts
 from hpcdispatch.base import InputError
 from hpcdispatch.predictors import create
-from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
+from hpcdispatch.workloads import EndedJob, Job, Machine, MachineState, RunningSince, Workload
 
 NODE = Machine.homogeneous(1, core=4)
 RUNS = Job("runs", 900, 1000, 1000, per_node={"core": 4}, user="ann")
@@ -18,7 +18,7 @@ WAITS = Job("waits", 950, 1000, 1000, per_node={"core": 4}, user="ann")
 
 def past(*runtimes, walltime=1000):
     return tuple(
-        Ended(Job(f"p{number}", 0, runtime, walltime, per_node={"core": 4}, user="ann"), 0)
+        EndedJob(Job(f"p{number}", 0, runtime, walltime, per_node={"core": 4}, user="ann"), 0)
         for number, runtime in enumerate(runtimes)
     )
 
@@ -50,7 +50,7 @@ def test_no_job_is_forecast_before_its_begin():
 def test_jobs_to_come_stand_for_themselves():
     # Tasks of arrays become jobs of their own. So do jobs that waited for others or in a reservation.
     ended = tuple(
-        Ended(replace(each.job, array=f"{number}%1", depends=(("p0", "afterok"),) if number else (), submit=900), 900)
+        EndedJob(replace(each.job, array=f"{number}%1", depends=(("p0", "afterok"),) * bool(number), submit=900), 900)
         for number, each in enumerate(past(*[40] * 30))
     )
     assert forecast(ended, 30, draws=10).high >= 1000
@@ -94,7 +94,7 @@ def test_draws_are_within_the_request(predictor):
 
 
 def test_later_jobs_make_jobs_wait_longer():
-    ended = tuple(Ended(replace(each.job, submit=900), 900) for each in past(*[40] * 30))
+    ended = tuple(EndedJob(replace(each.job, submit=900), 900) for each in past(*[40] * 30))
     alone, among = (forecast(ended, 30, arrivals=come, draws=30).high for come in (False, True))
     assert 1000 <= alone <= among
 

@@ -15,14 +15,14 @@ from hpcdispatch.analysis.curves import (
     schedule,
     used_between,
 )
-from hpcdispatch.analysis.paired import compared, paired, sign_test, wilcoxon_test
+from hpcdispatch.analysis.paired import compare_pairs, paired_differences, sign_test, wilcoxon_test
 from hpcdispatch.analysis.statistics import (
     describe,
     fairness,
-    grouped,
     jain,
     prediction,
     run_time_class,
+    statistics_by_class,
 )
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import job_metrics
@@ -87,7 +87,7 @@ def test_widths_have_names():
 
 def test_groups():
     metrics = job_metrics(jobs(wait=[0, 100, 300], runtime=[100, 100, 5]))
-    found = grouped(metrics, np.array(["a", "b", "b"]), ["b", "a", "c"]).set_index(["class", "metric"])
+    found = statistics_by_class(metrics, np.array(["a", "b", "b"]), ["b", "a", "c"]).set_index(["class", "metric"])
     assert list(dict.fromkeys(found.index.get_level_values(0))) == ["b", "a"]
     assert found.loc[("b", "wait"), ["n", "mean", "max"]].tolist() == [2, 200, 300]
     assert found.loc[("b", "slowdown"), "mean"] == (2 + 61) / 2
@@ -136,7 +136,7 @@ def test_paired():
     ]
     rows += [("w", 3, "sample 3", "base", 1000), ("w", 4, "one", "base", 7), ("w", 4, "another", "new", 7)]
     runs = pd.DataFrame(rows, columns=["workload", "seed", "sample", "contender", "wait_mean"])
-    (found,) = paired(runs, "base", "wait_mean").to_dict("records")
+    (found,) = paired_differences(runs, "base", "wait_mean").to_dict("records")
     assert (found["contender"], found["n"], found["lower"], found["higher"]) == ("new", 3, 1, 1)
     assert found["difference"] == pytest.approx(-2 / 3)
     assert found["ratio"] == pytest.approx(58 / 60)
@@ -145,21 +145,21 @@ def test_paired():
     assert 0.5 <= found["ratio_low"] < found["ratio"] < found["ratio_high"] <= 1.1
     assert math.isnan(found["p_sign"])
     with pytest.raises(InputError, match="baseline: expected one of base, new; got 'old'"):
-        paired(runs, "old", "wait_mean")
+        paired_differences(runs, "old", "wait_mean")
 
 
 def test_the_interval_of_two_pairs_is_their_span():
-    found = compared(np.array([1.0, 4.0]), np.array([2.0, 2.0]))
+    found = compare_pairs(np.array([1.0, 4.0]), np.array([2.0, 2.0]))
     assert (found["difference_low"], found["difference_high"]) == (-1, 2)
     assert (found["ratio_low"], found["ratio_high"]) == (0.5, 2)
 
 
 def test_pairs_that_say_nothing():
-    one = compared(np.array([3.0, NAN]), np.array([2.0, 5.0]))
+    one = compare_pairs(np.array([3.0, NAN]), np.array([2.0, 5.0]))
     assert (one["n"], one["difference"], one["ratio"]) == (1, 1, 1.5)
     assert math.isnan(one["difference_low"])
-    assert math.isnan(compared(np.array([1.0, 2.0]), np.zeros(2))["ratio"])
-    assert compared(np.array([]), np.array([]))["n"] == 0
+    assert math.isnan(compare_pairs(np.array([1.0, 2.0]), np.zeros(2))["ratio"])
+    assert compare_pairs(np.array([]), np.array([]))["n"] == 0
 
 
 def test_sign_test_by_counting():

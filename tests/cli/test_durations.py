@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from hpcdispatch.cli.durations import Duration
+from hpcdispatch.cli.durations import Duration, Number, Whole
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,17 @@ def test_what_is_no_time_is_refused(text):
 def test_a_least_time_is_held():
     with pytest.raises(click.BadParameter, match="expected at least 60 s, got '59'"):
         Duration(60).convert("59", None, None)
+
+
+@pytest.mark.parametrize("text", ["nan", "-nan", "inf", "1e999", "x", "2"])
+def test_a_number_is_finite_and_in_its_range(text):
+    assert Number(0, 1).convert("0.5", None, None) == 0.5
+    with pytest.raises(click.BadParameter):
+        Number(0, 1 if text == "2" else None).convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["-1", "9007199254740993", "1" * 5000, "1.0", "nan", ""])
+def test_a_whole_number_has_a_bound(text):
+    assert Whole(0).convert("9007199254740992", None, None) == 2**53
+    with pytest.raises(click.BadParameter):
+        Whole(0).convert(text, None, None)

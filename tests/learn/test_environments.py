@@ -234,6 +234,12 @@ def test_bad_actions():
         several.step([0, 0])
     with pytest.raises(InputError, match="seed: expected 2, one per environment, got 1"):
         several.reset(seed=[1])
+    with pytest.raises(gymnasium.error.Error, match="Seed must be"):
+        several.reset(seed=[0, -1])
+    starts = [several.reset(seed=seed)[1]["start"].tolist() for seed in (3, np.int64(3), [3, 4])]
+    assert starts == [starts[0]] * 3
+    with pytest.raises(InputError, match="environment: num_envs must be a whole number >= 1"):
+        gymnasium.make_vec("hpcdispatch/PickJob-v0", 0, vectorization_mode="vector_entry_point", workload=POOL)
     several.reset(seed=0)
     for actions, message in (([0], "actions: expected 2"), ([[0], [0]], "actions: expected 2"), ([0, 999], "got 999")):
         with pytest.raises(InputError, match=message):
@@ -251,12 +257,13 @@ def test_bad_actions():
         ("PickJob-v0", {"backfill": "all"}, "backfill must be one of none, easy, sjbf"),
         ("PickJob-v0", {"predictor": "last2"}, "predictor: expected walltime or oracle"),
         ("PickJob-v0", {"reward": "fun"}, "reward: expected wait, turnaround"),
-        ("PickJob-v0", {"masked": "maybe"}, "masked: expected replace or error"),
+        ("PickJob-v0", {"masked": "maybe"}, "masked must be one of replace, error, got 'maybe'"),
         ("PickJob-v0", {"color": "red"}, "env_spec: expected"),
         ("Inspect-v0", {"base": "easy"}, "base: expected a list scheduler"),
         ("Inspect-v0", {"base": "fcfs:order=f1"}, "base: expected a list scheduler"),
         ("PolicySelect-v0", {"policies": "fcfs+hcp3"}, "policies: expected fcfs, sjf, .* got 'hcp3'"),
         ("PolicySelect-v0", {"every": 0}, "every must be"),
+        ("PolicySelect-v0", {"policies": ["fcfs"]}, "dispatcher: expected a name"),
     ],
 )
 def test_bad_options(name, options, message):
@@ -275,7 +282,7 @@ def test_workloads_that_the_loop_does_not_know():
     jobs = [Job(str(n), n, 1, 1, n + 1) for n in range(4)]
     env = make("PickJob-v0", Workload(jobs, Machine.pool(3)), jobs=3)
     assert len(env.unwrapped.workload) == 3
-    for options in ({"start": 1}, {"start": -1}, {"stop": 1}):
+    for options in ({"start": 1}, {"start": -1}, {"stop": 1}, "start", 3):
         with pytest.raises(InputError, match="reset: options"):
             env.reset(options=options)
 

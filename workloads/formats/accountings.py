@@ -1,7 +1,7 @@
 """Read accounting records that are no tables as tables: PBS and Torque, Philly's and Batsim's JSON."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -88,26 +88,36 @@ def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:
     largest.
     """
     what = "a list of jobs with 'jobid' and 'attempts'"
-    rows: list[dict[str, str]] = []
-    lines: list[int] = []
-    for number, job in enumerate(json_list(file, parsed_json(file, what), what), 1):
+    jobs = json_list(file, parsed_json(file, what), what)
+    return _part(jobs, _philly_job, malformed, "no job", ": expected a job with 'jobid' and 'attempts'")
+
+
+def _philly_job(job: Any) -> dict[str, Any]:
+    attempts = [each for each in job["attempts"] if each.get("start_time") and each.get("end_time")]
+    begin, end = _seconds(attempts, "start_time"), _seconds(attempts, "end_time")
+    details = [each.get("detail") or [] for each in attempts]
+    return {
+        "jobid": job["jobid"], "user": job.get("user") or "", "vc": job.get("vc") or "",
+        "status": job.get("status") or "", "submitted_time": job["submitted_time"],
+        "start_time": attempts[0]["start_time"] if attempts else "",
+        "duration": float(np.maximum(end - begin, 0).sum()) if attempts else "",
+        "gpus": max((sum(len(host["gpus"]) for host in hosts) for hosts in details), default=""),
+        "hosts": max(map(len, details), default=""),
+    }  # fmt: skip
+
+
+def _part(
+    jobs: Iterable[Any], read: Callable[[Any], dict[str, Any]], malformed: list[Malformed], reason: str, expected: str
+) -> Part:
+    """Return the rows that `read` makes of the entries of a list in JSON, as texts."""
+    rows: dict[int, dict[str, str]] = {}
+    for number, job in enumerate(jobs, 1):
         try:
-            attempts = [each for each in job["attempts"] if each.get("start_time") and each.get("end_time")]
-            begin, end = _seconds(attempts, "start_time"), _seconds(attempts, "end_time")
-            details = [each.get("detail") or [] for each in attempts]
-            rows.append({
-                "jobid": str(job["jobid"]), "user": str(job.get("user") or ""), "vc": str(job.get("vc") or ""),
-                "status": str(job.get("status") or ""), "submitted_time": str(job["submitted_time"]),
-                "start_time": str(attempts[0]["start_time"]) if attempts else "",
-                "duration": str(float(np.maximum(end - begin, 0).sum())) if attempts else "",
-                "gpus": str(max((sum(len(host["gpus"]) for host in hosts) for hosts in details), default="")),
-                "hosts": str(max(map(len, details), default="")),
-            })  # fmt: skip
-            lines.append(number)
-        except (AttributeError, TypeError, KeyError, ValueError) as error:
-            message = f"entry {number}: expected a job with 'jobid' and 'attempts', got {shown(job)} ({error!r:.40})"
-            malformed.append(Malformed(number, "no job", message))
-    return Part(pd.DataFrame(rows, dtype=str), np.array(lines, dtype=np.int64))
+            rows[number] = {name: str(value) for name, value in read(job).items()}
+        except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
+            message = f"entry {number}{expected}, got {shown(job)} ({error!r:.60})"
+            malformed.append(Malformed(number, reason, message))
+    return Part(pd.DataFrame(list(rows.values()), dtype=str), np.array(list(rows), dtype=np.int64))
 
 
 def _seconds(attempts: Iterable[Mapping[str, Any]], key: str) -> Any:
@@ -126,22 +136,15 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]
     profiles, size = found.get("profiles", {}), found.get("nb_res", 0)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
         raise InputError(f"{file.path}: field 'nb_res': expected a whole number, got {shown(size)}")
-    rows: list[dict[str, str]] = []
-    lines: list[int] = []
-    for number, job in enumerate(json_list(file, found.get("jobs"), what), 1):
-        try:
-            walltime = float(job.get("walltime", -1))
-            rows.append({
-                "id": str(job["id"]), "subtime": str(job["subtime"]), "res": str(job["res"]),
-                "walltime": str(walltime) if walltime > 0 else "UNLIMITED",
-                "runtime": str(_delay(job["profile"], profiles)), "profile": str(job["profile"]),
-            })  # fmt: skip
-            lines.append(number)
-        except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
-            message = (f"entry {number} of 'jobs': expected id, subtime, res, walltime and a profile that is a delay "
-                       f"or a sequence of delays, got {shown(job)} ({error!r:.60})")  # fmt: skip
-            malformed.append(Malformed(number, "no job with a delay", message))
-    return Part(pd.DataFrame(rows, dtype=str), np.array(lines, dtype=np.int64)), size
+
+    def row(job: Any) -> dict[str, Any]:
+        walltime = float(job.get("walltime", -1))
+        times = {"walltime": walltime if walltime > 0 else "UNLIMITED", "runtime": _delay(job["profile"], profiles)}
+        return {name: job[name] for name in ("id", "subtime", "res", "profile")} | times
+
+    wanted = "id, subtime, res, walltime and a profile that is a delay or a sequence of delays"
+    jobs = json_list(file, found.get("jobs"), what)
+    return _part(jobs, row, malformed, "no job with a delay", f" of 'jobs': expected {wanted}"), size
 
 
 def _delay(name: Any, profiles: Mapping[str, Any], depth: int = 0) -> float:

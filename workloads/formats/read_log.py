@@ -35,6 +35,15 @@ class NoRequestedTimesError(NothingUsableError):
     """No job has a walltime, and no default was given."""
 
 
+def zone_of(name: str) -> ZoneInfo:
+    """Return a time zone, such as Europe/Berlin. An unknown one is an :class:`~hpcdispatch.base.InputError`."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        expected = "the name of a time zone, such as Europe/Berlin"
+        raise InputError(f"timezone: expected {expected}, got {shown(name)}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Options of a reader; see :func:`hpcdispatch.workloads.read` for the meaning.
@@ -67,11 +76,7 @@ class ReadOptions:
                 expected = f"whole seconds >= 1 and <= {LONGEST} or 'runtime'"
                 raise InputError(f"default_walltime: expected {expected}, got {shown(value)}") from None
         if self.timezone is not None:
-            try:
-                ZoneInfo(self.timezone)
-            except (ZoneInfoNotFoundError, ValueError, OSError):
-                expected = "the name of a time zone, such as Europe/Berlin"
-                raise InputError(f"timezone: expected {expected}, got {shown(self.timezone)}") from None
+            zone_of(self.timezone)
 
 
 @dataclass(frozen=True, slots=True)

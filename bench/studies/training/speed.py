@@ -16,6 +16,7 @@ import numpy as np
 from ....base import InputError
 from ....learn import DispatchEnv, DispatchVectorEnv
 from ....workloads import Workload, generate, read
+from ....workloads.fetching import at_hand
 from ....workloads.sources import resolve
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
@@ -136,7 +137,7 @@ def main(workload: str, steps: int, seed: int, markdown: bool) -> None:
     """Print decisions per second."""
     heads = ["form", "decisions", "per second", "times the loop"]
     title = f"{VISIBLE} visible jobs, 8 features, episodes of {JOBS} jobs, resets included"
-    source = resolve(workload)
+    source = resolve(str(at_hand(workload) or workload))
     trace = generate(workload) if source.spec else read(source.file(), default_walltime="runtime")
     show([Table(title, heads, measured(trace, steps, seed))], markdown)
 

@@ -8,7 +8,7 @@ from internal_options import simulate
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import ListScheduler, Lookahead, Portfolio, Start
-from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
+from hpcdispatch.dispatchers.portfolio import Goal, Outcome, ReplayResult
 from hpcdispatch.dispatchers.portfolio.tuning import Tuner
 from hpcdispatch.simulation import ActionError, SimulationError, check
 from hpcdispatch.workloads import Job, Machine, Workload, generate
@@ -65,7 +65,7 @@ def replayed_as(waits):
         def use_replays(self, given):
             def replay(past, dispatcher, budget):
                 found = np.array(waits[dispatcher.order])
-                return Replayed(Outcome(found, np.ones(len(found)), np.ones(len(found), dtype=bool)), 1)
+                return ReplayResult(Outcome(found, np.ones(len(found)), np.ones(len(found), dtype=bool)), 1)
 
             super().use_replays(replay)
 
@@ -156,7 +156,7 @@ def test_changes_do_not_change_what_is_known_of_easy():
             def replay(past, dispatcher, budget):
                 turn = (past.end // 7200) % 2
                 waits = np.full(3, 10.0 if (dispatcher.options.placement == "best-fit") == turn else 1e6)
-                return Replayed(Outcome(waits, np.ones(3), np.ones(3, dtype=bool)), 1)
+                return ReplayResult(Outcome(waits, np.ones(3), np.ones(3, dtype=bool)), 1)
 
             super().use_replays(replay)
 
@@ -307,8 +307,8 @@ def test_a_candidate_that_fails_in_a_replay_is_left_out():
     def replay(past, dispatcher, budget):
         replay.count += 1
         if replay.count % 2:
-            return Replayed(Outcome(np.ones(1), np.ones(1), np.ones(1, dtype=bool)), 5)
-        return Replayed(None, 1, "it raised ValueError: no")
+            return ReplayResult(Outcome(np.ones(1), np.ones(1), np.ones(1, dtype=bool)), 5)
+        return ReplayResult(None, 1, "it raised ValueError: no")
 
     class Replaced(Portfolio):
         def use_replays(self, given):

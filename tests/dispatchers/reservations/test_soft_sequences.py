@@ -155,5 +155,5 @@ def test_laws_without_quantiles_are_planned_with_too(quantile):
 
 
 def test_refuses_what_is_no_quantile():
-    with pytest.raises(InputError, match="quantile must be a number >= 0 and <= 1, got 2"):
+    with pytest.raises(InputError, match="quantile must be a number >= 0 and <= 1 or none, got 2"):
         create_dispatcher("soft-toptimal:quantile=2")

@@ -13,7 +13,7 @@ from hpcdispatch.dispatchers import Start, Stop, Wake
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import InvariantError, check, simulate, state_at
 from hpcdispatch.testing import cluster, moldable, overrunning, pool
-from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
+from hpcdispatch.workloads import EndedJob, Job, Machine, MachineState, RunningSince, Workload
 
 #: Cycles between events, aging priorities, and users with usage.
 SLURM = "slurm:bf_interval=7,bf_resolution=1,sched_interval=20,PriorityWeightAge=50,PriorityWeightFairshare=1000,"
@@ -219,7 +219,7 @@ def test_jobs_without_nodes_are_laid_out_so_that_all_have_room():
 
 
 def test_what_ended_before_teaches_the_predictor():
-    history = tuple(Ended(replace(JOBS[0], id=name, runtime=20), 0) for name in ("x", "y"))
+    history = tuple(EndedJob(replace(JOBS[0], id=name, runtime=20), 0) for name in ("x", "y"))
     jobs = tuple(replace(job, user="ann") for job in JOBS)
     state = MachineState(50, (), ended=tuple(replace(each, job=replace(each.job, user="ann")) for each in history))
     assert simulate(Workload(jobs, NODES), "easy", "last2", state=state).jobs["predicted"].tolist() == [20, 20, 20]
@@ -229,7 +229,7 @@ def test_what_users_had_used_before_counts():
     jobs = [Job(name, 0, 100, 100, nodes=2, per_node={"core": 4}, user=user, group="g") for name, user in ("aA", "bB")]
     fair = "slurm:PriorityWeightFairshare=1000"
     workload = Workload(tuple(jobs), NODES)
-    used = {user: (Ended(replace(jobs[0], id="x", user=user, runtime=400), 0),) for user in "AB"}
+    used = {user: (EndedJob(replace(jobs[0], id="x", user=user, runtime=400), 0),) for user in "AB"}
 
     def first(past, memory):
         state = MachineState(450, ended=past, memory=memory)
@@ -238,7 +238,7 @@ def test_what_users_had_used_before_counts():
     assert [first(used[user], {}) for user in "AB"] == [1, 0]
     # The real one's reports on waiting jobs come before. Usage between ticks is not charged.
     assert first(used["A"], {"Slurm": {"priorities": {jobs[0].id: 9, jobs[1].id: 5}}}) == 0
-    short = (Ended(replace(jobs[0], id="x", user="A", runtime=200), 50),)
+    short = (EndedJob(replace(jobs[0], id="x", user="A", runtime=200), 50),)
     assert first(short, {}) == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload, read, write
-from hpcdispatch.workloads.formats import RunColumns, read_runs
+from hpcdispatch.workloads.formats import RunColumns, memory_needs, read_run_times, read_runs
 from hpcdispatch.workloads.formats.table_files import parts
 from hpcdispatch.workloads.formats.trace_files import Bounds, TraceFile
 
@@ -51,6 +51,46 @@ def test_a_file_beyond_a_bound_is_refused(tmp_path, bounds, message):
         TraceFile(path, packed=False, bounds=bounds).read()
     with pytest.raises(InputError, match="expected a file of at most 10 bytes, got "):
         read(path, max_size=10)
+
+
+@pytest.mark.parametrize(("needs", "text"), [
+    (memory_needs.SWF, b"1\n"), (memory_needs.SWF, b"1\r"), (memory_needs.SACCT, b"\n"), (memory_needs.JSONL, b"{}\n"),
+    (memory_needs.JSONL, b"[[[]]]," * 99), (memory_needs.JSON, b"[],"), (memory_needs.RUNS, b"1\n"),
+    (memory_needs.TABLE, b"abcdefg\xf0\x9f\x82\xa1" * 999 + b"\n"),
+])  # fmt: skip
+def test_a_text_that_takes_too_much_memory_is_refused_as_it_is_read(tmp_path, needs, text):
+    path = tmp_path / "a"
+    path.write_bytes(text * (200_000 // len(text)))
+    with pytest.raises(InputError, match="expected a trace that takes at most 1,000,000 bytes of memory.*" + RAISES):
+        for _ in TraceFile(path, packed=False, bounds=Bounds(memory=1_000_000), needs=needs).blocks():
+            pass
+
+
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("a.sacct", b"x" * (17 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
+    ("a.jsonl", b"{" + b" " * (17 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
+    ("a.swf", b"1 " * (9 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
+    ("a.swf", (b"1 " * 65 + b"\n") * 2, "a.swf:1: expected 18 fields, got 65"),
+    ("a.csv", b"id,submit,runtime,cores" + b",x" * 9_997 + b"\n1", "expected a table of at most 10,000 columns"),
+])  # fmt: skip
+def test_a_line_has_a_bound(tmp_path, name, text, message):
+    path = tmp_path / name
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        read(path, format="pm100" if name.endswith("csv") else None)
+
+
+def test_run_times_have_a_bound_of_columns(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"1" + b",1" * 10_000)
+    with pytest.raises(InputError, match="expected run times in at most 10,000 columns, got 10,001"):
+        read_run_times(path)
+
+
+def test_fields_beyond_the_known_ones_are_read(tmp_path):
+    path = tmp_path / "a.swf"
+    path.write_text(RECORD + RECORD.replace("1 0 3", "2 0 3").strip() + " 7 x 9\n")
+    assert read(path).records[["field_19", "field_21"]].to_numpy().tolist() == [[-1, -1], [7, 9]]
 
 
 def test_a_larger_size_raises_all_bounds():

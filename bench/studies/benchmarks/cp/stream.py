@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .....analysis.paired import compared
+from .....analysis.paired import compare_pairs
 from .....workloads import Workload
 from ....campaigns.comparison import compare
 from ....reports.tables import Table
@@ -70,6 +70,6 @@ def _ratio(runs: pd.DataFrame, dispatcher: str, against: str, name: str) -> str:
     if dispatcher == against:
         return "1"
     column = runs[name].unstack("dispatcher")
-    found = compared(column[dispatcher].to_numpy(dtype=np.float64), column[against].to_numpy(dtype=np.float64))
+    found = compare_pairs(column[dispatcher].to_numpy(dtype=np.float64), column[against].to_numpy(dtype=np.float64))
     interval = f" [{found['ratio_low']:.3f}, {found['ratio_high']:.3f}]" if len(column) > 1 else ""
     return f"{found['ratio']:.3f}{interval}"
