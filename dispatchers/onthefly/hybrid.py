@@ -84,8 +84,8 @@ class Hybrid(Configured[HybridOptions]):
     them. That job must need at least as much. Then the overrunning job is checkpointed and returns to the queue. There
     it comes first, except for the job that displaced it. Its next reservation is longer. No later job starts where it
     would delay the first one: that job starts at most `cost` seconds after its reservation, unless a job with a larger
-    request overruns. No job loses more work than
-    between two application checkpoints, or than fits into the writing of a checkpoint.
+    request overruns. No job loses more work than between two application checkpoints, or than fits into the writing of
+    a checkpoint.
 
     The paper leaves three things open: the order of reservations, which job displaces which, and the length of the next
     reservation. It checkpoints every job that overruns its reservation.
