@@ -35,6 +35,7 @@ ELSEWHERE = {
     r"python -m pip install ": "downloads; tests/test_package.py installs what is built",
     r"python -m hpcdispatch\.bench\.studies\.": "needs traces and hours; --help has the options; see nightly-studies",
     r"PYTHONPATH=tests python -m (fuzz|faults)": "takes an hour; --help has the options; see nightly",
+    r"python -m pytest ": "runs tests, which nightly-tests runs as well",
 }
 #: Commands whose output stands on no page, and why.
 UNPRINTED = {"hpcdispatch slurm forecast 4711\n": "it counts from the present second"}

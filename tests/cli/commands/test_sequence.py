@@ -106,7 +106,7 @@ def test_plot_of_few_runs(invoke, tmp_path, content):
         ("a,b\n5,6\n", (), "runs.csv: expected the name of a column, as there are 2: 'a, b'"),
         ("5\n", ("--bins", 0), "0 is not in the range 1<=x<=100000"),
         ("5\n", ("--backfill-rate", 1), "1.0 is not in the range 0<=x<1"),
-        ("5\n", ("--backfill-rate", "nan"), "backfill_rate: must be"),
+        ("5\n", ("--backfill-rate", "nan"), "'--backfill-rate': expected a finite number, got 'nan'"),
         (
             "5\n",
             ("--max", "soon"),
