@@ -1,6 +1,8 @@
 """Printing of external text: no control characters, and a bounded length."""
 
+import difflib
 import unicodedata
+from collections.abc import Iterable
 
 #: Most letters of an external text, such as a name in a table, and of a whole message.
 MOST_LETTERS, MOST_OF_MESSAGE = 300, 1000
@@ -19,6 +21,12 @@ def plain(text: str, most: int = MOST_LETTERS) -> str:
         end = min(_END, most // 3)
         text = f"{plain(text[: most - end - 5], most)} ... {plain(text[-end:], most)}"
     return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def near_name(name: str, known: Iterable[str], told: str = " (did you mean {}?)") -> str:
+    """Return `told` with the known name that is most like `name`. Nothing if none is like it."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return told.format(close[0]) if close else ""
 
 
 def _printable(letter: str) -> str:

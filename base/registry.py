@@ -5,7 +5,6 @@ Parts of hpcdispatch register like those of third parties, through the entry-poi
 """
 
 import dataclasses
-import difflib
 import inspect
 import types
 import typing
@@ -19,6 +18,7 @@ from .checks import shown
 from .errors import InputError
 from .facts import Facts
 from .installed import entry_points_of, rivals_of
+from .printed import near_name
 
 _REQUIRED = inspect.Parameter.empty
 #: Longest text of a part with its options. It appears in names, tables and messages.
@@ -106,9 +106,7 @@ class Registry:
         """
         entries = self._entries()
         if name not in entries:
-            close = difflib.get_close_matches(name.lower(), entries, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            hint = " (several are a list of names)" if "," in name else hint
+            hint = " (several are a list of names)" if "," in name else near_name(name.lower(), entries)
             first, comma, rest = name.partition(",")
             if comma and "=" in rest and first in entries:
                 hint = f" (options follow a colon: {first}:{rest})"

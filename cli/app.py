@@ -1,6 +1,5 @@
 """The program: its commands, imported on demand, and its exit codes."""
 
-import difflib
 import logging
 import os
 import sys
@@ -14,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from ..base.errors import InputError
-from ..base.printed import MOST_OF_MESSAGE, plain
+from ..base.printed import MOST_OF_MESSAGE, near_name, plain
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 from .interrupts import Interrupts, raise_interrupts
 from .parameters import gathering, parameters
@@ -151,8 +150,7 @@ class Application(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or list the known ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(COMMANDS)}"
+            hint = near_name(args[0], COMMANDS, "did you mean {}?") or f"expected one of {', '.join(COMMANDS)}"
             ctx.fail(f"No such command {args[0][:60]!r}; {hint}")
         return super().resolve_command(ctx, args)
 

@@ -1,11 +1,11 @@
 """Convert a name to a workload. It names a trace's file, a generator, or a published trace."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 
 from ..base import InputError, check_whole, parse_spec, shown
+from ..base.printed import near_name
 from .fetching import TRACES, fetch
 from .formats import read
 from .generators.generator import GENERATORS, generate
@@ -61,8 +61,8 @@ def resolve(name: str, folder: Path = Path()) -> Source:
     if path.is_dir():
         raise InputError(f"{name}: expected a trace file, got a directory")
     known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
-    near = get_close_matches(path.name, [file.name for file in path.parent.glob("*")], 1)
-    hint = f"did you mean {shown(fspath(Path(name).with_name(near[0])))}? " if near else ""
+    near = near_name(path.name, [file.name for file in path.parent.glob("*")], "{}")
+    hint = f"did you mean {shown(fspath(Path(name).with_name(near)))}? " if near else ""
     raise InputError(f"{name}: no such file, and no workload of this name ({hint}{known})")
 
 

@@ -1,6 +1,5 @@
 """Campaign files: TOML with all simulations, checked completely before the first one runs."""
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...analysis.trimming import EXPECTED, NOTHING, Cut
 from ...base import LONGEST, InputError, read_bounded, shown
 from ...base.checks import LARGEST, MOST_STEPS
+from ...base.printed import near_name
 from ...simulation import Overrun
 from .molding_specs import check_molding
 from .toml_lines import KeyPath, line_of
@@ -221,9 +221,8 @@ def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
     where = " ".join(f"{part + 1}" if isinstance(part, int) else part for part in place)  # entries count from 1
     if kind == "extra_forbidden":
         known = list((WorkloadTable if place[0] == "workload" and len(place) > 1 else CampaignTable).model_fields)
-        close = difflib.get_close_matches(str(place[-1]), known, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        return f"{where}: unknown key {shown(str(place[-1]))}{hint}; known: {', '.join(known)}"
+        key = str(place[-1])
+        return f"{where}: unknown key {shown(key)}{near_name(key, known)}; known: {', '.join(known)}"
     if kind == "missing":
         return f"{where}: expected this key, got none"
     if kind == "value_error":

@@ -1,6 +1,5 @@
 """``hpcdispatch list``: list all registered parts, those of third parties included."""
 
-import difflib
 import inspect
 import re
 import typing
@@ -10,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ...base import InputError, Option, Registry, shown
+from ...base.printed import near_name
 from ...dispatchers import orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives
@@ -60,9 +60,8 @@ def _explain(name: str) -> None:
     kinds = {kind: registry for kind, registry in KINDS.items() if name in registry.names()}
     if not kinds:
         known = sorted({known for registry in KINDS.values() for known in registry.names()})
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise InputError(f"{shown(name)}: no part of this name{hint}; 'hpcdispatch list' shows them all")
+        expected = f"no part of this name{near_name(name, known)}; 'hpcdispatch list' shows them all"
+        raise InputError(f"{shown(name)}: {expected}")
     entries = {kind: _explained(registry, name) for kind, registry in kinds.items()}
     told: list[RenderableType] = []
     for kind, entry in entries.items():

@@ -6,13 +6,13 @@ Another paper needs only a module of its own.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
 from ....base import InputError
+from ....base.printed import near_name
 from .controls import CONTROLS
 from .outcome import Entry, NotBuiltError, Run
 
@@ -141,9 +141,7 @@ def find(name: str) -> Entry:
     """
     known = {entry.name: entry for entry in entries()}
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise InputError(f"unknown reproduction {name!r}{hint}; known: {', '.join(known)}")
+        raise InputError(f"unknown reproduction {name!r}{near_name(name, known)}; known: {', '.join(known)}")
     if known[name].run is None:
         built = ", ".join(entry.name for entry in known.values() if entry.run is not None) or "none"
         raise NotBuiltError(f"{name}: not built; built: {built}")
