@@ -119,8 +119,10 @@ def locked(path: Path, patience: float) -> Iterator[int]:
     Raises
     ------
     InputError
-        If another process still has the lock after `patience` seconds.
+        If another process still has the lock after `patience` seconds, or it is a folder.
     """
+    if path.is_dir():
+        raise InputError(f"{path}: expected a file, got a directory")
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + patience
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -269,6 +270,14 @@ def test_one_at_a_time(tmp_path):
     held, again = (locked(tmp_path / "state.json", 0) for _ in range(2))
     with held, pytest.raises(InputError, match="another process is at work"), again:
         pass
+
+
+def test_a_folder_as_the_state_is_one_line(tmp_path, monkeypatch):
+    """An empty name is the folder here."""
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, Path("")):
+        with pytest.raises(InputError, match="expected a file, got a directory"), locked(folder, 0):
+            pass
 
 
 @pytest.mark.parametrize(
