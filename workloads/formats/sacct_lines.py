@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ...base import InputError, shown
 from .column_maps import column_map
 from .read_log import Log, Malformed, ReadOptions
-from .table_files import has_rows
+from .table_files import further_lines, has_rows
 
 #: Replaces the delimiter between fields, since names may contain that.
 SEPARATOR = "\x1f"
@@ -291,7 +291,7 @@ class RowReader:
 
     def _count_joined(self, number: int, text: str) -> None:
         """Count the lines of a record after its first, the line with this number, unless they are blank."""
-        self._joined += (count := sum(bool(line.strip()) for line in text.split("\n")[1:]))
+        self._joined += (count := further_lines(text))
         self._join = self._join or (number + 1 if count else 0)
 
     def _begins(self, parts: Sequence[str]) -> bool:

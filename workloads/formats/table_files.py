@@ -90,6 +90,11 @@ def separator_of(line: str) -> str:
     return max(SEPARATORS, key=line.count)
 
 
+def further_lines(record: str) -> int:
+    """Return how many lines of a record after its first are not blank."""
+    return sum(bool(line.strip()) for line in record.split("\n")[1:])
+
+
 def has_rows(cells: Sequence[str], separator: str, columns: int) -> bool:
     """Tell whether a text with ends of lines has whole rows in it, as after a quote that is never closed."""
     return any("\n" in cell and cell.count(separator) == cell.count("\n") * (columns - 1) for cell in cells)
@@ -145,7 +150,8 @@ def _csv_parts(
             message = "expected a quote that ends with its field, got none" if swallowed else message
             malformed += [Malformed(line, "wrong number of fields", message) for line in range(begin, last + 1)]
             continue
-        file.joined += last - begin
+        if last > begin:  # the last line has the quote that ends its field
+            file.joined += further_lines(",".join(cells) + '"')
         rows[begin] = cells
         length += 1
         if length > most:

@@ -26,6 +26,8 @@ SAID = {
     "another header": ("a.sacct", QUOTED + IN_QUOTES.format(1) + QUOTED + IN_QUOTES.format(2),
                        {"header lines skipped": 1}),
     "a comment in SWF": ("a.swf", SWF.format(1) + "# x\n" + SWF.format(2), {"comments skipped": 1}),
+    "a blank line in a text of CSV": ("a.csv", CSV + ROW.format(1, '"a\n\nb\n"') + ROW.format(2, "x"),
+                                      {"lines joined": 2}),
     "a text over lines of CSV": ("a.csv", CSV + ROW.format(1, '"a\nb, c"') + ROW.format(2, "x"), {"lines joined": 1}),
     "other records of PBS": ("a.pbs", PBS.format("S", 1) + PBS.format("E", 1) + PBS.format("E", 2),
                              {"other records": 1}),
