@@ -43,9 +43,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...base import InputError, read_bounded, shown
+from .read_log import zone_of
 
 FOLDER = Path(__file__).parent / "maps"
 #: Columns that are times on a clock, durations (s), and amounts.
@@ -216,8 +216,8 @@ def _read(path: Path) -> ColumnMap:
         wanted = f"id, submit and others among {', '.join((*TEXTS, *NUMBERS))}"
         raise refuse("columns", wanted, unknown or list(columns))
     try:
-        ZoneInfo(found.get("zone") or "UTC")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone_of(found.get("zone") or "UTC")
+    except InputError:
         raise refuse("zone", "the name of a time zone", found["zone"]) from None
     found["states"] = {str(theirs).lower(): str(ours) for theirs, ours in found.get("states", {}).items()}
     for key in ("keep", "filter"):
