@@ -11,14 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .. import simulation
 from ..bench.campaigns import comparison
-from ..models.compiled import notice
+from ..models.compiled import COMPILING, notice
 from ..workloads import Workload, fetching, read
 
 P = ParamSpec("P")
 R = TypeVar("R")
 #: Shows the number of finished jobs and their total.
 Show = Callable[[int, int | None], None]
-_COMPILING = "compiling for about {:.0f} s, which the next call finds done"
 #: Shows a line of text.
 Tell = Callable[[str], None]
 
@@ -51,7 +50,7 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
         log = notice.tell
         try:
             with bar(function.__name__, console) as (show, tell):
-                notice.tell = lambda seconds: tell(_COMPILING.format(seconds))
+                notice.tell = lambda seconds: tell(COMPILING.format(seconds))
 
                 def advance(now: Any) -> None:
                     """Update the bar from a number of jobs or the progress of a campaign."""
