@@ -142,6 +142,4 @@ def by_falling_weight(weight: FloatArray, duration: IntArray, share: FloatArray,
             elif rule == 2:
                 unit = part
             key[job] = -weight[job] / unit
-        order = stable_order(key)
-        for place in range(len(order)):
-            orders[rule, place] = order[place]
+        copy_range(stable_order(key), orders[rule], 0, len(key))
