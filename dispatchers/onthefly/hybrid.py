@@ -9,9 +9,9 @@ from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
 from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..options import Configured
-from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
+from ..protocol import Action, Placement, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
-from .booking import Ageing, Book
+from .booking import Ageing, Book, Booking
 from .onthefly import First, OnTheFly, OnTheFlyOptions
 
 #: Order in which soft reservations are made.
@@ -203,22 +203,19 @@ class Hybrid(Configured[HybridOptions]):
         for place, waiting in enumerate(queue):
             before = None if place < self.options.reservations else now + 1
             booking = book.reserve(waiting, self._seconds(waiting), now, before)
-            placement = book.occupy(booking, waiting, space) if booking is not None and booking.start == now else None
-            if placement is None and may_stop:
-                may_stop, stops = False, self._make_way(state, waiting, space)
-                yield from stops
-                if stops:
-                    if booking is not None:
-                        book.cancel(booking, now)
-                    ends = {stop.job.id: now + stop.delay for stop in stops}
-                    later = max(later, *(end + 1 for end in ends.values()))
-                    for run in over:
-                        book.cancel(held[run.id], now)
-                        book.hold(run, now, ends.get(run.id, later))
-                    booking = book.reserve(waiting, self._seconds(waiting), now)
-                    if booking is not None and booking.start == now:
-                        placement = book.occupy(booking, waiting, space)
-                    last = _last_fitting(queue, len(queue) - 1, space)
+            placement = _placed(book, booking, waiting, space, now)
+            stops = self._make_way(state, waiting, space) if placement is None and may_stop else []
+            may_stop = may_stop and placement is not None
+            yield from stops
+            if stops:
+                ends = {stop.job.id: now + stop.delay for stop in stops}
+                later = max(later, *(end + 1 for end in ends.values()))
+                for each in filter(None, (booking, *held.values())):
+                    book.cancel(each, now)
+                for run in over:
+                    book.hold(run, now, ends.get(run.id, later))
+                placement = _placed(book, book.reserve(waiting, self._seconds(waiting), now), waiting, space, now)
+                last = _last_fitting(queue, len(queue) - 1, space)
             if placement is not None:
                 yield Start(waiting, placement)
                 last = _last_fitting(queue, last, space)
@@ -268,6 +265,11 @@ def _last_fitting(queue: list[Waiting], last: int, space: Space) -> int:
     while last >= 0 and space.room(queue[last].demand, queue[last].nodes) < queue[last].nodes:
         last -= 1
     return last
+
+
+def _placed(book: Book, booking: Booking | None, waiting: Waiting, space: Space, now: int) -> Placement | None:
+    """Place a job if its booking begins now and its nodes are free."""
+    return None if booking is None or booking.start > now else book.occupy(booking, waiting, space)
 
 
 def _enough(over: list[Running], first: Waiting, space: Space) -> list[Running]:
