@@ -39,7 +39,7 @@ from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 simulate(generate("lublin", jobs=int(sys.argv[2]), processors=64, load=1.0, seed=1), sys.argv[1])
 """
-_ALL = "import sys; sys.argv[1:] = ['compile']; from hpcdispatch.cli import main; main()"
+_ALL = "import sys; sys.argv[1:] = ['compile', '--workers', '1']; from hpcdispatch.cli import main; main()"
 
 
 def seconds_of(program: str, arguments: tuple[str, ...], cache: str) -> float:
