@@ -72,6 +72,8 @@ class FakeSlurm:
         return told.encode()
 
     def _told(self, arguments):
+        if arguments[0] == "sinfo":
+            return "long*|1-00:00:00\n"
         if arguments[0] == "squeue" and "-j" not in arguments:
             return "".join(f"{id_} {job['mark']}\n" for id_, job in self.jobs.items())
         id_ = (
@@ -104,15 +106,25 @@ class FakeSlurm:
 
 
 @pytest.fixture
-def bring(monkeypatch, tmp_path):
-    def bring(slurm: FakeSlurm) -> Submission:
-        """Drive a submission to its end, anew after each crash."""
+def instead(monkeypatch):
+    """Return a function that puts a fake in place of Slurm."""
+
+    def instead(slurm) -> None:
         monkeypatch.setattr(slurm_jobs, "answer", slurm.answer)
         monkeypatch.setattr(slurm_submit, "answer", slurm.answer)
         monkeypatch.setattr(
             slurm_jobs, "subprocess",
             SimpleNamespace(run=slurm.run, DEVNULL=None, PIPE=None, TimeoutExpired=subprocess.TimeoutExpired),
         )  # fmt: skip
+
+    return instead
+
+
+@pytest.fixture
+def bring(instead, tmp_path):
+    def bring(slurm: FakeSlurm) -> Submission:
+        """Drive a submission to its end, anew after each crash."""
+        instead(slurm)
         path = tmp_path / f"{slurm.crash_at}.json"
         write_journal(path, Submission("token", ("job.sh",), (1, 2, 5)))
         for _ in range(3):
@@ -139,6 +151,124 @@ def test_it_ends_once_wherever_it_is_interrupted(bring, needs, code, refused, ca
         assert (ended.code, slurm.ended, slurm.live) == (code, int(code == 3), [])
         if not refused:
             assert len(slurm.jobs) == 1
+
+
+@pytest.fixture
+def submitting(instead, invoke, monkeypatch, tmp_path):
+    """Return a function that submits job.sh, with requests of 1 and 10 minutes, without waiting between polls."""
+    (tmp_path / "runs.csv").write_text("50\n" * 9 + "600\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(slurm_submit.time, "sleep", lambda seconds: None)
+    script(tmp_path)
+
+    def submitting(slurm, *more):
+        instead(slurm)
+        return invoke("slurm", "submit", "--law", "runs.csv", *more, "job.sh")
+
+    return submitting
+
+
+def test_from_the_history_to_the_exit_code(submitting):
+    slurm = FakeSlurm(2)
+    done = submitting(slurm)
+    assert (done.exit_code, done.stdout, slurm.ended) == (3, "1\n", 1)
+    for line in (
+        "requests of 1, 10 min; kept in",
+        "job 1 again, with a limit of 10 min",
+        "job 1 ended: FAILED, exit code 3",
+    ):
+        assert line in done.stderr
+    again = submitting(FakeSlurm(99), "--anew", "--json")
+    assert again.exit_code == 124
+    told = json.loads(again.stdout)
+    assert [told[name] for name in ("job", "exit_code", "requests_s")] == ["1", 124, [60, 600]]
+
+
+def test_a_submission_that_was_killed_goes_on(submitting):
+    slurm = FakeSlurm(2, crash_at=7)
+    assert submitting(slurm).exit_code == 1
+    done = submitting(slurm)
+    assert (done.exit_code, slurm.ended) == (3, 1)
+    assert "goes on from job.sh.submission.json" in done.stderr
+
+
+@dataclass
+class Silent(FakeSlurm):
+    """The controller answers no question about a job so many times."""
+
+    silent: int = 0
+
+    def answer(self, arguments):
+        if "-j" in arguments and self.silent:
+            self.silent -= 1
+            raise InputError("squeue: no answer within 30 s")
+        return super().answer(arguments)
+
+
+def test_a_controller_that_is_silent_is_asked_again(submitting):
+    done = submitting(Silent(1, silent=5))
+    assert done.exit_code == 3
+    assert done.stderr.count("squeue: no answer within 30 s; asking again") == 5
+    done = submitting(Silent(1, silent=99), "--anew")
+    assert (done.exit_code, done.stderr.count("asking again")) == (2, 20)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"returncode": 1, "stderr": b"sbatch: a warning\nsbatch: Invalid account\n"}, "said: sbatch: Invalid account"),
+        ({"returncode": 0, "stderr": b""}, "expected the number of a job, got 'Welcome"),
+        (FileNotFoundError(), "sbatch: there is no such command here"),
+        (subprocess.TimeoutExpired("sbatch", 30), "sbatch: no answer within 30 s; the same command looks"),
+    ],
+)
+def test_a_submission_that_slurm_refuses(submitting, run, message):
+    class Refusing(FakeSlurm):
+        def run(self, arguments, stdout, **options):
+            if isinstance(run, Exception):
+                raise run
+            stdout.write(b"Welcome to the cluster\n")
+            return SimpleNamespace(**run)
+
+    done = submitting(Refusing(1))
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("told", "seen"),
+    [
+        ("COMPLETED|5|0:0\n", JobSeen("COMPLETED", 5)),
+        ("RUNNING|5|0:0\nFAILED|5|3:0\n", JobSeen("FAILED", 5, code=3)),
+        ("CANCELLED by 0|UNLIMITED|0:15\n", JobSeen("CANCELLED", None, code=143)),
+        ("NODE_FAIL|5|\n", JobSeen("NODE_FAIL", 5, code=1)),
+    ],
+)
+def test_a_job_that_the_controller_forgot_is_in_the_accounting(monkeypatch, told, seen):
+    def answer(arguments):
+        if arguments[0] == "squeue":
+            raise CommandFailedError(
+                "squeue: ended with code 1 and said: slurm_load_jobs error: Invalid job id specified"
+            )
+        return told.encode()
+
+    monkeypatch.setattr(slurm_jobs, "answer", answer)
+    assert slurm_jobs.look("7") == seen
+
+
+def test_a_job_that_nobody_knows(monkeypatch):
+    def answer(arguments):
+        if arguments[0] == "squeue" or told is None:
+            raise CommandFailedError(f"{arguments[0]}: Invalid job id" if told is not None else "sacct: is down")
+        return told
+
+    told = b""
+    monkeypatch.setattr(slurm_jobs, "answer", answer)
+    with pytest.raises(slurm_jobs.UnknownEndError, match=r"job 7: .* the accounting has none either"):
+        slurm_jobs.look("7")
+    told = None
+    with pytest.raises(InputError, match="sacct: is down"):
+        slurm_jobs.look("7")
 
 
 def test_a_job_that_its_owner_holds_or_changes_is_left_alone():
