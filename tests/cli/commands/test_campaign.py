@@ -97,6 +97,8 @@ def test_a_mistake_in_the_file_is_one_line_before_anything_runs(invoke, file, tm
         (("study.toml", "--out", "store", "--workers", "0"), "--workers"),
         (("study.toml", "--out", "store", "--table", "no/table.csv"), "--table no/table.csv: expected the name of a"),
         (("study.toml", "--out", "store", "--tls-ca-file", "x"), "expected all of --tls-ca-file, --tls-cert and"),
+        (("study.toml", "--out", "store", "--interface", "eth0"), "--interface: expected with --cluster only"),
+        (("study.toml", "--out", "store", "--insecure"), "--insecure: expected with --cluster only"),
     ],
 )
 def test_bad_usage_is_one_line(invoke, file, tmp_path, monkeypatch, args, message):

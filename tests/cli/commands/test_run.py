@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hpcdispatch.cli import trace_argument
+from hpcdispatch.cli.commands import run
 from hpcdispatch.simulation import Result, simulate
 from hpcdispatch.workloads import generate, read, write
 from hpcdispatch.workloads.formats import parsed_traces
@@ -193,3 +194,29 @@ def test_failures_that_a_dispatcher_reports_are_said(invoke):
     compared = invoke("compare", spec, "--dispatchers", "portfolio:budget=1,every=6h,easy,portfolio:every=6h").stdout
     assert "portfolio:budget=1,every=6h: failures in" in compared
     assert compared.count("failures in") == 1
+
+
+def test_on_demand_jobs_have_rows_of_their_own(invoke):
+    found = invoke("run", "theta:days=1,rate=6", "--dispatcher", "evict")
+    assert found.exit_code == 0
+    for row in (
+        "on-demand jobs",
+        "delay, mean / p95 / max",
+        "batch jobs killed / checkpointed",
+        "node-hours they lost",
+    ):
+        assert row in found.stdout
+
+
+def test_without_a_baseline_the_result_stands_alone(invoke, monkeypatch):
+    def simulated(workload, dispatcher, *others):
+        if dispatcher == "easy":
+            raise ValueError("not today")
+        return whole(workload, dispatcher, *others)
+
+    whole = run._simulated
+    monkeypatch.setattr(run, "_simulated", simulated)
+    found = invoke("run", SPEC, "--dispatcher", "fcfs")
+    assert found.exit_code == 0
+    assert "note: no comparison with easy: ValueError: not today" in found.stderr
+    assert "'hpcdispatch compare' sets others beside it" in found.stdout
