@@ -50,8 +50,9 @@ class SklearnPredictor:
         A regressor, a pipeline that ends in one, or the name of a class in scikit-learn. It is cloned and not changed;
         an object without ``get_params`` is copied. One with ``partial_fit`` learns only the new jobs at each refit.
     features
-        Names of columns, as a sequence, or as text with ``;`` between. By default a pipeline gets all columns as a data
-        frame, for the names of a ``ColumnTransformer``. Any other regressor gets the numbers as an array.
+        Names of columns, as a sequence, or as text with ``;`` between. By default a pipeline, or a regressor around
+        one, gets all columns as a data frame, for the names of a ``ColumnTransformer``. Any other regressor gets the
+        numbers as an array.
     target
         What is learned: the logarithm of run time / walltime, or of the run time.
     refit
@@ -233,7 +234,8 @@ class SklearnPredictor:
     def _use(self, estimator: Any, features: str | Sequence[str] | None) -> None:
         """Take the regressor and the names of its columns."""
         self.estimator = _regressor(estimator)
-        framed = hasattr(self.estimator, "steps")
+        parts = getattr(self.estimator, "get_params", dict)()
+        framed = any(hasattr(each, "steps") for each in (self.estimator, *parts.values()))
         given: Any = _COLUMNS if framed else tuple(NUMBERS)
         if features is not None:
             given = [name.strip() for name in features.split(";")] if isinstance(features, str) else features
@@ -329,13 +331,15 @@ def _regressor(given: Any) -> Any:
     made = given
     if isinstance(given, str):
         modules = (import_module(f"sklearn.{name}") for name in _MODULES)
-        kind = next((found for module in modules if isinstance(found := getattr(module, given, None), type)), None)
+        made = next((found for module in modules if isinstance(found := getattr(module, given, None), type)), None)
         try:
-            made = None if kind is None else kind()
+            made = made and made()
         except TypeError:
             made = None
-    methods = all(callable(getattr(made, name, None)) for name in ("fit", "predict"))
-    if not methods or isinstance(made, type) or _kind_of(made) not in (None, "regressor"):
+    # One that stacks others has no method to predict before its first fit.
+    kind = "class" if isinstance(made, type) else _kind_of(made)
+    predicts = kind == "regressor" or (kind is None and callable(getattr(made, "predict", None)))
+    if not predicts or not callable(getattr(made, "fit", None)):
         expected = "a regressor with fit and predict, or the name of one in scikit-learn"
         raise ValueError(f"estimator: expected {expected}, got {shown(given)}")
     return made

@@ -18,9 +18,9 @@ from hpcdispatch.workloads import Job, Machine, Workload
 sklearn = pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'hpcdispatch[learn]'")
 from sklearn.base import BaseEstimator, RegressorMixin  # noqa: E402
 from sklearn.cluster import KMeans  # noqa: E402
-from sklearn.compose import ColumnTransformer  # noqa: E402
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor  # noqa: E402
 from sklearn.dummy import DummyRegressor  # noqa: E402
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor  # noqa: E402
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor, StackingRegressor  # noqa: E402
 from sklearn.linear_model import LinearRegression, QuantileRegressor, SGDRegressor  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder  # noqa: E402
@@ -82,6 +82,8 @@ KINDS = {
     "pipeline": encoded(LinearRegression()),
     "online": SGDRegressor(),
     "by name": "Ridge",
+    "around a pipeline": TransformedTargetRegressor(encoded(LinearRegression())),
+    "stack of pipelines": StackingRegressor([("a", encoded(LinearRegression()))], cv=2),
 }
 
 
