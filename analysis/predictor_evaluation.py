@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 
 from ..base import FloatArray, InputError, IntArray, check_whole, shown
-from ..base.checks import is_real
+from ..base.checks import LONGEST, is_real
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import SimulationError, simulate
+from ..simulation.forecasts import Forecasts
 from ..simulation.metrics import CLASSES, bounded_slowdown
 from ..simulation.plots.axes import axes_or_new, labelled
-from ..simulation.simulation_errors import failed
+from ..simulation.recorder import Recorder
+from ..simulation.simulation_errors import asked, failed
 from ..workloads import Job, Workload
 from ..workloads.sources import WorkloadLike, workload_of
 from .paired import by_parts
@@ -133,7 +135,7 @@ def evaluate_predictors(
         made = create_predictor(predictor)
         found, laws, ms = _replayed(made, name, trace, baseline, ran)
         if hasattr(made, "counts"):
-            counts[name] = dict(made.counts())
+            counts[name] = dict(asked(lambda name=name: name, "counts", made.counts))
         frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
         frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), predicted=found, **laws)
         under = simulate(trace, dispatcher, predictor).jobs
@@ -202,7 +204,8 @@ def _replayed(
 ) -> tuple[FloatArray, dict[str, FloatArray], float]:
     """Return the predictions of the jobs that ran, what their distributions tell, and milliseconds per job."""
     if hasattr(predictor, "reset"):
-        predictor.reset()
+        asked(lambda: name, "reset", predictor.reset)
+    forecasts = Forecasts(predictor, Recorder(workload), bounded=False)
     times = [schedule[column].to_numpy() for column in ("end", "eligible", "start")]
     rows = np.flatnonzero(ran)
     when: IntArray = np.concatenate([each[rows] for each in times])
@@ -221,21 +224,21 @@ def _replayed(
         while what == _SUBMIT and last < len(events) and events[last][:2] == (now, _SUBMIT):
             last += 1
         begun = process_time()
-        try:
-            if what == _SUBMIT:
-                together = [each for _, _, each in events[at:last]]
+        if what == _SUBMIT:
+            together = [each for _, _, each in events[at:last]]
+            try:
                 predicted[together] = _asked(predictor, [jobs[each] for each in together], now)
-            elif what == _START:
-                _told(predictor, "started", jobs[row], now)
-            else:
-                _told(predictor, "stopped", jobs[row], now)
-                predictor.observe(jobs[row])
-        except Exception as error:  # noqa: BLE001 - a plugged-in part may raise anything
-            failed(f"{name} at t={now}: job {jobs[row].id}", "predict" if what == _SUBMIT else "observe", error)
+            except Exception as error:  # noqa: BLE001 - a plugged-in part may raise anything
+                failed(f"{name} at t={now}: job {jobs[row].id}", "predict", error)
+        elif what == _START:
+            forecasts.started(jobs[row], now)
+        else:
+            forecasts.stopped(jobs[row], now)
+            forecasts.observe(jobs[row], jobs[row].runtime, now)
         spent += process_time() - begun
         if what == _SUBMIT and hasattr(predictor, "distribution"):
             for each in together:
-                _judge(predictor.distribution(jobs[each]), jobs[each].runtime, laws, each)
+                _judge(forecasts.law(jobs[each], now), jobs[each].runtime, laws, each)
         at = last
     return predicted[rows], {each: values[rows] for each, values in laws.items()}, 1e3 * spent / len(rows)
 
@@ -251,17 +254,12 @@ def _asked(predictor: Any, jobs: list[Job], now: int) -> list[float]:
     return [max(1.0, float(value)) for value in found]
 
 
-def _told(predictor: Any, call: str, job: Job, now: int) -> None:
-    if hasattr(predictor, call):
-        getattr(predictor, call)(job, now)
-
-
 def _judge(law: Any, runtime: int, laws: Mapping[str, FloatArray], row: int) -> None:
     """Note the losses of the quantiles of a distribution, and in which of its intervals the run time is."""
-    if law is None:
+    if not hasattr(law, "support"):
         return
     low, high = law.support()
-    points = np.linspace(np.log1p(max(0.0, low)), np.log1p(high), _POINTS)
+    points = np.linspace(np.log1p(max(0.0, low)), np.log1p(min(high, LONGEST)), _POINTS)
     times = np.expm1(points)
     quantiles = np.interp(SHARES, np.maximum.accumulate(law.cdf(times)), times)
     laws["pinball"][row] = _pinball(runtime, quantiles, SHARES).mean()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import expon
 
 import hpcdispatch as hd
 from hpcdispatch.analysis import evaluate_predictors
@@ -45,6 +46,17 @@ class Uniform:
 
     def support(self):
         return 0.0, 1000.0
+
+
+def test_a_law_without_an_end():
+    class Endless(Spy):
+        def distribution(self, job):
+            return expon(scale=1000)
+
+    row = evaluate_predictors(SMALL, Endless()).table.iloc[0]
+    shares, runtime = np.arange(1, 10) / 10, np.array([[job.runtime] for job in JOBS])
+    above = runtime + 1000 * np.log(1 - shares)
+    assert row["pinball"] == pytest.approx(np.maximum(shares * above, (shares - 1) * above).mean(), rel=0.02)
 
 
 def test_two_objects_of_one_class_are_two_rows():
@@ -114,6 +126,18 @@ def test_bad_input():
         def observe(self, job):
             raise KeyError("no")
 
+    class NoLaw(Spy):
+        def distribution(self, job):
+            return 5
+
+    class RaisesAtReset(Spy):
+        def reset(self):
+            raise KeyError("no")
+
+    with pytest.raises(SimulationError, match="NoLaw at t=0: job a: a distribution must have"):
+        evaluate_predictors(SMALL, NoLaw())
+    with pytest.raises(SimulationError, match="RaisesAtReset: reset raised KeyError"):
+        evaluate_predictors(SMALL, RaisesAtReset())
     with pytest.raises(SimulationError, match="Bad at t=0: a prediction must be >= 0 s, got nan"):
         evaluate_predictors(SMALL, Bad())
     with pytest.raises(SimulationError, match="Raises at t=100: job a: observe raised KeyError"):
