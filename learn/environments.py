@@ -64,7 +64,8 @@ class _Simulations:
         self._reward, self._strict, self._array = reward, masked == "error", rules.array()
         self._paid_as_started = reward in COSTS
         if not self._paid_as_started and not callable(reward):
-            known = simulate(self.episodes.workload.head(2), "fcfs").summary()
+            low = self.episodes.low
+            known = simulate(self.episodes.workload.slice(low, low + jobs), "fcfs").summary()
             if not isinstance(reward, str) or reward.removeprefix("-") not in known:
                 expected = f"{', '.join(COSTS)}, a name in Result.summary(), or a function of a Result"
                 raise InputError(f"environment: reward: expected {expected}; got {shown(reward)}")
@@ -109,12 +110,14 @@ class _Simulations:
 
     def _at_end(self, outcome: Outcome) -> float:
         """Return the reward of an episode."""
-        if not callable(self._reward):
-            value = outcome[self._reward.removeprefix("-")]
-            return -value if self._reward.startswith("-") else value
-        found = self._reward(outcome.result)
+        if callable(self._reward):
+            found = self._reward(outcome.result)
+        else:
+            value = outcome.get(self._reward.removeprefix("-"), float("nan"))
+            found = -value if self._reward.startswith("-") else value
         if not is_number(found):
-            raise InputError(f"environment: reward: expected a number, got {shown(found)}")
+            first = outcome.result.manifest["start"]
+            raise InputError(f"environment: reward: expected a number, got {shown(found)} in the episode from {first}")
         return float(found)
 
     def choose(self, place: int, action: Any) -> None:

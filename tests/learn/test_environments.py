@@ -192,6 +192,21 @@ def test_rewards(name, reward):
     assert total == pytest.approx(expected.get(reward, -summary.get(f"{reward}_mean", 0)))
 
 
+@pytest.mark.parametrize("reward", ["wait_mean_long", lambda result: float("nan")])
+def test_a_reward_that_is_no_number(reward):
+    """No job is long, so that the mean wait of long jobs is undefined."""
+    jobs = [Job(str(n), 10 * n, 5, 5) for n in range(4)]
+    env = make("PickJob-v0", Workload(jobs, Machine.pool(2)), jobs=2, reward=reward)
+    with pytest.raises(InputError, match="reward: expected a number, got nan in the episode from 1"):
+        play(env, always(0), options={"start": 1})
+
+
+def test_a_metric_that_the_first_jobs_do_not_have():
+    jobs = [Job(str(n), n, 5, 5, user="u" if n > 3 else "") for n in range(8)]
+    info, total, _ = play(make("PickJob-v0", Workload(jobs, Machine.pool(2)), jobs=8, reward="users"), always(0))
+    assert total == info["summary"]["users"] == 1
+
+
 def test_a_chosen_job_stays_chosen():
     """A commitment is one choice a job that is not backfilled, and nothing overtakes it but what it lets pass."""
     jobs = [Job("0", 0, 100, 100, 6), Job("1", 1, 10, 10, 4), Job("2", 50, 5, 5, 5)]
