@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from ..base import BoolArray, FloatArray, InputError, IntArray
@@ -59,16 +60,16 @@ class Network:
     """
 
     def __init__(self, layers: Sequence[tuple[Any, Any]]) -> None:
-        self.layers = [
-            (np.asarray(weight, dtype=np.float64), np.asarray(bias, dtype=np.float64)) for weight, bias in layers
-        ]
+        self.layers: list[tuple[FloatArray, FloatArray]] = []
         width: int | None = None
-        for number, (weight, bias) in enumerate(self.layers):
+        for number, each in enumerate(layers):
+            weight, bias = map(np.asarray, each)
             fits = weight.ndim == 2 and bias.shape == weight.shape[1:] and width in (None, weight.shape[0])
-            if not fits or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-                raise InputError(
-                    f"network: layer {number}: expected finite weights and biases that fit, got {weight.shape}"
-                )
+            real = weight.dtype.kind in "fiu" and bias.dtype.kind in "fiu"
+            if not (fits and real and np.isfinite(weight).all() and np.isfinite(bias).all()):
+                expected = "expected finite weights and biases that fit"
+                raise InputError(f"network: layer {number}: {expected}, got {weight.shape} of {weight.dtype}")
+            self.layers.append((weight.astype(np.float64), bias.astype(np.float64)))
             width = weight.shape[1]
         if not self.layers:
             raise InputError("network: expected one or more layers, got none")
@@ -113,7 +114,8 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
     """
     where, data = fspath(path), BytesIO(read_bounded(Path(path), "a policy", _MOST_BYTES))
     try:
-        with np.load(data, allow_pickle=False) as kept:
+        archive: Any = NpzFile(data, allow_pickle=False)
+        with archive as kept:
             if sum(each.file_size for each in kept.zip.infolist()) > _MOST_BYTES:
                 raise ValueError(f"more than {_MOST_BYTES:,} bytes unpacked")
             count = sum(name.startswith("weight") for name in kept.files)

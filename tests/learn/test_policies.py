@@ -1,6 +1,7 @@
 """Policies as dispatchers: their files, bad answers, and general machines. They need no Gymnasium."""
 
 import json
+import pickle
 import subprocess
 import sys
 from itertools import pairwise
@@ -54,7 +55,8 @@ def test_scores():
 @pytest.mark.parametrize(
     "layers",
     [[], [(np.zeros((8, 2)), np.zeros(3))], [(np.zeros((8, 2)), np.zeros(2)), (np.zeros((3, 1)), np.zeros(1))],
-     [(np.full((8, 1), np.nan), np.zeros(1))], [(np.zeros(8), np.zeros(1))]],
+     [(np.full((8, 1), np.nan), np.zeros(1))], [(np.zeros(8), np.zeros(1))],
+     [(np.ones((8, 1)) + 1j, np.zeros(1))], [(np.full((8, 1), "1"), np.zeros(1))]],
 )  # fmt: skip
 def test_layers_that_do_not_fit(layers):
     with pytest.raises(InputError, match="network: "):
@@ -84,9 +86,11 @@ def test_files_that_are_no_policies(tmp_path):
         with pytest.raises(InputError, match=r"policy\.npz: expected a policy") as caught:
             load_policy(path)
         assert "\n" not in str(caught.value), name
-    path.write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(InputError, match="expected a policy"):
-        load_policy(path)
+        assert "secret" not in str(caught.value), name
+    for content in (b"PK\x03\x04 nothing", pickle.dumps(Trap()), b"", b"text"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="expected a policy that save_policy wrote, got File is not a zip file"):
+            load_policy(path)
     with pytest.raises(OSError, match="missing"):
         load_policy(tmp_path / "missing.npz")
 
