@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,11 +13,7 @@ from gymnasium.vector.utils import batch_space
 
 from ..base import BoolArray, FloatArray, InputError
 from ..base.checks import MOST_STEPS, check_choice, check_whole, is_number, shown
-from ..dispatchers import create_dispatcher
-from ..dispatchers.backfilling.compiled_traces import Entry, entry_of
-from ..models.backfilling.job_queue import COUNT, NEVER, SUBMIT, WAITING, waiting_rows
-from ..models.events.events import next_instant
-from ..models.events.steps import BEGIN, FEATURES, OVER, PASS, Observation, Steps, events_of, show, step
+from ..models.events.steps import BEGIN, FEATURES, OVER, PASS, Observation, step
 from ..simulation import Result, simulate
 from ..workloads.sources import WorkloadLike
 from .episodes import Episodes, Outcome
@@ -78,7 +73,6 @@ class _Simulations:
         cost = COSTS.index(str(reward)) if self._paid_as_started else 0
         self._costs, self._charged = self.steps.costs[:, cost], np.zeros(count)
         self._ended, self._places = self.steps.numbers[:, OVER], np.arange(count)
-        self._selection = [_Selection(rules, self.steps, place) for place in range(count)] if rules.mode < 0 else None
 
     def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
         """Begin an episode. The first choice is shown after :meth:`act`."""
@@ -88,12 +82,7 @@ class _Simulations:
 
     def act(self) -> tuple[FloatArray, BoolArray]:
         """Advance to the next decisions. Return the rewards and which episodes ended, of shape (simulations,)."""
-        if self._selection is None:
-            step(self.steps, self._actions, self._array, self.observation, self.masks)
-        else:
-            for place, selection in enumerate(self._selection):
-                if self._actions[place] != PASS:
-                    selection.act(int(self._actions[place]), self.observation[place], self.masks[place])
+        step(self.steps, self._actions, self._array, self.observation, self.masks)
         # Starts before the first decision are paid with that decision. An episode without decisions ends with its first
         # step.
         acted = self._actions >= 0
@@ -130,18 +119,8 @@ class _Simulations:
         """
         if self.over[place]:
             raise InputError(f"{self.rules.id}: the episode is over; expected reset() before the next step()")
-        try:
-            chosen, known = operator.index(action), True
-        except TypeError:
-            chosen, known = -1, False
-        most = self.masks.shape[1] - 1
-        if not 0 <= chosen <= most:
-            got = shown(chosen if known else action)
-            raise InputError(f"{self.rules.id}: action: expected 0 to {most}, got {got}")
+        chosen = self.rules.action(action, None if self._ended[place] or not self._strict else self.masks[place])
         if not self.masks[place, chosen] and not self._ended[place]:
-            if self._strict:
-                allowed = int(self.masks[place].sum())
-                raise InputError(f"{self.rules.id}: action: expected one of {allowed} allowed, got {chosen}, masked")
             self.replaced[place] += 1
             chosen = 0
         self._actions[place] = chosen
@@ -163,57 +142,6 @@ class _Simulations:
     def told(self, place: int) -> dict[str, Any]:
         """Return the ``info`` of the end of an episode."""
         return {"summary": self.outcome(place), "masked_actions": int(self.replaced[place])}
-
-
-class _Selection:
-    """A simulation under one compiled dispatcher after the other."""
-
-    def __init__(self, rules: Rules, steps: Steps, place: int) -> None:
-        self._events, self._numbers, self._costs = events_of(steps, place), steps.numbers[place], steps.costs[place]
-        self._entries: list[Entry] = []
-        for name in rules.names:
-            entry = entry_of(create_dispatcher(name))
-            assert entry is not None
-            self._entries.append(entry)
-        self._every, self._rows, self._until = rules.every, np.zeros(rules.visible, dtype=np.int64), 0
-        jobs = len(self._events.amount)
-        self._decisions = np.empty((2 * jobs + 2, 4), dtype=np.int64)
-        self._ended = np.empty(2 * jobs + 2, dtype=np.int64)
-
-    def act(self, action: int, observation: Observation, mask: BoolArray) -> None:
-        """Let a dispatcher decide until the next choice. Fill the observation of that."""
-        events, queue = self._events, self._events.queue
-        if action == BEGIN:
-            self._until = 0
-        else:
-            entry, going = self._entries[action], True
-            while going:
-                decided, gone = entry(events, self._until, self._decisions, self._ended)
-                going = bool(decided or gone)
-            self._add_up()
-        now = next_instant(events)
-        self._numbers[OVER] = now == NEVER
-        if now < NEVER:
-            # The choice applies from the next event on.
-            now = max(now, self._until)
-            self._until = now + self._every
-        rows = waiting_rows(queue)[: len(self._rows)] if queue.numbers[WAITING] else self._rows[:0]
-        self._rows[: len(rows)] = rows
-        show(events, self._rows, len(rows), now if now < NEVER else 0, observation)
-        mask[:] = now < NEVER
-
-    def _add_up(self) -> None:
-        """Work out the costs of the jobs that have started."""
-        queue = self._events.queue
-        rows = slice(0, int(queue.numbers[COUNT]))
-        begun = queue.start[rows] >= 0
-        wait = (queue.start[rows] - queue.columns[SUBMIT, rows])[begun].astype(np.float64)
-        run = self._events.jobs[4, rows][begun]
-        whole = wait + run
-        self._costs[:] = (
-            wait.sum(), whole.sum(), np.maximum(1.0, whole / np.maximum(run, 1)).sum(),
-            np.maximum(1.0, whole / np.maximum(run, 10)).sum(),
-        )  # fmt: skip
 
 
 class DispatchEnv(gymnasium.Env[Observation, Any]):

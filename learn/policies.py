@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 import zlib
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -26,6 +25,7 @@ from ..models.events.steps import (
     FEATURES,
     HELD,
     INSPECT,
+    SELECT,
     STARTED,
     Steps,
     decide,
@@ -159,7 +159,7 @@ class PolicyDispatcher:
         self._array = self.rules.array()
         self._observation = np.zeros((1, self.rules.visible, FEATURES), dtype=np.float32)
         self._mask = np.ones((1, self.rules.actions), dtype=np.bool_)
-        self._parts = [create_dispatcher(name) for name in self.rules.names] if self.rules.mode < 0 else []
+        self._parts = [create_dispatcher(name) for name in self.rules.names]
         self.reset(None)
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
@@ -171,7 +171,7 @@ class PolicyDispatcher:
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what the policy chooses."""
         steps, running = self._steps(state)
-        if self.rules.mode < 0:
+        if self.rules.mode == SELECT:
             return self._select(state, steps, running)
         ids = [waiting.id for waiting in state.queue.entries]
         if self._held in ids:
@@ -207,16 +207,7 @@ class PolicyDispatcher:
         return self._parts[self._part].dispatch(state)
 
     def _answer(self) -> int:
-        answer = self._ask(self._observation[0].copy(), self._mask[0].copy())
-        try:
-            action = operator.index(answer)
-        except TypeError:
-            action = -1
-        if not 0 <= action < self._mask.shape[1] or not self._mask[0, action]:
-            raise InputError(
-                f"{self.name}: expected an allowed action below {self._mask.shape[1]}, got {shown(answer)}"
-            )
-        return action
+        return self.rules.action(self._ask(self._observation[0].copy(), self._mask[0].copy()), self._mask[0])
 
     def _predict(self, observation: NDArray[np.float32], mask: BoolArray) -> Any:
         model: Any = self.policy

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
 
-from ..base import InputError, IntArray
+from ..base import BoolArray, InputError, IntArray
 from ..base.checks import LONGEST, check_choice, check_flag, check_whole, shown
-from ..dispatchers import create_dispatcher
-from ..dispatchers.backfilling.compiled_traces import entry_of
-from ..dispatchers.backfilling.list_scheduling import COMPILED, ListScheduler
-from ..models.events.steps import BACKFILL, INSPECT, PICK
+from ..dispatchers import EASY, create_dispatcher
+from ..dispatchers.backfilling.list_scheduling import COMPILED
+from ..models.events.steps import BACKFILL, INSPECT, PICK, SELECT
 
 Behind = Literal["none", "easy", "sjbf"]
-#: The environments, and what each decides.
-MODES = {"PickJob-v0": PICK, "Backfill-v0": BACKFILL, "Inspect-v0": INSPECT, "PolicySelect-v0": -1}
+#: The environments, what each decides, and its options.
+MODES = {"PickJob-v0": PICK, "Backfill-v0": BACKFILL, "Inspect-v0": INSPECT, "PolicySelect-v0": SELECT}
+_OPTIONS = (("backfill", "commit"), (), ("base", "delay", "most", "backfill"), ("policies", "every"))
 _BEHIND = ("none", "easy", "sjbf")
+#: Dispatchers by name. Options are not accepted: those from a file of a stranger could read other files.
+_LISTS = ("fcfs", "sjf", "ljf", "lxf")
+_DISPATCHERS = (*_LISTS, "easy", "easy-sjbf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,13 @@ class Rules:
     commit
         Whether a chosen job that does not fit stays chosen until it starts, as in RLScheduler (``PickJob-v0``).
     base
-        The list scheduler. Its next job is accepted or put off (``Inspect-v0``), such as ``"sjf"``.
+        ``"fcfs"``, ``"sjf"``, ``"ljf"`` or ``"lxf"``. The next job of this list scheduler is accepted or put off
+        (``Inspect-v0``).
     delay, most
         For how many seconds a job is put off at most, and how often, before it starts unasked (``Inspect-v0``).
     policies
-        Dispatchers to choose among, with ``+`` between (``PolicySelect-v0``).
+        Dispatchers to choose among, with ``+`` between: those of `base`, ``easy`` and ``easy-sjbf``
+        (``PolicySelect-v0``).
     every
         Least seconds between two choices (``PolicySelect-v0``).
     """
@@ -66,18 +72,14 @@ class Rules:
             check_whole("delay", self.delay, 1, LONGEST)
             check_whole("most", self.most, 0)
             check_whole("every", self.every, 1, LONGEST)
+            check_choice("base", self.base, _LISTS)
+            for name in self.names:
+                check_choice("policies", name, _DISPATCHERS)
+            for each in fields(self)[2:]:
+                if each.name not in _OPTIONS[self.mode] and getattr(self, each.name) != each.default:
+                    raise ValueError(f"{each.name} is no option of {self.id}")
         except ValueError as error:
             raise InputError(f"environment: {error}") from None
-        if self.mode == INSPECT:
-            made = create_dispatcher(self.base)
-            if type(made) is not ListScheduler or made.order not in COMPILED:
-                expected = "a list scheduler in one of the orders " + ", ".join(COMPILED)
-                raise InputError(f"environment: base: expected {expected}, got {shown(self.base)}")
-        if self.mode < 0:
-            for name in self.names:
-                if entry_of(create_dispatcher(name)) is None:
-                    expected = "fcfs, sjf, ljf, lxf, easy or easy-sjbf"
-                    raise InputError(f"environment: policies: expected {expected}, got {shown(name)}")
 
     @classmethod
     def of(cls, spec: Any) -> Rules:
@@ -93,13 +95,16 @@ class Rules:
             return spec
         if hasattr(spec, "id") and hasattr(spec, "kwargs"):
             spec = {"id": spec.id, **{name: value for name, value in spec.kwargs.items() if name in NAMES}}
-        if not isinstance(spec, Mapping) or "id" not in spec or not set(spec) <= NAMES:
-            raise InputError(f"env_spec: expected an environment, or 'id' and {', '.join(NAMES)}; got {shown(spec)}")
+        if not isinstance(spec, Mapping) or "id" not in spec:
+            raise InputError(f"env_spec: expected an environment, or options with 'id'; got {shown(spec)}")
+        for name in spec:
+            if name not in NAMES:
+                raise InputError(f"environment: unknown option {shown(name)}; of decisions: {', '.join(NAMES[1:])}")
         return cls(**spec)
 
     @property
     def mode(self) -> int:
-        """The type of decision: a compiled mode, or -1 for a choice of dispatchers."""
+        """The type of decision."""
         return MODES[self.id]
 
     @property
@@ -110,18 +115,41 @@ class Rules:
     @property
     def actions(self) -> int:
         """How many actions there are."""
-        return 2 if self.mode == INSPECT else self.visible if self.mode >= 0 else len(self.names)
+        return 2 if self.mode == INSPECT else len(self.names) if self.mode == SELECT else self.visible
+
+    def action(self, given: Any, mask: BoolArray | None = None) -> int:
+        """Return an action as a whole number.
+
+        Raises
+        ------
+        InputError
+            If it is out of range, or not allowed by a mask, shape (actions,).
+        """
+        given = given.item() if isinstance(given, np.generic) else given
+        try:
+            action = index(given)
+        except TypeError:
+            action = -1
+        if not 0 <= action < self.actions:
+            raise InputError(f"{self.id}: action: expected 0 to {self.actions - 1}, got {shown(given)}")
+        if mask is not None and not mask[action]:
+            raise InputError(f"{self.id}: action: expected one of {mask.sum()} allowed, got {action}, masked")
+        return action
 
     def array(self) -> IntArray:
         """Return the rules as compiled code has them."""
-        base: Any = create_dispatcher(self.base) if self.mode == INSPECT else ListScheduler()
-        order, skip = COMPILED[base.order], base.blocked == "skip"
+        parts: list[int] = []
+        for name in self.names if self.mode == SELECT else [self.base]:
+            made: Any = create_dispatcher(name)
+            easy = isinstance(made, EASY)
+            parts += (1, 0, made.shortest_first) if easy else (0, COMPILED[made.order], made.blocked == "skip")
+        delay = self.every if self.mode == SELECT else self.delay
         behind = _BEHIND.index(self.backfill)
-        return np.array([self.mode, behind, self.commit, order, skip, self.delay, self.most], dtype=np.int64)
+        return np.array([self.mode, behind, self.commit, delay, self.most, *parts], dtype=np.int64)
 
     def fields(self) -> dict[str, Any]:
         """Return the rules as a mapping, which :meth:`of` takes."""
         return asdict(self)
 
 
-NAMES = {each.name for each in fields(Rules)}
+NAMES = tuple(each.name for each in fields(Rules))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import BoolArray, FloatArray, IntArray
-from ..backfilling.easy import SUBMISSION, backfill_behind, reserve
+from ..backfilling.easy import SUBMISSION, backfill, backfill_behind, fill, reserve
 from ..backfilling.job_queue import (
     COUNT,
     HEAD,
@@ -27,14 +27,15 @@ from ..compiled import borrowing
 from .events import RUNNING, WAKE, Events, advance, next_instant, put_on_machine, room_of, start
 
 Observation = NDArray[np.float32]
-#: What a policy decides: the next job, the job to backfill, or whether the next job starts now.
-PICK, BACKFILL, INSPECT = range(3)
+#: What a policy decides: the next job, the job to backfill, whether the next job starts now, or the dispatcher.
+PICK, BACKFILL, INSPECT, SELECT = range(4)
 #: What happens behind a job that does not fit: nothing, backfilling in queue order, or backfilling of the shortest job
 #: first.
 NOTHING, IN_ORDER, SHORTEST_FIRST = range(3)
 #: Entries of the rules. `COMMIT`: whether a chosen job that does not fit stays the next one. `DELAY`, `MOST`: seconds
-#: by which a job is delayed, and the most delays of a job.
-MODE, BEHIND, COMMIT, ORDERED, SKIP, DELAY, MOST, RULES = range(8)
+#: by which a job is delayed, or for which a dispatcher is chosen, and the most delays of a job. From `PARTS` on, three
+#: per dispatcher: whether it is EASY, its order, and whether it skips blocked jobs or backfills the shortest job first.
+MODE, BEHIND, COMMIT, DELAY, MOST, PARTS, ORDERED, FLAG = range(8)
 #: Entries of a simulation's numbers:
 #:
 #: * Time.
@@ -44,7 +45,8 @@ MODE, BEHIND, COMMIT, ORDERED, SKIP, DELAY, MOST, RULES = range(8)
 #: * Seconds until the shadow time, -1 before it is known.
 #: * Whether the simulation is over.
 #: * Number of started jobs.
-NOW, OPEN, SHOWN, HELD, LIMIT, OVER, STARTED, NUMBERS = range(8)
+#: * Chosen dispatcher, and the end of its choice, seconds.
+NOW, OPEN, SHOWN, HELD, LIMIT, OVER, STARTED, PART, UNTIL, NUMBERS = range(10)
 #: Values for no action: before the first decision, and to skip a simulation.
 BEGIN, PASS = -1, -2
 #: Number of features per row of an observation. All are from 0 to 1, see :func:`show`.
@@ -76,7 +78,7 @@ class Steps(NamedTuple):
     events
         Events of the simulations. Every array except `closed` has them as a further first axis.
     numbers
-        See :data:`NOW` and the following, shape (simulations, 7).
+        See :data:`NOW` and the following, shape (simulations, 9).
     costs
         Sums over started jobs: wait and turnaround, seconds, slowdown, and bounded slowdown. Shape (simulations, 4).
     rows
@@ -109,7 +111,7 @@ def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observat
     actions
         An allowed action for each simulation, or :data:`BEGIN` or :data:`PASS`.
     rules
-        See :data:`MODE` and the following, shape (7,).
+        See :data:`MODE` and the following, shape (5 + 3 * dispatchers,).
     observation, masks
         Receive the observations, float32, shape (simulations, most, 8), and the allowed actions. Shape (simulations,
         actions).
@@ -246,6 +248,8 @@ def asks(one: One, rules: IntArray) -> bool:
     """Do what needs no decision at this instant. Return whether a decision is needed, on the rows then visible."""
     if rules[MODE] == PICK:
         return _asks_next(one, rules)
+    if rules[MODE] == SELECT:
+        return _asks_dispatcher(one, rules)
     return _asks_backfill(one) if rules[MODE] == BACKFILL else _asks_start(one, rules)
 
 
@@ -301,7 +305,7 @@ def _asks_start(one: One, rules: IntArray) -> bool:
     queue, free, bound = events.queue, events.amounts[0], events.amounts[1]
     while queue.numbers[WAITING] > 0:
         for resource in range(len(bound)):
-            bound[resource] = free[resource] if rules[SKIP] == 1 else NEVER
+            bound[resource] = free[resource] if rules[FLAG] == 1 else NEVER
         if rules[ORDERED] == SUBMISSION:
             row = next_allowed(queue, queue.numbers[HEAD], bound, bound, NEVER, PREDICTED)
         else:
@@ -322,11 +326,26 @@ def _asks_start(one: One, rules: IntArray) -> bool:
 
 
 @borrowing
+def _asks_dispatcher(one: One, rules: IntArray) -> bool:
+    queue, numbers = one.events.queue, one.numbers
+    numbers[SHOWN] = 0
+    if queue.numbers[WAITING] > 0 and numbers[NOW] >= numbers[UNTIL]:
+        _show_waiting(queue, one.rows, numbers)
+        return True
+    _dispatch(one, rules)
+    return False
+
+
+@borrowing
 def act(one: One, action: int, rules: IntArray) -> None:
     """Carry out a decision."""
-    events, numbers, row = one.events, one.numbers, one.rows[action]
+    events, numbers = one.events, one.numbers
     queue, free, spare = events.queue, events.amounts[0], events.amounts[1]
-    if rules[MODE] == PICK:
+    row = one.rows[action] if rules[MODE] < INSPECT else 0
+    if rules[MODE] == SELECT:
+        numbers[PART], numbers[UNTIL] = action, numbers[NOW] + rules[DELAY]
+        _dispatch(one, rules)
+    elif rules[MODE] == PICK:
         if fits(queue.amount, row, free):
             _start(one, row)
             return
@@ -364,10 +383,27 @@ def _backfill(one: One, blocked: int, behind: int) -> None:
     events, now = one.events, one.numbers[NOW]
     queue, shortest = events.queue, behind == SHORTEST_FIRST
     head, running = queue.numbers[HEAD], queue.numbers[RUNNING]
-    count = backfill_behind(queue, room_of(events), running, 0, blocked, head, now, shortest, PREDICTED)
+    _start_chosen(one, backfill_behind(queue, room_of(events), running, 0, blocked, head, now, shortest, PREDICTED))
+
+
+@borrowing
+def _dispatch(one: One, rules: IntArray) -> None:
+    """Let the chosen dispatcher decide. This ends the instant."""
+    events, now, part = one.events, one.numbers[NOW], 3 * one.numbers[PART]
+    queue, order, flag = events.queue, rules[part + ORDERED], rules[part + FLAG] == 1
+    if rules[part + PARTS] == 1:
+        count = backfill(queue, room_of(events), queue.numbers[RUNNING], now, flag, PREDICTED)
+    else:
+        count = fill(queue, room_of(events), queue.numbers[RUNNING], now, order, flag)
+    _start_chosen(one, count)
+    one.numbers[OPEN] = 0
+
+
+@borrowing
+def _start_chosen(one: One, count: int) -> None:
     for at in range(count):
-        put_on_machine(events, events.chosen[at], now)
-        _count(one, events.chosen[at])
+        put_on_machine(one.events, one.events.chosen[at], one.numbers[NOW])
+        _count(one, one.events.chosen[at])
 
 
 @borrowing
@@ -401,7 +437,7 @@ def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -
     shown, mode = numbers[SHOWN], rules[MODE]
     show(events, one.rows, shown, numbers[NOW], observation)
     for at in range(len(mask)):
-        mask[at] = at < shown or mode == INSPECT
+        mask[at] = at < shown or mode >= INSPECT
     if mode == BACKFILL and shown > 0:
         observation[0, 0] = 0.0
     if mode == INSPECT:
