@@ -16,7 +16,7 @@ from ..job import MOST_PRIORITY
 from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, Column, ColumnMap
 from .job_builder import OF_PARTITION
 from .read_log import Log, Malformed
-from .sacct_fields import PARSERS, TextArray, durations, times
+from .sacct_fields import PARSERS, TextArray, durations, of_each, times
 
 #: Prefix of columns that are kept for ``Workload.records``.
 KEPT = "keep "
@@ -100,7 +100,9 @@ def jobs_of(
                 refuse(found[ours] == "", "no id", named[0], "an id")
     state = found.get("state", np.full(len(frame), "", dtype=object))
     states = described.states
-    found["state"] = _each(state, lambda text: states.get(text.lower(), text if " " in text else text.upper()))
+    found["state"] = of_each(
+        state, lambda text: states.get(text.lower(), text if " " in text else text.upper()), object
+    )
     for ours, name in described.keep.items():
         if name in frame:
             found[f"{KEPT}{ours}"] = _kept(frame[name], texts[name])
@@ -138,14 +140,8 @@ def plain_texts(series: pd.Series[Any]) -> TextArray:
     return np.array([*texts, ""], dtype=object)[codes]
 
 
-def _each(texts: TextArray, function: Any, kind: Any = object) -> Any:
-    """Return a function of texts, called once for each distinct text."""
-    codes, different = pd.factorize(texts)
-    return np.array([function(text) for text in different.tolist()], dtype=kind)[codes]
-
-
 def _is_unknown(texts: TextArray) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = _each(texts, lambda text: text.lower() in _UNKNOWN, np.bool_)
+    found: NDArray[np.bool_] = of_each(texts, lambda text: text.lower() in _UNKNOWN, np.bool_)
     return found
 
 
@@ -165,7 +161,7 @@ def _numbers(
         return np.asarray(series.dt.total_seconds(), dtype=np.float64)
     if column.pattern:
         pattern = re.compile(column.pattern)
-        sums: FloatArray = _each(texts, lambda text: sum(map(float, pattern.findall(text))) if text else np.nan, float)
+        sums: FloatArray = of_each(texts, lambda text: sum(map(float, pattern.findall(text))) if text else np.nan)
         return sums * column.scale
     if ours in CLOCK:
         return times(texts, zone, second=second) * column.scale
@@ -175,11 +171,11 @@ def _numbers(
     if ours in DURATIONS and np.isnan(found).any():
         lasting = durations(texts)
         if short:
-            lasting = np.where(_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_),
+            lasting = np.where(of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_),
                                lasting * 60, lasting)  # fmt: skip
         found = np.where(np.isnan(found), lasting, found)
         if ours == "walltime":
-            found = np.where(np.isnan(found), _each(texts, lambda text: _LIMITS.get(text, np.nan), float), found)
+            found = np.where(np.isnan(found), of_each(texts, lambda text: _LIMITS.get(text, np.nan)), found)
     return found
 
 

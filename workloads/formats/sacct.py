@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .job_builder import compact
 from .mapped_columns import KEPT, has_local_times, jobs_of
 from .read_log import Log, Malformed, ReadOptions, counted
 from .recorded_jobs import gathered, number, text, workload_of
-from .sacct_fields import TextArray, gpu_types, licences, submit_lines
+from .sacct_fields import TextArray, gpu_types, licences, of_each, submit_lines
 from .sacct_json import sacct_rows
 from .sacct_lines import COLUMNS, SEPARATOR, RowReader, Rows
 from .trace_files import TraceFile, decode
@@ -177,8 +177,8 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "array": _arrays(jobs),
         "reservation": _either(reservation, text(jobs, "told_reservation")),
         "constraint": _either(text(jobs, f"{KEPT}constraint"), text(jobs, "told_constraint")),
-        "gpu_types": _either(_told_by(gpu_types, tres), text(jobs, "told_types")),
-        "licences": _either(_told_by(licences, tres), licensed),
+        "gpu_types": _either(of_each(tres, gpu_types, object), text(jobs, "told_types")),
+        "licences": _either(of_each(tres, licences, object), licensed),
         "exclusive": alone,
         "other_options": np.where(np.isnan(number(jobs, "told_nodes", np.nan)), UNTOLD, text(jobs, "other_options")),
         "cores_asked": compact(np.where(asked > 0, asked, number(jobs, "told_cores"))),
@@ -195,11 +195,6 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
 def _either(column: TextArray, told: TextArray) -> TextArray:
     """Return the texts of a column, or those of command lines if it has none."""
     return np.where(column == "", told, column).astype(object)
-
-
-def _told_by(read: Callable[[str], str], texts: TextArray) -> TextArray:
-    codes, different = pd.factorize(texts)
-    return np.array([read(each) for each in different.tolist()], dtype=object)[codes]
 
 
 def _nodes_asked(jobs: pd.DataFrame) -> IntArray:

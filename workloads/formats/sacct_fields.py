@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,8 +74,8 @@ def numbers(texts: TextArray) -> FloatArray:
 
 def thousands(texts: TextArray) -> FloatArray:
     """Return numbers with a letter for their thousands, as ``1.2M``, nan if invalid."""
-    return _of_each(texts, lambda text: float(found[1]) * 1000.0 ** "_KMGTP".index(found[2] or "_")
-                    if (found := _THOUSANDFOLD.fullmatch(text)) else np.nan)  # fmt: skip
+    return of_each(texts, lambda text: float(found[1]) * 1000.0 ** "_KMGTP".index(found[2] or "_")
+                   if (found := _THOUSANDFOLD.fullmatch(text)) else np.nan)  # fmt: skip
 
 
 def times(texts: TextArray, zone: str | None = None, *, second: bool = False) -> FloatArray:
@@ -129,22 +130,22 @@ def kilobytes(texts: TextArray) -> FloatArray:
 
     Without a unit they are megabytes.
     """
-    return _of_each(texts, kilobytes_of)
+    return of_each(texts, kilobytes_of)
 
 
 def gpus(texts: TextArray) -> FloatArray:
     """Return the GPUs in a TRES text. A count without a type covers those with a type."""
-    return _of_each(texts, _count_gpus)
+    return of_each(texts, _count_gpus)
 
 
 def memory_of(texts: TextArray) -> FloatArray:
     """Return the memory in a TRES text in kilobytes, 0 if it has none."""
-    return _of_each(texts, _memory_of)
+    return of_each(texts, _memory_of)
 
 
 def cpus_of(texts: TextArray) -> FloatArray:
     """Return the CPUs in a TRES text, nan if it has none."""
-    return _of_each(texts, lambda text: float(found[1]) if (found := _TRES_CPUS.search(text)) else np.nan)
+    return of_each(texts, lambda text: float(found[1]) if (found := _TRES_CPUS.search(text)) else np.nan)
 
 
 def gpu_types(text: str) -> str:
@@ -162,9 +163,10 @@ def licences(text: str) -> str:
     return ",".join(f"{name}={count}" for name, count in _TRES_LICENCE.findall(text))
 
 
-def _of_each(texts: TextArray, number: Callable[[str], float]) -> FloatArray:
-    codes, values = pd.factorize(texts)
-    return np.array([number(text) for text in values.tolist()], dtype=np.float64)[codes]
+def of_each(texts: TextArray, function: Callable[[str], Any], kind: Any = np.float64) -> Any:
+    """Return a function of texts as an array of a kind. It is called once for each distinct text."""
+    codes, different = pd.factorize(texts)
+    return np.array([function(text) for text in different.tolist()], dtype=kind)[codes]
 
 
 def kilobytes_of(text: str) -> float:
