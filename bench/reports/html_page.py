@@ -11,7 +11,6 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
 
@@ -107,18 +106,11 @@ def rendered(page: Page, folder: str) -> str:
         "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     return template.render(
-        title=page.title,
-        answer=page.answer,
+        page=page,
         policy=policy,
         version=version("hpcdispatch"),
         folder=folder,
-        facts=page.facts,
-        warnings=page.warnings,
-        sections=[
-            {"title": section.title, "note": section.note, "parts": [_shown(part, folder) for part in section.parts]}
-            for section in page.sections
-        ],
-        glossary=page.glossary,
+        drawn=_drawn,
         styles={"colours": COLOURS, "dashes": DASHES, "classes": [[name, *look] for name, look in CLASS_STYLE.items()]},
         css=Markup(_text("report.css")),
         js=Markup(js),
@@ -139,24 +131,13 @@ def _write_files(part: Part, folder: Path) -> None:
         write_whole(folder / f"{part.name}.{kind}", data)
 
 
-def _shown(part: Part, folder: str) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a part and its content for the page's template."""
-    if isinstance(part.content, Table):
-        table = part.content
-        return "table", {
-            "id": part.name, "title": table.title, "note": table.note, "columns": table.columns,
-            "labels": table.labels, "rows": table.cells, "folded": table.folded,
-        }  # fmt: skip
-    figure = part.content
-    data = {
-        "file": part.name, "kind": figure.kind, "x": figure.x, "y": figure.y, "x_label": figure.x_label,
+def _drawn(name: str, figure: Figure) -> dict[str, Any]:
+    """Return the data from which the page draws a figure."""
+    return {
+        "file": name, "kind": figure.kind, "x": figure.x, "y": figure.y, "x_label": figure.x_label,
         "y_label": figure.y_label, "log_x": figure.log_x, "columns": columns(rounded(figure.data)),
         "window": figure.shown, "panels": figure.panels, "names": figure.names,
         "places": [figure.place(name) for name in figure.names],
-    }  # fmt: skip
-    return "figure", {
-        "id": part.name, "kind": figure.kind, "title": figure.title, "note": figure.note, "data": data,
-        "href": f"{quote(folder)}/{part.name}",
     }  # fmt: skip
 
 
