@@ -159,21 +159,11 @@ class Application(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *_: Any, **more: Any) -> NoReturn:
         """Run, and end with exit code 0, 1 (the run failed or was interrupted) or 2 (usage or input)."""
         kept = Settings()
-        extra = {"obj": kept, **extra}
         try:
-            code = super().main(
-                args=args, prog_name="hpcdispatch", complete_var=complete_var, standalone_mode=False, **extra
-            )
+            code = super().main(args, **{"obj": kept, **more, "prog_name": "hpcdispatch", "standalone_mode": False})
             if sys.stdout is not None:  # closed by the caller
                 sys.stdout.flush()
         except KeyboardInterrupt:
