@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 
 from rich.console import Group
 from rich.live import Live
@@ -69,9 +68,7 @@ class JobBar:
             self._clock.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the bar."""
         self._clock.cancel()
         if self._clock.ident is not None:
