@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -418,8 +418,8 @@ class Rules:
     def fields(self) -> dict[str, Any]:
         """Return the given rules for JSON; :meth:`read` reads them back."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
-        parts = {name: [_given(each) for each in value] for name, value in found.items() if isinstance(value, tuple)}
-        power = {} if self.power is None else {"power": _given(self.power)}
+        parts = {name: list(map(given_fields, value)) for name, value in found.items() if isinstance(value, tuple)}
+        power = {} if self.power is None else {"power": given_fields(self.power)}
         return {
             name: value for name, value in {**parts, "licences": dict(self.licences or {}), **power}.items() if value
         }
@@ -444,10 +444,10 @@ class Rules:
         return cls(licences=found.get("licences", {}), **values)
 
 
-def _given(part: Any) -> dict[str, Any]:
-    """Return the fields of a rule that differ from their defaults."""
-    kept = {field.name: field.default for field in fields(part)}
-    return {name: value for name, value in asdict(part).items() if kept[name] is MISSING or value != kept[name]}
+def given_fields(part: Any) -> dict[str, Any]:
+    """Return the fields of a rule, or of another dataclass, that differ from their defaults."""
+    found = ((field.name, getattr(part, field.name), field.default) for field in fields(part))
+    return {name: value for name, value, default in found if default is MISSING or value != default}
 
 
 def _read(kind: Any, found: Any, where: str) -> Any:

@@ -19,7 +19,7 @@ from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
 from ..machine import Machine, with_rules
-from ..machine_rules import Rules
+from ..machine_rules import Rules, given_fields
 from ..workload import Provenance, Workload
 from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
 from .trace_files import TraceFile, decode
@@ -88,23 +88,14 @@ def _line(value: Any) -> str:
 
 
 def _job_fields(job: Job, row: list[Any] | None) -> dict[str, Any]:
-    found = _given(job)
+    found = given_fields(job)
     if job.shapes:
-        found["shapes"] = [_given(shape) for shape in job.shapes]
+        found["shapes"] = [given_fields(shape) for shape in job.shapes]
     if job.checkpoint is not None:
-        found["checkpoint"] = _given(job.checkpoint)
+        found["checkpoint"] = given_fields(job.checkpoint)
     if job.law is not None:
         found["law"] = _law_fields(job)
     return found if row is None else {**found, _RECORD: row}
-
-
-def _given(part: Any) -> dict[str, Any]:
-    """Return the fields of a part that differ from their defaults."""
-    values = {field.name: getattr(part, field.name) for field in fields(part)}
-    return {
-        field.name: values[field.name] for field in fields(part)
-        if field.default is MISSING or values[field.name] != field.default
-    }  # fmt: skip
 
 
 def _law_fields(job: Job) -> dict[str, Any]:
