@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isnan
+from math import nan
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -292,16 +292,13 @@ def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
 
 
 def _quality(row: Mapping[str, str], where: str) -> SlurmQos:
-    def words(name: str) -> list[str]:
-        return [part for part in row.get(name, "").lower().split(",") if part]
-
     factor = row.get("UsageFactor", "") or "1"
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", factor):
         raise InputError(f"{where}: field 'UsageFactor': expected a number, got {shown(factor)}")
     return SlurmQos(
         _whole(row.get("Priority", ""), where) or 0, float(factor),
         tuple(filter(None, row.get("Preempt", "").split(","))), row.get("PreemptMode", "").lower() or "cluster",
-        frozenset(words("Flags")),
+        frozenset(filter(None, row.get("Flags", "").lower().split(","))),
         *(_most(row, columns, where) for columns in (_ALL, _OF_USERS, _OF_ACCOUNTS, _OF_JOBS, {"MinTRES": ""})),
     )  # fmt: skip
 
@@ -338,17 +335,11 @@ def _most(row: Mapping[str, str], columns: Mapping[str, str], where: str) -> Mos
         else:
             for part in filter(None, text.split(",")):
                 name, _, amount = part.partition("=")
-                number = _amount(amount) if name == "mem" else int(amount) if amount.isdecimal() else None
-                if number is None or not name or number > LARGEST:
+                number = kilobytes_of(amount) if name == "mem" else int(amount) if amount.isdecimal() else nan
+                if not name or not number <= LARGEST:
                     raise InputError(f"{where}: field {column!r}: expected NAME=N, got {shown(part)}")
-                found[f"{kind}{name.lower()}"] = number
+                found[f"{kind}{name.lower()}"] = int(number)
     return found
-
-
-def _amount(text: str) -> int | None:
-    """Return memory in kilobytes."""
-    found = kilobytes_of(text)
-    return None if isnan(found) else int(found)
 
 
 def _whole(text: str, where: str) -> int | None:
