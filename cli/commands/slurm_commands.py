@@ -24,11 +24,8 @@ def command() -> None:
     """Commands for a running Slurm."""
 
 
-command.add_command(advise)
-command.add_command(evict)
-command.add_command(forecast)
-command.add_command(submit_job)
-command.add_command(why)
+for each in (advise, evict, forecast, submit_job, why):
+    command.add_command(each)
 
 
 @command.command(
