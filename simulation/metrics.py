@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,33 +26,25 @@ NARROWEST = 10
 _RESAMPLES = 999
 
 
-class Records(Protocol):
-    """The tables from which metrics are computed: those of a :class:`~.result.Result`."""
+@dataclass(frozen=True)
+class Records:
+    """The tables from which metrics are computed; :class:`~.result.Result` has their columns.
 
-    @property
-    def jobs(self) -> pd.DataFrame:
-        """One row per job."""
-        ...
+    Attributes
+    ----------
+    jobs, attempts, decisions
+        One row per job, attempt and decision.
+    timings
+        Measured times.
+    manifest
+        The settings that determine the records.
+    """
 
-    @property
-    def attempts(self) -> pd.DataFrame:
-        """One row per attempt."""
-        ...
-
-    @property
-    def decisions(self) -> pd.DataFrame:
-        """One row per decision."""
-        ...
-
-    @property
-    def timings(self) -> pd.DataFrame:
-        """Measured times."""
-        ...
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """The settings that determine the records."""
-        ...
+    jobs: pd.DataFrame
+    attempts: pd.DataFrame
+    decisions: pd.DataFrame
+    timings: pd.DataFrame
+    manifest: dict[str, Any]
 
 
 def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from ..workloads import Workload
 from ..workloads.formats.table_files import bounded_table
 from ..workloads.machine_state import MachineState
 from .exports import to_evalys, to_perfetto, to_swf
-from .metrics import summarize
+from .metrics import Records, summarize
 from .placements import restored, stored
 from .plots import ResultPlots
 from .recorder import Recorder
@@ -48,7 +48,7 @@ _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "p
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Records):
     """The records of one simulation.
 
     Times are integer seconds on the trace's clock; intervals are half-open.
@@ -93,11 +93,6 @@ class Result:
         State at the beginning; not saved.
     """
 
-    jobs: pd.DataFrame
-    attempts: pd.DataFrame
-    decisions: pd.DataFrame
-    timings: pd.DataFrame
-    manifest: dict[str, Any]
     constraints: tuple[SiteConstraint, ...] = ()
     state: MachineState | None = None
 
