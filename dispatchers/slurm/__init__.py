@@ -1,7 +1,5 @@
 """Slurm's own scheduler: main scheduler, backfill, multifactor priority with fair tree, node choice."""
 
-from __future__ import annotations
-
 from .options import SlurmOptions, charges_ended, configured, seconds, shares_of
 from .slurm import Slurm
 from .usage import AccountUsage, Charge

@@ -1,7 +1,5 @@
 """Jobs by position in the trace: columns, priorities, and nodes while they run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Limits of associations, QOS and arrays, and the jobs that they apply to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

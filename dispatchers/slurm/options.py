@@ -1,7 +1,5 @@
 """Options of Slurm's scheduler, with the names and defaults of ``slurm.conf``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Partitions of a site, and further ones that jobs name."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray

@@ -1,7 +1,5 @@
 """Preemption of jobs by partition tiers or QOS, and when preempted jobs may start again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

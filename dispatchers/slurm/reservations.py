@@ -1,7 +1,5 @@
 """Advance reservations, and the jobs assigned to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Usage of accounts and users, and their fair-share factors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ...models.slurm.priorities import Association, decay_over, rank_users

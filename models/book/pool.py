@@ -4,8 +4,6 @@ Rules of :class:`hpcdispatch.dispatchers.Conservative`. A job's order is its pos
 Times are seconds, intervals half-open.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

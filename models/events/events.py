@@ -4,8 +4,6 @@ On a pool, or on nodes where all jobs demand the same amounts per slot. At one i
 arrivals, then one decision. Jobs get rows in order of their entry into the queue.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Each policy has its own entry, because numba never finds a function argument in 
 last call stopped, for as many decisions as the output can hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...base import IntArray

@@ -1,7 +1,5 @@
 """Event loop that stops at each decision of an outside policy, for several simulations in parallel."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

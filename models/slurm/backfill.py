@@ -3,8 +3,6 @@
 Rules as in Slurm 22.05, ``src/plugins/sched/backfill/backfill.c`` (``_attempt_backfill``).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Input of Slurm's scheduler: waiting jobs in scheduling order, running jobs and nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

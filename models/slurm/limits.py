@@ -7,8 +7,6 @@ Rules of ``src/plugins/sched/backfill/backfill.c``: while fewer tasks of an arra
 nodes for others. It may reserve for more tasks than may run.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

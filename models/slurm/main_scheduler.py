@@ -3,8 +3,6 @@
 Rules as in Slurm 22.05, ``src/slurmctld/job_scheduler.c`` (``_schedule``).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -9,8 +9,6 @@ them only for a job that it starts, on its usable nodes, and tests that job once
 GPUs, use the weights of earlier tests.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

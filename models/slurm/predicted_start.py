@@ -3,8 +3,6 @@
 Rules as in Slurm 22.05, ``src/plugins/select/cons_common/job_test.c`` (``_will_run_test``).
 """
 
-from __future__ import annotations
-
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs

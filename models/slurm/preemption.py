@@ -4,8 +4,6 @@ Rules as in Slurm 22.05, ``src/plugins/preempt/partition_prio`` and ``src/plugin
 (``_run_now``), with ``preempt_reorder_count`` 1.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

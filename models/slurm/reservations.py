@@ -4,8 +4,6 @@ Jobs reserve whole nodes. Rules as in Slurm 22.05, ``src/plugins/sched/backfill/
 ``src/slurmctld/reservation.c`` (``job_test_resv``).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
