@@ -17,7 +17,7 @@ import pandas as pd
 from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray, seconds_of, shown
 from ...base.checks import SECONDS
 from .memory_needs import RUNS
-from .sacct_fields import durations, kilobytes
+from .sacct_fields import durations, kilobytes_of, of_each
 from .table_files import MOST_COLUMNS
 from .trace_files import TraceFile, decode
 
@@ -145,7 +145,7 @@ def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> t
     place, _, _ = _column(path, header, column, "s")
     texts = rows[place]
     texts = texts[texts != ""]
-    amounts = pd.Series(kilobytes(texts.to_numpy(object)), texts.index) / 1024
+    amounts = pd.Series(of_each(texts.to_numpy(object), kilobytes_of), texts.index) / 1024
     wrong = ~(np.isfinite(amounts) & (amounts > 0))
     if wrong.any():
         line, text = int(texts.index[wrong][0]) + 1, texts[wrong].iloc[0]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,6 @@ def numbers(texts: TextArray) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)[codes]
 
 
-def thousands(texts: TextArray) -> FloatArray:
-    """Return numbers with a letter for their thousands, as ``1.2M``, nan if invalid."""
-    return of_each(texts, lambda text: float(found[1]) * 1000.0 ** "_KMGTP".index(found[2] or "_")
-                   if (found := _THOUSANDFOLD.fullmatch(text)) else np.nan)  # fmt: skip
-
-
 def times(texts: TextArray, zone: str | None = None, *, second: bool = False) -> FloatArray:
     """Return times as seconds since 1970, nan if invalid.
 
@@ -125,29 +120,6 @@ def durations(texts: TextArray) -> FloatArray:
     return result[codes]
 
 
-def kilobytes(texts: TextArray) -> FloatArray:
-    """Return amounts of memory such as ``4G``, ``4Gc`` and ``4000Mn`` in kilobytes, nan if invalid.
-
-    Without a unit they are megabytes.
-    """
-    return of_each(texts, kilobytes_of)
-
-
-def gpus(texts: TextArray) -> FloatArray:
-    """Return the GPUs in a TRES text. A count without a type covers those with a type."""
-    return of_each(texts, _count_gpus)
-
-
-def memory_of(texts: TextArray) -> FloatArray:
-    """Return the memory in a TRES text in kilobytes, 0 if it has none."""
-    return of_each(texts, _memory_of)
-
-
-def cpus_of(texts: TextArray) -> FloatArray:
-    """Return the CPUs in a TRES text, nan if it has none."""
-    return of_each(texts, lambda text: float(found[1]) if (found := _TRES_CPUS.search(text)) else np.nan)
-
-
 def gpu_types(text: str) -> str:
     """Return the typed GPUs of a TRES text or of a command line, as in ``a100=2,v100=1``.
 
@@ -170,12 +142,22 @@ def of_each(texts: TextArray, function: Callable[[str], Any], kind: Any = np.flo
 
 
 def kilobytes_of(text: str) -> float:
-    """Return an amount of memory in kilobytes, nan if invalid."""
+    """Return an amount of memory such as ``4G``, ``4Gc`` and ``4000Mn`` in kilobytes, nan if invalid.
+
+    Without a unit it is in megabytes.
+    """
     found = _MEMORY.fullmatch(text)
     return float(found[1]) * (_KILO[found[2]] if found[2] else 1024) if found else np.nan
 
 
+def _thousands(text: str) -> float:
+    """Return a number with a letter for its thousands, as ``1.2M``, nan if invalid."""
+    found = _THOUSANDFOLD.fullmatch(text)
+    return float(found[1]) * 1000.0 ** "_KMGTP".index(found[2] or "_") if found else np.nan
+
+
 def _memory_of(text: str) -> float:
+    """Return the memory in a TRES text in kilobytes, 0 if it has none."""
     found = _TRES_MEMORY.search(text)
     return kilobytes_of(found[1]) if found else 0.0
 
@@ -192,15 +174,19 @@ def cpus_of_tres(text: str) -> int:
 
 
 def _count_gpus(text: str) -> float:
+    """Return the GPUs in a TRES text. A count without a type covers those with a type."""
     found = _GPU.findall(text)
     plain = [float(count) for kind, count in found if not kind]
     return plain[0] if plain else sum(float(count) for _, count in found)
 
 
+_OF_TEXT: dict[str, Callable[[str], float]] = {
+    "memory": kilobytes_of, "thousands": _thousands, "tres_gpus": _count_gpus, "tres_memory": _memory_of,
+    "tres_cpus": lambda text: cpus_of_tres(text) if _TRES_CPUS.search(text) else np.nan,
+}  # fmt: skip
 #: Functions that read the numbers of a column, by their names in column maps.
 PARSERS: dict[str, Callable[[TextArray], FloatArray]] = {
-    "number": numbers, "memory": kilobytes, "thousands": thousands, "tres_gpus": gpus, "tres_memory": memory_of,
-    "tres_cpus": cpus_of,
+    "number": numbers, **{name: partial(of_each, function=function) for name, function in _OF_TEXT.items()},
 }  # fmt: skip
 
 
