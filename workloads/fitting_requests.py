@@ -25,13 +25,9 @@ def as_request(job: Job, places: Sequence[int]) -> Job:
     shapes = tuple(job.shapes[place] for place in others)
     if first < 0:
         return replace(job, shapes=shapes)
-    shape = job.shapes[first]
     # Shapes take missing amounts from the removed request.
     shapes = tuple(replace(other, per_node=other.per_node or job.per_node) for other in shapes)
-    return replace(
-        job, nodes=shape.nodes, runtime=shape.runtime, walltime=shape.walltime,
-        per_node=shape.per_node or job.per_node, shapes=shapes,
-    )  # fmt: skip
+    return replace(job.on_shape(first), shapes=shapes)
 
 
 def room_for(machine: Machine, per_node: Mapping[str, int]) -> int:
