@@ -109,7 +109,7 @@ def class_tables(classes: pd.DataFrame, names: Mapping[str, str], show: Show) ->
     tables = []
     for kind, part in classes.groupby("kind", sort=False):
         rows = [
-            [label(name), number(own["jobs"].iloc[0], _whole),
+            [label(name), number(own["jobs"].iloc[0], count),
              *(number(wait, show) for wait in own["wait"])]
             for name, own in part.groupby("jobs_of", sort=False)
         ]  # fmt: skip
@@ -186,7 +186,7 @@ def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
 
 def _class_fidelity(classes: pd.DataFrame) -> Table:
     rows = [
-        [label(row["kind"]), label(row["jobs_of"]), number(row["jobs"], _whole), number(row["recorded"], time_text),
+        [label(row["kind"]), label(row["jobs_of"]), number(row["jobs"], count), number(row["recorded"], time_text),
          number(row["slurm"], time_text), _change(row["slurm"], row["recorded"])]
         for row in _beside(classes)
     ]  # fmt: skip
@@ -198,7 +198,7 @@ def _measures(classes: pd.DataFrame, names: Mapping[str, str]) -> Table:
     columns = ("class by", "class", "scheduler", "jobs", Times("mean wait"), "mean bounded slowdown",
                "utilization (%)", "to slurm (%)", "noise from (%)", "noise to (%)")  # fmt: skip
     rows = [
-        [label(row["kind"]), label(row["jobs_of"]), label(names[row["scheduler"]]), number(row["jobs"], _whole),
+        [label(row["kind"]), label(row["jobs_of"]), label(names[row["scheduler"]]), number(row["jobs"], count),
          number(row["wait"], time_text), number(row["slowdown"], ratio), number(row["utilization"], percent),
          *(_change(row[name], 1.0) for name in ("change", "least", "most"))]
         for row in classes.to_dict("records")
@@ -216,7 +216,7 @@ def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
         [label(row.name), number(row.wait, time_text), *(_change(row.wait, base.wait) for base in found[:2]),
          label(band(row)), number(row.wait_p95, time_text), number(row.slowdown, ratio),
          number(row.deviation, time_text),
-         number(row.correlation, _hundredths), number(row.utilization, percent), number(row.unstarted, _whole)]
+         number(row.correlation, _hundredths), number(row.utilization, percent), number(row.unstarted, count)]
         for row in found
     ]  # fmt: skip
     note = (
@@ -261,10 +261,6 @@ def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names
 def _change(value: float, base: float) -> Cell:
     change = 100 * (value / base - 1) if base else np.nan
     return number(change, lambda shown: "-" if np.isnan(shown) else f"{shown:+.1f}")
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
 
 
 def _hundredths(value: float) -> str:

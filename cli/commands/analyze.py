@@ -1,7 +1,6 @@
 """``hpcdispatch workload analyze``: fit run times to the sizes of inputs."""
 
 import itertools
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 from ...base import InputError, write_whole
-from ...bench.reports.number_formats import NOTHING, count, percent, ratio
+from ...bench.reports.number_formats import NOTHING, count, fixed, percent, ratio
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.workflow_figure import KINDS, picture
 from ...models.complexity import CONSTANT
@@ -80,7 +79,7 @@ def command(
     answer = f"Run times follow the size of the input in {len(follows)} of {count(len(summary), 'workflow')}"
     if len(follows) == 1:
         row = follows[0]
-        answer += f": {row['workflow']} grows as {row['best']}, correlation {_two(row['correlation'])}"
+        answer += f": {row['workflow']} grows as {row['best']}, correlation {fixed(row['correlation'], 2)}"
     finish(f"{answer}.", {"workflows": summary, "classes": _records(class_table(found))}, *_shown(found))
 
 
@@ -95,7 +94,7 @@ def _shown(workflows: tuple[Workflow, ...]) -> list[RenderableType]:
         name = Text(row["workflow"])
         times.add_row(name, f"{row['runs']:,}", *(ratio(row[key]) for key in PERCENTILES))
         kinds = (kind if isinstance(kind, str) and kind else NOTHING for kind in (row["best"], row["tied"]))
-        numbers = (_two(row["correlation"]), _two(row["spearman"]), ratio(row["mse"]), percent(row["error"]))
+        numbers = (fixed(row["correlation"], 2), fixed(row["spearman"], 2), ratio(row["mse"]), percent(row["error"]))
         best.add_row(name, *kinds, *numbers)
     notes = [f"{workflow.name}: {workflow.note}" for workflow in workflows if workflow.note]
     return ["times", times, "\nbest class", best, *notes, "\ntime = a + b g(n)", _classes(workflows)]
@@ -108,10 +107,6 @@ def _classes(workflows: tuple[Workflow, ...]) -> Table:
         for row in rows:
             slope = NOTHING if row["class"] == CONSTANT else f"{row['slope']:.4g}"
             errors = ratio(row["mse"]), ratio(row["left_out_mse"])
-            curve = f"{row['intercept']:.4g}", slope, _two(row["correlation"])
+            curve = f"{row['intercept']:.4g}", slope, fixed(row["correlation"], 2)
             table.add_row(f"  {row['class']}", *curve, *errors, row["verdict"])
     return table
-
-
-def _two(value: float) -> str:
-    return NOTHING if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}"
