@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -71,8 +70,7 @@ def comparison_answer(found: Comparison) -> str:
     runs = found.runs
     several = runs["predictor"].nunique() > 1
     contender = runs["dispatcher"] + ", " + runs["predictor"] if several else runs["dispatcher"]
-    named = pd.DataFrame({"workload": "", "seed": runs["seed"], "sample": runs["seed"], "contender": contender})
-    return verdict(named.join(runs[["wait_mean", "wait_max"]]), show=time)
+    return verdict(runs.assign(workload="", sample=runs["seed"], contender=contender), show=time)
 
 
 def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
