@@ -121,7 +121,7 @@ def wanted_rows(frame: pd.DataFrame, described: ColumnMap) -> NDArray[np.bool_]:
     kept = np.ones(len(frame), dtype=np.bool_)
     for name, texts in described.filter.items():
         if name in frame:
-            kept &= np.isin(plain_texts(frame[name]).astype(np.str_), texts)
+            kept &= _each(plain_texts(frame[name]), texts.__contains__, np.bool_)
     return kept
 
 
@@ -134,7 +134,10 @@ def plain_texts(series: pd.Series[Any]) -> TextArray:
         return np.full(len(series), "", dtype=object)
     whole = series.dtype.kind == "f"
     codes, different = pd.factorize(series.astype(object))
-    texts = [str(value).strip() for value in different]
+    try:
+        texts = [str(value).strip() for value in different]
+    except NotImplementedError:  # a time with a zone, beyond the year 9999
+        texts = [str(value.tz_localize(None)) for value in different]
     if whole:
         texts = [text.removesuffix(".0") for text in texts]
     return np.array([*texts, ""], dtype=object)[codes]

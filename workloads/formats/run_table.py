@@ -12,7 +12,7 @@ import pandas as pd
 from ...base import InputError, shown
 from .memory_needs import TABLE
 from .read_log import Malformed
-from .table_files import PARQUET, Part, is_parquet, parts
+from .table_files import PARQUET, Part, is_parquet, parquet_columns, parts
 from .trace_files import TraceFile
 
 #: Separators by suffix; each also with .gz.
@@ -92,7 +92,9 @@ def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame
     malformed: list[Malformed] = []
     found: list[Part] = []
     file = TraceFile(path, packed=path.suffix.lower() == ".gz", needs=TABLE)
-    for part in parts(file, malformed, separator=separator or ""):
+    if is_parquet(path):
+        _require(path, wanted, parquet_columns(path))
+    for part in parts(file, malformed, wanted=wanted, separator=separator or ""):
         _require(path, wanted, list(part.frame.columns))
         found.append(Part(part.frame[wanted], part.lines))
     for one in malformed:

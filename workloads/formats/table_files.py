@@ -3,7 +3,7 @@
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +27,10 @@ MOST_COLUMNS = 10_000
 _MOST_ROWS = 2 * MOST_JOBS
 #: Bytes of memory that a row takes at least, read as records.
 _A_ROW = 200
+#: Bytes of memory of a value of a list, and per byte of a text in Parquet with its copies.
+_A_VALUE, _TEXT = 12, 4
+#: Most bytes that are unpacked at a time, as far as the widths of columns tell.
+_PART = 1 << 28
 #: A line after the last, which no text has in it: a quote without an end swallows it.
 _END = ["\0"]
 
@@ -191,14 +195,71 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
             raise file.bounds.refuse(file.path, f"at most {most:,} rows", f"{rows:,}")
         at = 0
         try:
-            for batch in parquet.iter_batches(batch_size=_ROWS, columns=columns):
-                frame = batch.to_pandas().iloc[: rows - at]
+            for table in _tables(stream, columns, file.take):
+                frame = table.to_pandas().iloc[: rows - at]
                 if frame.empty:
                     break
                 yield Part(frame.reset_index(drop=True), np.arange(at + 1, at + 1 + len(frame), dtype=np.int64))
                 at += len(frame)
+        except InputError:
+            raise
         except (ValueError, OSError, NotImplementedError) as error:
             raise InputError(f"{file.path}: expected a sound Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _tables(file: BinaryIO, columns: Sequence[str], take: Callable[[float], None]) -> Iterator[Any]:
+    """Yield the rows of a Parquet file, some at a time. `take` counts bytes of memory, and may refuse them.
+
+    A small file may repeat a long text millions of times. Texts are counted before they are copied.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    data = pq.ParquetFile(file)
+    groups = [data.metadata.row_group(place) for place in range(data.metadata.num_row_groups)]
+    repeated, width, unpacked = [], 1, np.zeros(len(groups))
+    for place, leaf in enumerate(map(data.schema.column, range(data.metadata.num_columns))):
+        if not any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns):
+            continue
+        chunks = [group.column(place) for group in groups]
+        sizes = np.array([chunk.total_uncompressed_size for chunk in chunks])
+        encodings = {encoding for chunk in chunks for encoding in chunk.encodings}
+        unpacked += sizes
+        if leaf.max_repetition_level:
+            values = sum(chunk.num_values for chunk in chunks)
+            take(_A_VALUE * values)
+            width += _A_VALUE * values // max(data.metadata.num_rows, 1)
+        if "DELTA_BYTE_ARRAY" in encodings:  # a text may repeat the one before
+            width += sizes.max()
+        elif leaf.physical_type == "BYTE_ARRAY" and any("DICTIONARY" in encoding for encoding in encodings):
+            repeated.append(leaf.path)
+        width += max(leaf.length, 0)
+    take(max(unpacked, default=0))
+    step, together = int(min(max(_PART // width, 1), _ROWS)), []
+    dense = pa.schema([field for field in data.schema_arrow if field.name in columns], data.schema_arrow.metadata)
+    for batch in pq.ParquetFile(file, read_dictionary=repeated).iter_batches(step, columns=columns):
+        take(_TEXT * sum(map(_text_bytes, batch.columns)))
+        together.append(batch)
+        if len(together) * step >= _ROWS:
+            yield pa.Table.from_batches(together).cast(dense)
+            together = []
+    if together:
+        yield pa.Table.from_batches(together).cast(dense)
+
+
+def _text_bytes(column: Any) -> int:
+    """Return the bytes of a column's texts, each counted as often as it occurs."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    if pa.types.is_dictionary(column.type):
+        if pa.types.is_primitive(column.type.value_type):
+            return 0
+        return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+    if column.type.num_fields:
+        parts = column.flatten()
+        return sum(map(_text_bytes, parts if isinstance(parts, list) else [parts]))
+    return 0 if pa.types.is_primitive(column.type) else int(column.nbytes)
 
 
 def bounded_table(file: BinaryIO) -> pd.DataFrame:
@@ -212,8 +273,21 @@ def bounded_table(file: BinaryIO) -> pd.DataFrame:
     import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
 
     found = pq.read_metadata(file)
-    length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
+    groups = [found.row_group(place) for place in range(found.num_row_groups)]
+    length = sum(group.total_byte_size for group in groups)
     if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
         raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
+    taken = 0.0
+
+    def take(memory: float) -> None:
+        nonlocal taken
+        taken += memory
+        if taken > LARGEST_FILE:
+            raise ValueError(f"one too large: it takes more than {LARGEST_FILE:,} bytes of memory")
+
+    values = sum(group.column(place).num_values for group in groups for place in range(found.num_columns))
+    if _TEXT * values * length > LARGEST_FILE:  # else no text is too long, however often it occurs
+        for _ in _tables(file, [str(name) for name in found.schema.to_arrow_schema().names], take):
+            pass
     file.seek(0)
     return pd.read_parquet(file)

@@ -4,12 +4,15 @@ import gzip
 import json
 import warnings
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload, read, write
-from hpcdispatch.workloads.formats import RunColumns, memory_needs, read_run_times, read_runs
+from hpcdispatch.workloads.formats import RunColumns, memory_needs, read_run_times, read_runs, table_files
 from hpcdispatch.workloads.formats.table_files import parts
 from hpcdispatch.workloads.formats.trace_files import Bounds, TraceFile
 
@@ -170,3 +173,59 @@ def test_types_that_are_out_of_use_are_no_warning(tmp_path, recwarn):
     with warnings.catch_warnings(action="always"):
         assert read(path).records["q"].tolist() == ["x"]
     assert not recwarn.list
+
+
+LONG = "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("column", "how"),
+    [
+        (pa.array([LONG] * 1000), {}),
+        (pa.array([LONG] * 1000), {"use_dictionary": False}),
+        (pa.array([LONG] * 1000), {"use_dictionary": False, "column_encoding": {"s": "DELTA_BYTE_ARRAY"}}),
+        (pa.array([LONG.encode()] * 1000, pa.binary(len(LONG))), {}),
+    ],
+    ids=["dictionary", "plain", "prefixes", "fixed width"],
+)
+def test_a_long_text_in_every_row_of_parquet_counts_as_often(tmp_path, column, how):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": range(1000), "s": column}), path, compression="zstd", **how)
+    assert path.stat().st_size < 50_000
+    refused = r"a\.parquet: expected a trace that takes at most 30,000,000 bytes of memory, got more" + RAISES
+    with pytest.raises(InputError, match=refused):
+        list(parts(TraceFile(path, packed=False, bounds=Bounds(memory=3 * 10**7)), []))
+    found = pd.concat([part.frame for part in parts(TraceFile(path, packed=False), [])])
+    assert found["n"].tolist() == list(range(1000))
+    assert set(found["s"]) == {column[0].as_py()}
+
+
+def test_a_saved_table_with_a_long_text_in_every_row(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    frame = pd.DataFrame({"s": [LONG] * 1000, "texts": [[LONG, "a"]] * 1000, "kind": pd.Categorical(["a"] * 1000)})
+    frame.to_parquet(path)
+    monkeypatch.setattr(table_files, "LARGEST_FILE", 10**8)
+    with open(path, "rb") as file:
+        pd.testing.assert_frame_equal(table_files.bounded_table(file), pd.read_parquet(path))
+    monkeypatch.setattr(table_files, "LARGEST_FILE", 5 * 10**7)
+    with open(path, "rb") as file, pytest.raises(ValueError, match="it takes more than 50,000,000 bytes of memory"):
+        table_files.bounded_table(file)
+
+
+def test_long_lists_in_parquet_count(tmp_path):
+    path = tmp_path / "a.parquet"
+    lists = pa.ListArray.from_arrays(range(0, 1_000_001, 100_000), np.zeros(1_000_000, dtype=np.int8))
+    pq.write_table(pa.table({"n": range(10), "power": lists}), path)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(InputError, match=r"at most 10,000,000 bytes of memory, got more" + RAISES):
+        list(parts(TraceFile(path, packed=False, bounds=Bounds(memory=10**7)), []))
+    (part,) = parts(TraceFile(path, packed=False), [])
+    assert [len(each) for each in part.frame["power"]] == [100_000] * 10
+
+
+def test_a_time_with_a_zone_beyond_all_calendars(tmp_path):
+    path = tmp_path / "a.parquet"
+    submit = pa.array([2**62], pa.timestamp("us", "Asia/Tokyo"))
+    pq.write_table(pa.table({"id": [1], "submit": submit, "runtime": [1], "walltime": [2], "cores": [1]}), path)
+    with pytest.raises(InputError, match=r"field 'submit': expected a time after 1970-01-01, .*, got '148108-07-06 "):
+        read(path)
