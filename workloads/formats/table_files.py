@@ -217,7 +217,8 @@ def _tables(file: BinaryIO, columns: Sequence[str], take: Callable[[float], None
 
     data = pq.ParquetFile(file)
     groups = [data.metadata.row_group(place) for place in range(data.metadata.num_row_groups)]
-    repeated, width, unpacked = [], 1, np.zeros(len(groups))
+    repeated: list[str] = []
+    width, unpacked = 1, np.zeros(len(groups))
     for place, leaf in enumerate(map(data.schema.column, range(data.metadata.num_columns))):
         if not any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns):
             continue
@@ -235,7 +236,8 @@ def _tables(file: BinaryIO, columns: Sequence[str], take: Callable[[float], None
             repeated.append(leaf.path)
         width += max(leaf.length, 0)
     take(max(unpacked, default=0))
-    step, together = int(min(max(_PART // width, 1), _ROWS)), []
+    step = int(min(max(_PART // width, 1), _ROWS))
+    together: list[Any] = []
     dense = pa.schema([field for field in data.schema_arrow if field.name in columns], data.schema_arrow.metadata)
     for batch in pq.ParquetFile(file, read_dictionary=repeated).iter_batches(step, columns=columns):
         take(_TEXT * sum(map(_text_bytes, batch.columns)))
@@ -255,7 +257,7 @@ def _text_bytes(column: Any) -> int:
     if pa.types.is_dictionary(column.type):
         if pa.types.is_primitive(column.type.value_type):
             return 0
-        return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
     if column.type.num_fields:
         parts = column.flatten()
         return sum(map(_text_bytes, parts if isinstance(parts, list) else [parts]))
