@@ -70,7 +70,7 @@ class Outcome:
 
 
 class WorkerError(Exception):
-    """A worker cannot simulate the campaign: its versions differ, or its disk is full."""
+    """A worker cannot simulate the campaign: its versions differ, or none can be started."""
 
 
 class Board:
@@ -131,7 +131,7 @@ class Board:
         """Store the result of a cell, or its error."""
         if isinstance(found, CellError):
             if found.blameless:
-                raise WorkerError(f"worker: {found.message}")
+                raise (OSError if found.type == "OSError" else WorkerError)(f"worker: {found.message}")
             self.store.fail(cell, found)
             self.outcome.failed.append((cell, found))
         else:

@@ -71,7 +71,7 @@ def run_campaign(
     InputError
         For a number of workers out of range, or a store that is a file.
     OSError
-        If the store cannot be written to, for example on a full disk. Finished cells are in it.
+        If the store or temporary files cannot be written, for example on a full disk. Finished cells are in the store.
     WorkerError
         If a worker cannot be used. Finished cells are in the store.
     CampaignInterrupted

@@ -7,7 +7,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing.context import BaseContext
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ...base.unfinished_files import make_temporary, remove
@@ -35,11 +37,18 @@ def fresh_processes(*modules: str) -> BaseContext:
 
 
 def _keep_together() -> None:
-    """Move multiprocessing's sockets to our folder. After a kill, the next command removes it."""
+    """Move multiprocessing's sockets to our folder. After a kill, the next command removes it.
+
+    With a long TMPDIR the folder is in /tmp.
+    """
     how: dict[str, Any] = getattr(multiprocessing.current_process(), "_config", {})
-    if how.get("tempdir") is None and len(tempfile.gettempdir()) <= _MOST_LETTERS:
-        how["tempdir"] = str(made := make_temporary())
-        atexit.register(remove, made)
+    place = tempfile.gettempdir()
+    if len(os.fsencode(place)) > _MOST_LETTERS:
+        place = "/tmp"
+    if how.get("tempdir") is None:
+        with suppress(OSError):  # multiprocessing makes a folder of its own
+            how["tempdir"] = str(made := make_temporary(Path(place)))
+            atexit.register(remove, made)
 
 
 def in_processes(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:

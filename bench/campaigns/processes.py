@@ -56,9 +56,12 @@ def run_pooled(board: Board, workers: int, most_losses: int = LOSSES) -> None:
     """
     losses: Counter[str] = Counter()
     with temporary_folder() as folder:
-        while board.waiting:
-            with _Pool(board, workers, folder, losses, most_losses) as pool:
-                pool.run()
+        try:
+            while board.waiting:
+                with _Pool(board, workers, folder, losses, most_losses) as pool:
+                    pool.run()
+        except OSError as error:  # a full disk reports no file
+            raise (error if error.errno is None else named(error, folder)) from None
 
 
 @dataclass
@@ -179,9 +182,9 @@ class _Pool:
         elif isinstance(error, TimeoutError):
             self._board.finish(running.cell, CellError("BudgetError", running.cell.overdue))
         else:
-            blameless = isinstance(error, OSError)
-            said = str(named(error, self._folder)) if isinstance(error, OSError) else str(error)
-            self._board.finish(running.cell, CellError(type(error).__name__, said, blameless=blameless))
+            if isinstance(error, OSError):
+                raise error
+            self._board.finish(running.cell, CellError(type(error).__name__, str(error)))
 
     def _lost(self, cell: Cell, error: ProcessExpired | BrokenProcessPool) -> None:
         """Queue a cell again, unless it lost too many processes."""

@@ -161,7 +161,7 @@ def main():
     given = parser.parse_args()
     rng, ended, checked, begin = random.Random(given.first), 0, 0, monotonic()
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
-        temporary = Path(name) / "t"  # short, as temporary folders are: of longer ones sockets have no place in ours
+        temporary = Path(name) / "t"  # short, or sockets would be in /tmp
         temporary.mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
         file = Path(name) / "campaign.toml"

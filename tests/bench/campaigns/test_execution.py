@@ -1,5 +1,6 @@
 """Campaigns in one process and in several. A cell is simulated once."""
 
+import errno
 import json
 import os
 import random
@@ -18,6 +19,7 @@ from pebble.pool import process
 
 from hpcdispatch.analysis.trimming import NOTHING, Cut
 from hpcdispatch.base import InputError
+from hpcdispatch.base.unfinished_files import TEMPORARY
 from hpcdispatch.bench.campaigns import cells, processes, versions
 from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, Store, WorkerError, plan_campaign, run_campaign
 from hpcdispatch.bench.campaigns.metrics_table import campaign_table, cut_summary, write_table
@@ -523,3 +525,23 @@ def test_a_cell_says_what_it_is(undisturbed):
     told = json.loads((Store(folder).path(plan.cells[0].key) / "cell.json").read_text())
     assert told["workload"] == plan.cells[0].digest
     assert (told["dispatcher"], told["jitter"], told["seed"]) == ("fcfs", 30, 0)
+
+
+def test_a_full_temporary_folder_is_an_error_of_the_system(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cells.Cell, "files", full)
+    with pytest.raises(OSError, match=r"^worker: /.*: No space left on device$"):
+        run_campaign(plan_of(tmp_path), Store(tmp_path / "store"))
+    assert not list((tmp_path / "store" / "failed").iterdir())
+
+
+def test_a_temporary_folder_that_fills_up_is_named(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(processes._Pool, "_give", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        run_campaign(plan_of(tmp_path), Store(tmp_path / "store"), workers=2)
+    assert TEMPORARY in caught.value.filename
