@@ -116,10 +116,11 @@ nightly-cross: .venv/installed
 nightly-fuzz: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m fuzz --long 900 --count 100000 --first $(SEED)
 
-# Campaigns that are killed at random instants, and commands that signals end.
+# Campaigns that are killed at random instants, commands that signals end, and odd arguments.
 nightly-faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
 	PYTHONPATH=tests $(BIN)/python -m faults.signals --signals 39 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m faults.arguments
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
 nightly-studies: .venv/installed
