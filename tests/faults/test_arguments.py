@@ -4,7 +4,8 @@ import pytest
 
 from faults.arguments import CALLS, cases, finding, prepare
 
-SOME = cases(every=331)
+#: Without commands that simulate for long where an odd value has a meaning.
+SOME = [words for words in cases(every=331) if words[0] not in ("what-if", "campaign", "compare")]
 
 
 @pytest.fixture(scope="module")

@@ -121,7 +121,7 @@ def wanted_rows(frame: pd.DataFrame, described: ColumnMap) -> NDArray[np.bool_]:
     kept = np.ones(len(frame), dtype=np.bool_)
     for name, texts in described.filter.items():
         if name in frame:
-            kept &= _each(plain_texts(frame[name]), texts.__contains__, np.bool_)
+            kept &= of_each(plain_texts(frame[name]), texts.__contains__, np.bool_)
     return kept
 
 
