@@ -272,11 +272,11 @@ def bounded_table(file: BinaryIO) -> pd.DataFrame:
     ValueError
         If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`, or has more rows than a simulation.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
+    import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
+    import pyarrow.parquet as pq  # noqa: PLC0415
 
     found = pq.read_metadata(file)
-    groups = [found.row_group(place) for place in range(found.num_row_groups)]
-    length = sum(group.total_byte_size for group in groups)
+    length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
     if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
         raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
     taken = 0.0
@@ -287,9 +287,8 @@ def bounded_table(file: BinaryIO) -> pd.DataFrame:
         if taken > LARGEST_FILE:
             raise ValueError(f"one too large: it takes more than {LARGEST_FILE:,} bytes of memory")
 
-    values = sum(group.column(place).num_values for group in groups for place in range(found.num_columns))
-    if _TEXT * values * length > LARGEST_FILE:  # else no text is too long, however often it occurs
-        for _ in _tables(file, [str(name) for name in found.schema.to_arrow_schema().names], take):
-            pass
+    names = [str(name) for name in found.schema.to_arrow_schema().names]
+    tables = list(_tables(file, names, take))
     file.seek(0)
-    return pd.read_parquet(file)
+    frame: pd.DataFrame = pa.concat_tables(tables).to_pandas() if tables else pd.read_parquet(file)
+    return frame
