@@ -135,7 +135,7 @@ def evaluate_predictors(
         made = create_predictor(predictor)
         found, laws, ms = _replayed(made, name, trace, baseline, ran)
         if hasattr(made, "counts"):
-            counts[name] = dict(asked(lambda name=name: name, "counts", made.counts))
+            counts[name] = dict(asked(name.__str__, "counts", made.counts))
         frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
         frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), predicted=found, **laws)
         under = simulate(trace, dispatcher, predictor).jobs
@@ -204,7 +204,7 @@ def _replayed(
 ) -> tuple[FloatArray, dict[str, FloatArray], float]:
     """Return the predictions of the jobs that ran, what their distributions tell, and milliseconds per job."""
     if hasattr(predictor, "reset"):
-        asked(lambda: name, "reset", predictor.reset)
+        asked(name.__str__, "reset", predictor.reset)
     forecasts = Forecasts(predictor, Recorder(workload), bounded=False)
     times = [schedule[column].to_numpy() for column in ("end", "eligible", "start")]
     rows = np.flatnonzero(ran)

@@ -234,7 +234,7 @@ class SklearnPredictor:
     def _use(self, estimator: Any, features: str | Sequence[str] | None) -> None:
         """Take the regressor and the names of its columns."""
         self.estimator = _regressor(estimator)
-        parts = getattr(self.estimator, "get_params", dict)()
+        parts: dict[str, Any] = getattr(self.estimator, "get_params", dict)()
         framed = any(hasattr(each, "steps") for each in (self.estimator, *parts.values()))
         given: Any = _COLUMNS if framed else tuple(NUMBERS)
         if features is not None:
