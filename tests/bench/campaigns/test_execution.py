@@ -538,10 +538,10 @@ def test_a_full_temporary_folder_is_an_error_of_the_system(tmp_path, monkeypatch
 
 
 def test_a_temporary_folder_that_fills_up_is_named(tmp_path, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(processes._Pool, "_give", full)
+    monkeypatch.setattr(processes, "ProcessPool", full)
     with pytest.raises(OSError, match="No space left on device") as caught:
         run_campaign(plan_of(tmp_path), Store(tmp_path / "store"), workers=2)
     assert TEMPORARY in caught.value.filename
