@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -174,14 +175,23 @@ def _part(names: Sequence[str], rows: Mapping[int, list[str]]) -> Part:
     return Part(pd.DataFrame(columns, dtype=str), np.fromiter(rows, dtype=np.int64))
 
 
-def _parquet(path: Path, file: BinaryIO) -> Any:
-    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
-
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Turn errors of a damaged Parquet file to an :class:`InputError`."""
     try:
-        return pq.ParquetFile(file)
+        yield
+    except InputError:
+        raise
     except (ValueError, OSError, NotImplementedError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: expected a sound Parquet file: {first}") from None
+
+
+def _parquet(path: Path, file: BinaryIO) -> Any:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
+
+    with _sound(path):
+        return pq.ParquetFile(file)
 
 
 def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Part]:
@@ -194,28 +204,25 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
         if rows > most or file.path.stat().st_size > file.bounds.size:
             raise file.bounds.refuse(file.path, f"at most {most:,} rows", f"{rows:,}")
         at = 0
-        try:
-            for table in _tables(stream, columns, file.take):
+        with _sound(file.path):
+            for table in _tables(stream, parquet, columns, file.take):
                 frame = table.to_pandas().iloc[: rows - at]
                 if frame.empty:
                     break
                 yield Part(frame.reset_index(drop=True), np.arange(at + 1, at + 1 + len(frame), dtype=np.int64))
                 at += len(frame)
-        except InputError:
-            raise
-        except (ValueError, OSError, NotImplementedError) as error:
-            raise InputError(f"{file.path}: expected a sound Parquet file: {str(error).splitlines()[0]}") from None
 
 
-def _tables(file: BinaryIO, columns: Sequence[str], take: Callable[[float], None]) -> Iterator[Any]:
+def _tables(file: BinaryIO, data: Any, columns: Sequence[str], take: Callable[[float], None]) -> Iterator[Any]:
     """Yield the rows of a Parquet file, some at a time. `take` counts bytes of memory, and may refuse them.
+
+    `data` is the file as pyarrow opened it.
 
     A small file may repeat a long text millions of times. Texts are counted before they are copied.
     """
     import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    data = pq.ParquetFile(file)
     groups = [data.metadata.row_group(place) for place in range(data.metadata.num_row_groups)]
     repeated: list[str] = []
     width, unpacked = 1, np.zeros(len(groups))
@@ -239,14 +246,14 @@ def _tables(file: BinaryIO, columns: Sequence[str], take: Callable[[float], None
     step = int(min(max(_PART // width, 1), _ROWS))
     together: list[Any] = []
     dense = pa.schema([field for field in data.schema_arrow if field.name in columns], data.schema_arrow.metadata)
-    for batch in pq.ParquetFile(file, read_dictionary=repeated).iter_batches(step, columns=columns):
+    decoded = pq.ParquetFile(file, metadata=data.metadata, read_dictionary=repeated)
+    for batch in decoded.iter_batches(step, columns=columns):
         take(_TEXT * sum(map(_text_bytes, batch.columns)))
         together.append(batch)
         if len(together) * step >= _ROWS:
             yield pa.Table.from_batches(together).cast(dense)
             together = []
-    if together:
-        yield pa.Table.from_batches(together).cast(dense)
+    yield pa.Table.from_batches(together).cast(dense) if together else dense.empty_table()
 
 
 def _text_bytes(column: Any) -> int:
@@ -275,7 +282,8 @@ def bounded_table(file: BinaryIO) -> pd.DataFrame:
     import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    found = pq.read_metadata(file)
+    parquet = pq.ParquetFile(file)
+    found = parquet.metadata
     length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
     if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
         raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
@@ -287,8 +295,6 @@ def bounded_table(file: BinaryIO) -> pd.DataFrame:
         if taken > LARGEST_FILE:
             raise ValueError(f"one too large: it takes more than {LARGEST_FILE:,} bytes of memory")
 
-    names = [str(name) for name in found.schema.to_arrow_schema().names]
-    tables = list(_tables(file, names, take))
-    file.seek(0)
-    frame: pd.DataFrame = pa.concat_tables(tables).to_pandas() if tables else pd.read_parquet(file)
+    names = [str(name) for name in parquet.schema_arrow.names]
+    frame: pd.DataFrame = pa.concat_tables(_tables(file, parquet, names, take)).to_pandas()
     return frame
