@@ -12,6 +12,8 @@ import pandas as pd
 
 from ..base import FloatArray, InputError, IntArray, check_whole, shown
 from ..base.checks import LONGEST, is_real
+from ..dispatchers.reservations.value_laws import ValueLaw
+from ..models.reservations.laws import ROUNDING
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import SimulationError, simulate
@@ -256,12 +258,17 @@ def _asked(predictor: Any, jobs: list[Job], now: int) -> list[float]:
 
 def _judge(law: Any, runtime: int, laws: Mapping[str, FloatArray], row: int) -> None:
     """Note the losses of the quantiles of a distribution, and in which of its intervals the run time is."""
-    if not hasattr(law, "support"):
+    if law is None:
         return
-    low, high = law.support()
-    points = np.linspace(np.log1p(max(0.0, low)), np.log1p(min(high, LONGEST)), _POINTS)
-    times = np.expm1(points)
-    quantiles = np.interp(SHARES, np.maximum.accumulate(law.cdf(times)), times)
+    if hasattr(law, "cdf") and hasattr(law, "support"):
+        low, high = law.support()
+        points = np.linspace(np.log1p(max(0.0, low)), np.log1p(min(high, LONGEST)), _POINTS)
+        times = np.expm1(points)
+        quantiles = np.interp(SHARES, np.maximum.accumulate(law.cdf(times)), times)
+    else:
+        law = ValueLaw(law)
+        times = np.unique(law.values)
+        quantiles = times[np.searchsorted(law.cdf(times)[:-1], SHARES - ROUNDING)]
     laws["pinball"][row] = _pinball(runtime, quantiles, SHARES).mean()
     share = float(law.cdf(runtime))
     for name, (least, most) in INTERVALS.items():

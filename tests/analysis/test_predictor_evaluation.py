@@ -59,6 +59,41 @@ def test_a_law_without_an_end():
     assert row["pinball"] == pytest.approx(np.maximum(shares * above, (shares - 1) * above).mean(), rel=0.02)
 
 
+class Observed:
+    """Run times as they were seen, each as likely."""
+
+    def __init__(self, values, **probabilities):
+        self.values = values
+        vars(self).update(probabilities)
+
+
+@pytest.mark.parametrize(
+    ("law", "quantiles"),
+    [
+        (Observed([300, 100, 200]), [100, 100, 100, 200, 200, 200, 300, 300, 300]),
+        (Observed([100, 900], probabilities=[0.5, 0.5]), [100] * 5 + [900] * 4),
+        (Observed([120]), [120] * 9),
+    ],
+)
+def test_a_law_of_values_is_judged_by_its_quantiles(law, quantiles):
+    class Seen(Spy):
+        def distribution(self, job):
+            return law
+
+    row = evaluate_predictors(SMALL, Seen()).table.iloc[0]
+    shares, above = np.arange(1, 10) / 10, np.array([[job.runtime] for job in JOBS]) - np.array(quantiles)
+    assert row["pinball"] == pytest.approx(np.maximum(shares * above, (shares - 1) * above).mean())
+
+
+def test_a_law_of_no_values_is_one_error():
+    class Empty(Spy):
+        def distribution(self, job):
+            return Observed([])
+
+    with pytest.raises(InputError, match="values must be finite numbers"):
+        evaluate_predictors(SMALL, Empty())
+
+
 def test_two_objects_of_one_class_are_two_rows():
     found = evaluate_predictors(SMALL, [Spy(), "walltime", Spy(), "walltime"])
     assert found.table["predictor"].tolist() == ["Spy", "walltime", "Spy #2"]
