@@ -84,7 +84,7 @@ class LookaheadOptions(Checked):
     Attributes
     ----------
     patience
-        Above 0. ``inf`` for no guarantees and no ageing. Smaller values lower the longest wait and raise the means.
+        Above 0. ``inf`` for no guarantees and no ageing. Larger values raise the longest wait and lower the means.
     least_due
         Smallest guaranteed limit of a wait, in seconds or as ``12h``, at least 1 s.
     recent
