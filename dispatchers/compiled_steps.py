@@ -1,6 +1,8 @@
 """Common interface of simulations in compiled steps."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,3 +47,7 @@ class CompiledSteps(ABC):
     def eligible(self, jobs: IntArray) -> IntArray | None:
         """Return when jobs entered the queue, seconds, shape (jobs,). ``None`` if all did at submission."""
         return None
+
+    def reports(self) -> Mapping[str, list[Any]]:
+        """Return the reports on the decisions of the last part, a column per key. Empty if there are none."""
+        return {}

@@ -69,6 +69,12 @@ class Reports:
             except OverflowError:
                 columns[key] = [*column, value]
 
+    def extend(self, row: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Add the reports of decisions from number `row` on, as columns of one type each, always of the same keys."""
+        for key, values in columns.items():
+            self._columns.setdefault(key, array(code) if (code := _CODES.get(type(values[0]))) else [])
+            self._filled(key, row).extend(values)
+
     def frame(self, rows: int) -> pd.DataFrame:
         """Return the columns in the order of their first use, for `rows` decisions."""
         return pd.DataFrame({key: _typed(self._filled(key, rows)) for key in self._columns}, index=range(rows))

@@ -15,11 +15,13 @@ from ...models import PlacementRule
 from ...models.lookahead.guarantees import Settings, doubts, settle
 from ...models.lookahead.mode_planning import Modes, plan_modes
 from ..backfilling.closed_times import fitting_beside
+from ..compiled_steps import CompiledSteps
 from ..fitting import amounts_of
 from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..options import Configured, ReserveBy, internal
 from ..protocol import Action, Placement, Start, State, Wake
 from ..space import NodeSpace, place_all
+from .compiled_lookahead import CompiledLookahead
 from .history import History
 from .instant import Decision, Instant
 from .node_plan import plan_on_nodes
@@ -233,6 +235,13 @@ class Lookahead(Configured[LookaheadOptions]):
         return Settings(
             due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0, float(chosen.trust)
         )
+
+    def steps_on_pool(self, *jobs_and_capacity: Any) -> CompiledSteps | None:
+        """Return the compiled simulation of a trace, see :class:`.CompiledLookahead`. ``None`` if the engine must."""
+        if type(self) is not Lookahead or self.options.reserve_by == "walltimes":
+            return None
+        patience, recent = float(self.options.patience), self.options.recent_seconds
+        return CompiledLookahead(self.settings(), patience, recent, *jobs_and_capacity)
 
     def told_settings(self) -> Settings | None:
         """Return the settings until the next external longest wait. ``None`` if it keeps its own history."""

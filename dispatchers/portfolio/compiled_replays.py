@@ -11,7 +11,7 @@ import numpy as np
 from ...base import LONGEST, IntArray
 from ...base.checks import is_number
 from ...models.events import Run
-from ...models.lookahead.choosing import run_look_ahead
+from ...models.lookahead.choosing import REPORTED, open_past, run_look_ahead
 from ...models.portfolio.pool_replay import PoolPast, PoolReplay
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
@@ -25,6 +25,14 @@ from .recorded_past import Past
 _DECISIONS = 4096
 #: Corrections of one job from which the engine takes over.
 _MOST_CORRECTIONS = 1000
+#: Look-ahead with settings from outside: it needs no history, and reports are dropped.
+_NONE = np.zeros(0, dtype=np.int64)
+_TOLD: dict[str, Any] = {
+    "patience": 0.0,
+    "recent": 0,
+    "past": open_past(_NONE, _NONE, _NONE, np.zeros((0, 1), dtype=np.int64), np.ones(1, dtype=np.int64)),
+    "reports": np.empty((1, len(REPORTED))),
+}
 
 #: Function of a job that overruns its prediction, its seconds so far, and its earlier corrections. Returns its total
 #: run time.
@@ -87,7 +95,7 @@ def _run_of(dispatcher: Dispatcher) -> Run | None:
     """Return the event loop of exactly EASY or look-ahead, else ``None``."""
     if type(dispatcher) is Lookahead:
         settings = dispatcher.told_settings()
-        return None if settings is None else partial(run_look_ahead, settings=settings)
+        return None if settings is None else partial(run_look_ahead, settings=settings, **_TOLD)
     return entry_of(dispatcher) if type(dispatcher) is EASY else None
 
 

@@ -1,31 +1,105 @@
 """Compiled event loop under look-ahead on a pool: start all jobs if they fit, else those planned to start."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...base import BoolArray, IntArray
-from ..backfilling.job_queue import PREDICTED, SUBMIT, WAITING, WALLTIME, waiting_rows
+from ...base import BoolArray, FloatArray, IntArray
+from ..backfilling.job_queue import COUNT, PREDICTED, SUBMIT, WAITING, WALLTIME, waiting_rows
 from ..compiled import compiled
 from ..events.events import RUNNING, Events, advance, correct, expected_end, next_instant, note, running_rows, start
 from ..scheduling.selection import fitting
-from .guarantees import Queue, Running, Settings, Walltimes, doubts, told_apart
+from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
+from .guarantees import Queue, Running, Settings, Walltimes, doubts, settle, told_apart
 from .planning import plan
+from .shadow import ShadowJobs, open_shadow
+from .sightings import RUNS, Seen, Sightings, see_jobs
+
+#: Columns of a report, see :meth:`.Lookahead.report`. Status and origin are one of the codes below.
+REPORTED = (
+    "candidates", "intervals", "requested", "available", "status", "objective", "used", "guarantees", "literally",
+    "due_hours",
+)  # fmt: skip
+_PLANNED, _INTERVALS, _REQUESTED, _AVAILABLE, _STATUS, _OBJECTIVE, _USED, _GUARANTEES, _LITERALLY, _DUE = range(10)
+#: No job fits, all fit, from the list, from the local search.
+NOBODY, ALL, LISTED, SEARCHED = range(4)
+#: Numbers of `Past`: jobs that waited and ran at the last decision, jobs that it left waiting, its time and its number.
+_WAITED, _RAN, _STILL, _LAST, _NUMBER = range(5)
+
+
+class Past(NamedTuple):
+    """History of a whole simulation. Rows are jobs in order of submission.
+
+    Attributes
+    ----------
+    waiting, running
+        Jobs that waited and ran at the last decision, in the first entries. Shape (jobs,).
+    numbers
+        State of the history.
+    shadow, expected, known
+        EASY's schedule of the jobs, expectations about it, and the states of the jobs.
+    """
+
+    waiting: IntArray
+    running: IntArray
+    numbers: IntArray
+    shadow: ShadowJobs
+    expected: ExpectedShadow
+    known: Sightings
+
+
+def open_past(submit: IntArray, predicted: IntArray, walltime: IntArray, amount: IntArray, capacity: IntArray) -> Past:
+    """Return the history before the first job.
+
+    Parameters
+    ----------
+    submit, predicted, walltime
+        Submission, prediction and walltime of the jobs, by submission, seconds. Shape (jobs,).
+    amount, capacity
+        Amounts of the jobs and of the pool. Shapes (jobs, resources) and (resources,).
+    """
+    count = len(submit)
+    begin = int(submit[0]) if count else 0
+    shadow = open_shadow(capacity, begin, count)
+    shadow.submit[:], shadow.arrival[:], shadow.duration[:], shadow.run[:] = submit, submit, predicted, 1
+    shadow.queue.columns[WALLTIME, :count], shadow.queue.amount[:] = walltime, amount
+    rows = np.zeros((6, count), dtype=np.int64)
+    numbers = np.array([0, 0, 0, begin, 0], dtype=np.int64)
+    return Past(rows[0], rows[1], numbers, shadow, open_expected(shadow, capacity), Sightings(*rows[2:]))
 
 
 @compiled
 def run_look_ahead(
-    events: Events, until: int, decisions: IntArray, ended: IntArray, settings: Settings
-) -> tuple[int, int]:
-    """Simulate instants under look-ahead with settled settings. See :func:`.run_in_order`."""
+    events: Events, until: int, decisions: IntArray, ended: IntArray, settings: Settings, patience: float, recent: int,
+    past: Past, reports: FloatArray,
+) -> tuple[int, int]:  # fmt: skip
+    """Simulate instants under look-ahead. See :func:`.run_in_order` for the other parameters.
+
+    Parameters
+    ----------
+    settings, patience
+        As for :func:`settle`. With a patience of 0 the settings are those of each decision, and there is no history.
+    recent
+        As for :func:`.longest_wait`.
+    past
+        History, updated.
+    reports
+        Receives the report of each decision, shape (decisions, 10). Later ones overwrite the last row.
+    """
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         gone = advance(events, now, ended, gone)
         if numbers[WAITING] > 0:
             correct(events, now)
             note(events, now, decisions[rows])
-            waits = waiting_rows(events.queue)
-            starts = look_ahead(events, now, settings, waits)
+            waits, present = waiting_rows(events.queue), settings
+            if patience > 0:
+                present = settle(settings, patience, _see(events, past, waits, now, recent))
+            starts = look_ahead(events, now, present, waits, reports[min(rows, len(reports) - 1)])
             for place in starts:
                 start(events, waits[place], now)
+            if patience > 0:
+                _remember(past, waits[starts], now, len(waits))
             decisions[rows, 3] = len(starts)
             rows += 1
         now = next_instant(events)
@@ -33,7 +107,33 @@ def run_look_ahead(
 
 
 @compiled
-def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) -> IntArray:
+def _see(events: Events, past: Past, waits: IntArray, now: int, recent: int) -> int:
+    """Record waiting and running jobs. Return the longest recent wait under EASY, known or expected, seconds."""
+    numbers, columns, runs = past.numbers, events.queue.columns, running_rows(events)
+    last = Seen(past.waiting[: numbers[_WAITED]], past.running[: numbers[_RAN]], numbers[_LAST], numbers[_NUMBER])
+    numbers[_NUMBER] += 1
+    begun, predicted = events.queue.start[runs], columns[PREDICTED][waits]
+    seen = Seen(waits, runs, now, numbers[_NUMBER])
+    see_jobs(past.shadow, past.known, last, seen, numbers[_STILL], predicted, begun, begun + columns[PREDICTED][runs])
+    past.waiting[: len(waits)], past.running[: len(runs)] = waits, runs
+    numbers[_WAITED], numbers[_RAN], numbers[_LAST] = len(waits), len(runs), now
+    predict(past.shadow, past.expected, waits, predicted, columns[WALLTIME][waits])
+    return longest_wait(past.shadow, past.expected, events.queue.numbers[COUNT], now, recent)
+
+
+@compiled
+def _remember(past: Past, starts: IntArray, now: int, waiting: int) -> None:
+    """Record which of the waiting jobs start now."""
+    numbers, known = past.numbers, past.known
+    for job in starts:
+        known.status[job], known.start[job], known.end[job] = RUNS, now, now + past.shadow.queue.columns[PREDICTED, job]
+        past.running[numbers[_RAN]] = job
+        numbers[_RAN] += 1
+    numbers[_STILL] = waiting - len(starts)
+
+
+@compiled
+def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray, report: FloatArray) -> IntArray:
     """Return all waiting jobs if they fit, else those planned to start now. No plan if no job fits.
 
     Once predictions are not trusted, guaranteed starts use walltimes. Then no job starts that would delay one of them.
@@ -44,16 +144,26 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
         State of the simulation, time in seconds, and settings of the plan.
     waits
         Rows of the waiting jobs, shape (waiting,).
+    report
+        Receives the report, shape (10,).
 
     Returns
     -------
     Starting jobs in order, as positions in the queue, shape (starts,).
     """
     amount, nothing, columns = events.queue.amount[waits], np.zeros(0, dtype=np.int64), events.queue.columns
+    literally = doubts(settings, now - columns[SUBMIT, waits[0]])
     fits, count, together = fitting(amount, events.amounts[0])
+    report[:] = 0
+    report[_INTERVALS], report[_AVAILABLE] = events.queue.numbers[RUNNING], events.amounts[0].sum()
+    report[_LITERALLY], report[_DUE] = literally, settings.due / 3600 if settings.due >= 0 else np.inf
     if not count:
+        report[_OBJECTIVE] = np.nan
         return nothing
     if together:
+        report[_PLANNED], report[_REQUESTED] = len(waits), amount.sum()
+        report[_INTERVALS] += len(waits)
+        report[_STATUS] = report[_USED] = ALL
         return np.arange(len(waits))
     runs = running_rows(events)
     queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
@@ -62,11 +172,15 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
         np.maximum(events.amounts[2], 1), nothing, nothing, queue.amount[:0],
     )  # fmt: skip
     walltimes = Walltimes(nothing, nothing, nothing)
-    if doubts(settings, now - columns[SUBMIT, waits[0]]):
+    if literally:
         walltimes = told_apart(
             queue, running, Walltimes(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
         )
     found, _ = plan(queue, running, settings, walltimes)
+    report[_PLANNED], report[_REQUESTED], report[_GUARANTEES] = found.candidates, found.requested, found.guarantees
+    report[_INTERVALS] += found.candidates
+    report[_OBJECTIVE] = found.objective
+    report[_STATUS] = report[_USED] = SEARCHED if found.searched else LISTED
     starts = _with_room(found.start, amount, events.amounts[0].copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen, so the first job that fits must start.

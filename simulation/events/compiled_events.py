@@ -1,4 +1,4 @@
-"""The event manager of simulations that run whole in compiled code: lists and EASY.
+"""The event manager of simulations that run whole in compiled code: lists, EASY and look-ahead.
 
 Events, decisions and records are those of :class:`.DispatchEvents`. Tests compare every byte.
 """
@@ -90,6 +90,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         taken = perf_counter_ns() - begin
         self._ended = not len(decisions) and not len(ended)
         if len(decisions):
+            self._recorder.reports.extend(len(self._recorder.decision_ns), self._steps.reports())
             self._book_decisions(decisions, taken)
         self._book_stays(ended)
         self._finished += len(ended)
@@ -135,8 +136,8 @@ def compiled_events(
 ) -> CompiledEvents | None:  # fmt: skip
     """Return the event manager of a simulation that compiled code can run whole. ``None`` for others.
 
-    The jobs are rigid and many. They run under a list order or EASY. The machine is a pool, or nodes where all slots
-    have the same amounts. Predictions are walltimes or actual run times.
+    The jobs are rigid and many. They run under a list order or EASY, on a pool or on nodes where all slots have the
+    same amounts, or under look-ahead on a pool. Predictions are walltimes or actual run times.
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
@@ -159,7 +160,7 @@ def compiled_events(
         made = partial(made, closed=closed)
     rows = np.flatnonzero(fits)
     if any(jobs.priority.values):  # The places in the queue follow this order.
-        if successors is not None:
+        if successors is not None or hasattr(dispatcher, "steps_on_pool"):
             return None
         rows = rows[np.lexsort((-jobs.priority.numbers(int)[rows], jobs.submit[rows]))]
     steps = made(predictor, jobs.take(rows), machine, overrun.mode == "kill")
@@ -222,6 +223,9 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
     for maker in MAKERS:
         if (made := maker(dispatcher)) is not None:
             return made
+    steps = getattr(dispatcher, "steps_on_pool", None)
+    if steps is not None:
+        return partial(_on_pool, steps) if jobs >= WORTH and machine.nodes == 1 else None
     entry = entry_of(dispatcher) if jobs >= WORTH else None
     first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
     return partial(_plain, entry) if entry is not None and first_fit else None
@@ -249,6 +253,16 @@ def _plain(
         return None
     need = amounts_of(machine, jobs) if pool else jobs.nodes[:, None]
     return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
+
+
+def _on_pool(
+    steps: Callable[..., CompiledSteps | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+) -> CompiledSteps | None:
+    """Return the steps of a dispatcher's own event loop."""
+    stays = _stays(predictor, jobs, bounded)
+    if stays is None:
+        return None
+    return steps((jobs.submit, *stays), jobs.walltime, amounts_of(machine, jobs), machine.capacity[0])
 
 
 def amounts_of(machine: Machine, jobs: JobColumns) -> IntArray:

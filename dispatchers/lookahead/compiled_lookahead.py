@@ -1,0 +1,59 @@
+"""Whole traces under look-ahead on a pool in compiled code."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...base import IntArray
+from ...models.lookahead.choosing import ALL, LISTED, NOBODY, REPORTED, SEARCHED, open_past, run_look_ahead
+from ...models.lookahead.guarantees import Settings
+from ..backfilling.compiled_traces import CompiledTrace
+
+#: Decisions per call: about a second, after which an interrupt is noticed.
+_DECISIONS = 1 << 13
+#: Names of the codes of a report, and its columns that are no whole numbers.
+_NAMES = {
+    "status": {NOBODY: "none", ALL: "trivial", LISTED: "feasible", SEARCHED: "feasible"},
+    "used": {NOBODY: "none", ALL: "none", LISTED: "list", SEARCHED: "search"},
+}
+_REAL = ("objective", "due_hours")
+
+
+class CompiledLookahead(CompiledTrace):
+    """A trace of rigid jobs on a pool under look-ahead.
+
+    Parameters
+    ----------
+    settings, patience, recent
+        As for :func:`.run_look_ahead`.
+    columns, walltime, amount, capacity
+        As for :class:`.CompiledTrace`.
+    """
+
+    def __init__(
+        self, settings: Settings, patience: float, recent: int, columns: tuple[IntArray, IntArray, IntArray],
+        walltime: IntArray, amount: IntArray, capacity: IntArray,
+    ) -> None:  # fmt: skip
+        self._told, self._count = np.empty((_DECISIONS, len(REPORTED))), 0
+        entry = partial(
+            run_look_ahead, settings=settings, patience=patience, recent=recent, reports=self._told,
+            past=open_past(columns[0], columns[2], walltime, amount, capacity),
+        )  # fmt: skip
+        super().__init__(entry, columns, walltime, amount, capacity, pool=True, decisions=_DECISIONS)
+
+    def go_on(self) -> tuple[IntArray, IntArray]:
+        """See :meth:`.CompiledSteps.go_on`."""
+        decisions, ended = super().go_on()
+        self._count = len(decisions)
+        return decisions, ended
+
+    def reports(self) -> Mapping[str, list[Any]]:
+        """Return the columns of :meth:`.Lookahead.report`."""
+        columns: dict[str, list[Any]] = {}
+        for key, values in zip(REPORTED, self._told[: self._count].T, strict=True):
+            found = values if key in _REAL else values.astype(np.int64)
+            names = _NAMES.get(key)
+            columns[key] = [names[code] for code in found.tolist()] if names else found.tolist()
+        return columns
