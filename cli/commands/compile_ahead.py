@@ -77,5 +77,5 @@ def _workloads(name: str) -> Iterator[Workload]:
         return
     yield crowd()
     yield cluster(150)
-    if name in ("easy", "fcfs"):
+    if name in ("easy", "fcfs", "lookahead"):
         yield generate(f"lublin:jobs={WORTH}", seed=5)

@@ -65,6 +65,7 @@ def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable
         ("easy", 0.85, 30_000),
         ("easy", 1.2, 30_000),
         ("lxf", 1.2, 30_000),
+        ("lookahead", 0.9, 10_000),
     ):
         trace = generate("lublin", jobs=int(jobs * scale), processors=256, load=load, seed=1)
         case = f"`{name}`, {len(trace):,} Lublin jobs, load {load}"

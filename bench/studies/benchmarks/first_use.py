@@ -28,7 +28,7 @@ RUNS: tuple[tuple[str, int, float | None], ...] = (
     ("pcp3", 300, 10.0),
     ("slurm", 300, 10.0),
     ("lookahead", 300, 12.0),
-    ("lookahead", 2500, 12.0),
+    ("lookahead", 11_000, 12.0),
     ("portfolio", 300, 15.0),
     ("easy", 11_000, None),
 )

@@ -18,6 +18,7 @@ from hpcdispatch.simulation.events import compiled_events
 from hpcdispatch.workloads import generate
 compiled_events.WORTH = 1
 jobs = generate("lublin", jobs=150, processors=32, load=1.2, seed=5)
+simulate(jobs, "lookahead")
 for dispatcher, options in json.loads(sys.argv[1]).values():
     simulate(jobs, dispatcher, **options)
 modules = ("events.runs", "lookahead.choosing")
