@@ -305,9 +305,7 @@ class ModesPlanner(Planner):
         rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
         objective = self._ends(jobs, rows, job_of, state)
         due = None if objective.due is None else objective.due + objective.fastest
-        problem, scale = problem_of(
-            state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates)
-        )  # fmt: skip
+        problem, scale = problem_of(state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates))
         problem = replace(problem, mode_of=job_of)
         answer = self._solved(problem, rows, problem.horizon, state)
         schedule, used = answer.schedule or answer.listed, answer.source if answer.schedule else "list"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...base.errors import raised
-from ...models.portfolio.goals import Outcome, Rung, admitted, best_of, gains, rungs, survivors
+from ...models.portfolio.goals import Outcome, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
@@ -83,7 +83,8 @@ class Tuner:
         """
         found, compared = Tuning(incumbent), _Compared({}, set())
         alive = list(range(len(self.names)))
-        for rung in self._rungs(len(alive), now - (now if past.begin is None else past.begin)):
+        known = now - (now if past.begin is None else past.begin)  # No rung is longer than the known past.
+        for rung in rungs(len(alive), min(self.options.length, max(1, known)), self.options.halving):
             stretch = past.stretch(now - rung.length, now)
             latest = self._compare(stretch, replay, [incumbent, *alive], found)
             if latest is None:
@@ -98,11 +99,6 @@ class Tuner:
             note = f"budget of {self.options.budget:,} decisions allowed no replay"
             found.notes.append(f"{note}: {self.names[incumbent]} goes on")
         return found
-
-    def _rungs(self, candidates: int, known: int) -> list[Rung]:
-        """Return the rungs, without those longer than the known past."""
-        length = min(self.options.length, max(1, known))
-        return rungs(candidates, length, self.options.halving)
 
     def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
         """Return the costs of candidates on a period. ``None`` if the reference cannot be replayed.

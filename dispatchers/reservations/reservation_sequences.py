@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from ...workloads import Machine
 from ..columns import RunningJobs
 from ..options import Configured
 from ..ordered_jobs import ChangesSeen, WaitingQueue, by_place
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, by_end, id_of
 from ..registered import create_inner, reset_part
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
@@ -20,7 +19,6 @@ from .request_strategies import CheckpointingStrategy, Reservation, Strategy, Up
 
 #: Whether stochastic jobs are tried in gaps shorter than their walltimes.
 Backfill = Literal["plain", "speculative"]
-_by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
@@ -246,7 +244,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         for run in running:
             other = run.id in ends and not run.stopping
             shown.append(run.shown_as(predicted_end=ends[run.id]) if other else run)
-        shown.sort(key=_by_end)
+        shown.sort(key=by_end)
         return shown
 
     def _carry_out(self, action: Action, now: int) -> Action:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
 from ..backfilling.closed_times import closures_ahead
 from ..options import Configured
-from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, id_of
+from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, by_end, id_of
 from ..registered import create_inner, reported, reset_part
 from .request_strategies import TimeOptimal
 
@@ -104,7 +103,6 @@ class PlanTrials:
 PLANS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
 #: Number of cached laws.
 _KEPT = 256
-_by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
@@ -205,7 +203,7 @@ class SoftTOptimal(Configured[SoftOptions]):
             shown.append(copy)
         for id_ in before.keys() - self._runs.keys():
             self._laws.pop(id_, None)
-        shown.sort(key=_by_end)
+        shown.sort(key=by_end)
         return shown
 
     def _learn(self, state: State) -> None:

@@ -66,7 +66,7 @@ class JobClasses:
 
     def of(self, job: JobView) -> int:
         """Return the class of a job, -1 for none."""
-        return self._row.get(self._limits.name_of(job) if self.by_qos else job.queue, -1)
+        return self._row.get(self._limits.site.name_of(job) if self.by_qos else job.queue, -1)
 
 
 class JobPreemption:
