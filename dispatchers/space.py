@@ -136,6 +136,13 @@ def _ones(nodes: int) -> IntArray:
     return np.ones(nodes, dtype=np.int64)
 
 
+def place_at(space: Space, waiting: Waiting, given: Placement | None) -> Placement | None:
+    """Place a job on given nodes or any. ``None`` if it does not fit."""
+    if given is None:
+        return space.place(waiting.nodes, waiting.demand)
+    return given if space.put(given, waiting.demand) else None
+
+
 def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | None:
     """Place all of `waiting` in order. Return their nodes, or ``None`` and place none if one does not fit."""
     placed: list[Placement] = []

@@ -15,9 +15,11 @@ from .list_scheduling import COMPILED, ListScheduler
 
 #: Decisions per call.
 _DECISIONS = 1 << 16
+#: Event loop of a policy.
+Entry = Run
 
 
-def entry_of(dispatcher: Any) -> Run | None:
+def entry_of(dispatcher: Any) -> Entry | None:
     """Return the event loop of a dispatcher: exactly a list scheduler or EASY. Else ``None``."""
     if type(dispatcher) is EASY and dispatcher.compiled:
         return partial(
@@ -52,7 +54,7 @@ class CompiledTrace(CompiledSteps):
     """
 
     def __init__(
-        self, entry: Run, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
+        self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
         capacity: IntArray, pool: bool, successors: tuple[IntArray, IntArray] | None = None,
         closed: IntArray | None = None, decisions: int = _DECISIONS,
     ) -> None:  # fmt: skip

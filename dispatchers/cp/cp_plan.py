@@ -120,7 +120,9 @@ class Planner:
         options = self.options
         waiting, earliest = self._planned(state, candidates)
         horizon = self.horizon(state, waiting)
-        free, pinned = self._split(waiting, most, horizon)
+        free, pinned = waiting, list[tuple[Waiting, int]]()
+        if not (options.reduced or options.formulation == "pcp"):  # The others stand at the end of the horizon.
+            free, pinned = waiting[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in waiting[most:]]
         objective = self.goal.objective(free, state.now)
         problem, scale = problem_of(
             state, free, objective.rates, due=objective.due, pooled=options.pooled,
@@ -232,14 +234,6 @@ class Planner:
         if self.options.underestimates:
             remaining = np.maximum(remaining, 1)
         return int(remaining.sum()) + sum(entry.predicted for entry in candidates)
-
-    def _split(
-        self, candidates: list[Waiting], most: int, horizon: int
-    ) -> tuple[list[Waiting], list[tuple[Waiting, int]]]:
-        """Return the jobs with a start time, and those at the end of the horizon with their starts."""
-        if self.options.reduced or self.options.formulation == "pcp":
-            return candidates, []
-        return candidates[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in candidates[most:]]
 
     def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
         """Return the order of the last plan, with new jobs inserted by their ratio of weight to work."""

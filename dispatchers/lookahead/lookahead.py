@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
@@ -195,7 +194,9 @@ class Lookahead(Configured[LookaheadOptions]):
         }  # fmt: skip
         wakes = []
         if history is not None and decision.guaranteed is not None:
-            wakes = self._keep(decision.guaranteed, history, state.now)
+            history.guarantee(decision.guaranteed)
+            later = decision.guaranteed[decision.guaranteed > 0]
+            wakes = [Wake(state.now + int(later.min()))] if len(later) else []
         if history is not None and decision.starts:
             history.start(state.queue[place].id for place, _ in decision.starts)
         starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
@@ -212,12 +213,6 @@ class Lookahead(Configured[LookaheadOptions]):
             self._history = History(state.machine, state.now, by_walltimes, self.options.recent_seconds)
         self._history.see(state)
         return self._history
-
-    def _keep(self, guaranteed: IntArray, history: History, now: int) -> list[Wake]:
-        """Record the guarantees, and set a timer for the first."""
-        history.guarantee(guaranteed)
-        later = guaranteed[guaranteed > 0]
-        return [Wake(now + int(later.min()))] if len(later) else []
 
     def settings(self) -> Settings:
         """Return the settings before due times are known."""

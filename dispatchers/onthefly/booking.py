@@ -8,7 +8,7 @@ from ...base import check_number
 from ...models import AmountProfile, NodeProfile, PlacementRule, count_slots, pool_placement
 from ..backfilling.closed_times import ClosedTimes, profile_of
 from ..protocol import Placement, Running, State, Waiting
-from ..space import Space
+from ..space import Space, place_at
 
 Demand = tuple[int, ...]
 #: Demand of a slot in a profile of slots.
@@ -140,6 +140,4 @@ class Book:
 
     def occupy(self, booking: Booking, waiting: Waiting, space: Space) -> Placement | None:
         """Place a booking that begins now. ``None`` if its nodes are not free yet."""
-        if self._same is not None:
-            return space.place(waiting.nodes, waiting.demand)
-        return booking.placement if space.put(booking.placement, waiting.demand) else None
+        return place_at(space, waiting, booking.placement if self._same is None else None)

@@ -94,7 +94,9 @@ class Tuner:
             if not alive:
                 break
         if compared.costs:
-            self._choose(found, compared, incumbent)
+            allowed = admitted(compared.costs, compared.exceeding - {FIRST})  # The first candidate always is.
+            found.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
+            found.gain = gains(compared.costs, incumbent, found.chosen)
         elif not found.notes:
             note = f"budget of {self.options.budget:,} decisions allowed no replay"
             found.notes.append(f"{note}: {self.names[incumbent]} goes on")
@@ -117,9 +119,7 @@ class Tuner:
                 found.notes.append(f"{self.names[place]} is left out: {answer.failure}")
             else:
                 break
-        if self.reference not in outcomes:
-            return None
-        return self._judge(outcomes, found)
+        return self._judge(outcomes, found) if self.reference in outcomes else None
 
     def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> ReplayResult:
         """Replay a period under a candidate with its valid predictions, and count it."""
@@ -166,12 +166,6 @@ class Tuner:
         except (Exception, SystemExit):  # noqa: BLE001 - as above, where it is said
             return 0.0
         return tail if math.isfinite(tail) else 0.0
-
-    def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
-        """Choose the best of the first candidate and those within the bound. The reference if there is none."""
-        allowed = admitted(compared.costs, compared.exceeding - {FIRST})
-        found.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
-        found.gain = gains(compared.costs, incumbent, found.chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
 from ..backfilling.closed_times import closures_ahead
-from ..options import Configured
+from ..options import Layer
 from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, by_end, id_of
-from ..registered import create_inner, reported, reset_part
+from ..registered import reported
 from .request_strategies import TimeOptimal
 
 #: Number of compared jobs, the last that started in every replay. And the least for a result.
@@ -122,7 +122,7 @@ class SoftOptions(Checked):
     quantile: Annotated[float | None, number(least=0, most=1)] = None
 
 
-class SoftTOptimal(Configured[SoftOptions]):
+class SoftTOptimal(Layer[SoftOptions]):
     """Plans stochastic jobs with a quantile of their run time, learned from waits. Walltimes stay.
 
     The prediction shown to `over` is a quantile of the job's law, known or learned. After that has passed, it is the
@@ -138,10 +138,6 @@ class SoftTOptimal(Configured[SoftOptions]):
     Options = SoftOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "scipy")
 
-    def __init__(self, options: SoftOptions | None = None, /, **given: Any) -> None:
-        super().__init__(options, **given)
-        self.over = create_inner(self.options.over)
-
     def forget(self) -> None:
         """Drop all jobs."""
         fixed = self.options.quantile
@@ -150,11 +146,6 @@ class SoftTOptimal(Configured[SoftOptions]):
         self._runs: dict[str, Running] = {}
         self._laws: dict[str, Any] = {}
         self._trials: PlanTrials | None = None
-
-    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Drop all jobs, and reset the inner dispatcher."""
-        super().reset(machine, rng)
-        reset_part(self.over, machine, rng)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Run the inner dispatcher with other predictions."""
