@@ -102,17 +102,13 @@ class EASY(OrderOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start jobs from the head of the queue, then backfill behind jobs with reservations."""
-        if closes(state.machine):
-            started = self._backfill_deep(state, state.running.entries, self._queue(state))
-            self.tell_order(started, state.now)
-            return started
-        index = indexed(state) if self.compiled and self.reserve_by == "predictions" else None
+        closed = closes(state.machine)
+        index = indexed(state) if self.compiled and self.reserve_by == "predictions" and not closed else None
         if index is not None:
             chosen = index.by_easy(state, self.shortest_first) if state.free.any() else ()
             return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
-        if self.compiled:
-            return self._decide(state, state.queue.entries)
-        started = self._decide(state, self._queue(state))
+        queue = self._queue(state)
+        started = self._backfill_deep(state, state.running.entries, queue) if closed else self._decide(state, queue)
         self.tell_order(started, state.now)
         return started
 

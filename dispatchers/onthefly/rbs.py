@@ -129,8 +129,7 @@ class RBS(Configured[RBSOptions]):
             ask = self._booked.pop(id_)
             if self._book is not None:
                 self._book.cancel(ask.booking, state.now)
-        for id_ in [id_ for id_ in self._others if id_ not in waiting]:
-            del self._others[id_]
+        self._others = {id_: ask for id_, ask in self._others.items() if id_ in waiting}
 
     def _meet(self, state: State) -> Iterator[Reject]:
         """Process new and returned jobs. Reject those killed at the machine's longest walltime."""

@@ -1,6 +1,6 @@
 """Limits of associations, QOS and arrays, and the jobs that they apply to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ...base import IntArray
 from ...models.slurm.limits import UNLIMITED
 from ...workloads import Machine
 from ...workloads.slurm_conf import SlurmSite
-from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits, SlurmQos
+from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits
 from ..protocol import JobView, Running, State, Waiting
 
 #: A kind of limit, and its owner.
@@ -31,7 +31,8 @@ class Limits:
     """
 
     def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
-        found = self._limits = limits or SlurmLimits()
+        found = limits or SlurmLimits()
+        self.associations, self.qualities = found.associations, found.qualities
         self._given, self.site = limits is not None, SiteLimits(found, site, machine)
         each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
         each += [association.all for association in found.associations.values()]
@@ -43,17 +44,13 @@ class Limits:
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
         self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
-    def qualities(self) -> Mapping[str, SlurmQos]:
-        """Return the QOS by name."""
-        return self._limits.qualities
-
     def factor(self, job: JobView) -> float:
         """Return the QOS factor of a job's priority, from 0 to 1."""
         return self.site.quality(job).priority / self._highest if self._highest else 0.0
 
     def shares(self) -> dict[str, int]:
         """Return the shares of accounts and users in the associations."""
-        found = self._limits.associations.items()
+        found = self.associations.items()
         return {user or account: each.shares for (account, user), each in found if each.shares is not None}
 
     def unreserved(self, job: JobView) -> bool:
