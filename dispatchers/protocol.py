@@ -253,8 +253,7 @@ class Running:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Running:
         """Return a copy that shares request and placement, which never change."""
-        copied: Running = copy(self)
-        return copied
+        return copy(self)
 
     def expected_end(self, now: int) -> int:
         """Return the predicted end, or the next second if that has passed."""

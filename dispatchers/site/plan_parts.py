@@ -92,8 +92,7 @@ class Surroundings:
     @cached_property
     def node_class(self) -> IntArray:
         """A number per node, equal for nodes of equal capacity. Shape (nodes,)."""
-        classes: IntArray = np.unique(self.machine.capacity, axis=0, return_inverse=True)[1].ravel()
-        return classes
+        return np.unique(self.machine.capacity, axis=0, return_inverse=True)[1].ravel()
 
 
 @dataclass(frozen=True)

@@ -200,8 +200,7 @@ class Search:
         if self.bounds is None:
             return np.zeros(self.problem.jobs, dtype=np.bool_)
         otherwise = np.where(self.best.starts == 0, self.bounds.later, self.bounds.now)
-        settled: BoolArray = otherwise > self.best.cost - 1
-        return settled
+        return otherwise > self.best.cost - 1
 
     def improve(self) -> None:
         """Improve the order of the best list by swaps, moves and changes of mode."""
