@@ -158,6 +158,4 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
 
 def space_of(state: State, rule: PlacementRule = "first-fit") -> Space:
     """Return the free room of `state`, filled by `rule`."""
-    if len(state.free) == 1:
-        return PoolSpace(state.free)
-    return NodeSpace(state.free, state.machine, rule)
+    return PoolSpace(state.free) if len(state.free) == 1 else NodeSpace(state.free, state.machine, rule)

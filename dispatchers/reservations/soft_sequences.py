@@ -94,9 +94,7 @@ class PlanTrials:
             replay(each, arrived, now)
         starts = self.starts()
         started = np.flatnonzero((starts >= 0).all(axis=0))[-WINDOW:]
-        if len(started) < LEAST:
-            return None
-        return int(np.argmin(starts[:, started].sum(axis=1)))
+        return int(np.argmin(starts[:, started].sum(axis=1))) if len(started) >= LEAST else None
 
 
 #: Compared plans: quantiles, 1 for the walltime, and 0 for the sequence of TOptimal.
