@@ -101,17 +101,15 @@ def schedule(
     facts = facts.reindex(shown["id"])
     times = shown["start"].to_numpy(), shown["end"].to_numpy(), shown["units"].to_numpy()
     rows, low, high = stacked(*times)
-    frame = pd.DataFrame(
-        {
-            "job": shown["id"].astype(str).to_numpy()[rows],
-            "user": facts["user"].astype(str).to_numpy()[rows],
-            "begin": times[0][rows] - first,
-            "end": times[1][rows] - first,
-            "wait": facts["wait"].to_numpy()[rows],
-            "units": times[2][rows],
-            "run_time": run_time_class(facts["run"].to_numpy(dtype=float))[rows],
-            "low": low,
-            "high": high,
-        }
-    )
-    return frame, len(chosen) - len(shown)
+    columns = {
+        "job": shown["id"].astype(str).to_numpy()[rows],
+        "user": facts["user"].astype(str).to_numpy()[rows],
+        "begin": times[0][rows] - first,
+        "end": times[1][rows] - first,
+        "wait": facts["wait"].to_numpy()[rows],
+        "units": times[2][rows],
+        "run_time": run_time_class(facts["run"].to_numpy(dtype=float))[rows],
+        "low": low,
+        "high": high,
+    }
+    return pd.DataFrame(columns), len(chosen) - len(shown)

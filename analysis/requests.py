@@ -421,16 +421,10 @@ def _outcome(
 def _reservations(strategy: Strategy, requests: Sequence[float]) -> Iterator[tuple[float, float]]:
     """Yield the run time up to which each reservation succeeds, and its length."""
     held, costs = 0.0, strategy.checkpointing
-    for reached, keep in zip(
-        _endless(requests), itertools.chain(strategy.keeps, itertools.repeat(False)), strict=False
-    ):
+    endless = itertools.chain(requests, _growing(requests[-1] * GROWTH, GROWTH, math.inf))
+    for reached, keep in zip(endless, itertools.chain(strategy.keeps, itertools.repeat(False)), strict=False):
         yield reached, (costs.restart if held else 0.0) + reached - held + (costs.write if keep else 0.0)
         held = reached if keep else held
-
-
-def _endless(requests: Sequence[float]) -> Iterator[float]:
-    yield from requests
-    yield from _growing(requests[-1] * GROWTH, GROWTH, math.inf)
 
 
 def _growing(first: float, factor: float, most: float) -> Iterator[float]:

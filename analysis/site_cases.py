@@ -145,7 +145,7 @@ class SiteRecord:
         jobs = list(workload.jobs)
         for old, new in scenario.moves:
             jobs = _moved(jobs, old, new, site, workload, notes)
-        jobs = _walltimes(jobs, state, site, self.workload, scenario, notes)
+        jobs = _walltimes(jobs, state, site, scenario, notes)
         jobs = _on_their_nodes(jobs, state, workload)
         machine = workload.machine
         if scenario.outages:
@@ -188,8 +188,8 @@ def _moved(
 
 
 def _walltimes(
-    jobs: Sequence[Job], state: MachineState, site: SlurmSite, recorded: Workload, scenario: Scenario, notes: list[str]
-) -> list[Job]:  # fmt: skip
+    jobs: Sequence[Job], state: MachineState, site: SlurmSite, scenario: Scenario, notes: list[str]
+) -> list[Job]:
     """Return the jobs with walltimes changed to the new default and cut to the new `MaxTime`."""
     running = {since.id for since in state.running}
     defaults, longest = dict[str, int | None](), {each.name: each.max_time for each in site.partitions}

@@ -160,12 +160,7 @@ def measure(site: Workload, run_times: FloatArray, planning: Planning | None = N
     costs = planning.checkpointing
     write = int(np.ceil(costs.write)) if costs is not None else 0
     sequences = _sequences(known, planning, waits)
-    found = {
-        name: _responses(
-            simulate(mixed, ReservationSequences(FixedRequests(sequence, write), over="easy"), overrun="kill")
-        )
-        for name, sequence in sequences.items()
-    }
+    found = {name: _responses(mixed, FixedRequests(sequence, write)) for name, sequence in sequences.items()}
     base = found[BASELINE][0]
     rows = tuple(_row(name, sequence, *found[name], base) for name, sequence in sequences.items())
     return SiteAdvice(waits, rows, len(tried), bool(half))
@@ -228,9 +223,10 @@ def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores:
     return site.with_jobs(sorted([*site.jobs, *own], key=lambda job: job.submit))
 
 
-def _responses(result: Result) -> tuple[FloatArray, float, float]:
+def _responses(mixed: Workload, requests: FixedRequests) -> tuple[FloatArray, float, float]:
     """Return the response of each run, requests per run, and core-hours that the runs lost."""
-    own = result.jobs[result.jobs["user"] == _OWN]
+    jobs = simulate(mixed, ReservationSequences(requests, over="easy"), overrun="kill").jobs
+    own = jobs[jobs["user"] == _OWN]
     response = (own["end"] - own["submit"]).to_numpy(dtype=float)
     return response, float(own["attempts"].mean()), float(own["lost"].sum()) / 3600
 

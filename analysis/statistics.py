@@ -29,12 +29,8 @@ def describe(values: FloatArray) -> dict[str, float]:
     """Return ``n`` and the :data:`STATISTICS`, NaN if there are no values."""
     if not len(values):
         return {"n": 0, **dict.fromkeys(STATISTICS, float("nan"))}
-    quantiles = np.percentile(values, [50, 90, 95, 99, 100])
-    return {
-        "n": len(values),
-        "mean": float(values.mean()),
-        **dict(zip(STATISTICS[1:], quantiles.tolist(), strict=True)),
-    }
+    found = float(values.mean()), *np.percentile(values, [50, 90, 95, 99, 100]).tolist()
+    return {"n": len(values), **dict(zip(STATISTICS, found, strict=True))}
 
 
 def run_time_class(run: FloatArray) -> NDArray[np.str_]:

@@ -115,9 +115,7 @@ class Window:
 
 def _moment(cut: Cut, since: IntArray) -> int:
     """Return the time at which this amount of a workload has been submitted."""
-    if cut.unit == "s":
-        return int(cut.amount)
-    return int(since[min(cut.jobs(len(since)), len(since) - 1)])
+    return int(cut.amount if cut.unit == "s" else since[min(cut.jobs(len(since)), len(since) - 1)])
 
 
 def steady_state(submit: IntArray, warm_up: Cut, cool_down: Cut) -> BoolArray:

@@ -11,7 +11,6 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint
 from typing import Any
 
 from .checks import shown
@@ -94,7 +93,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Return all registered names, sorted."""
-        return sorted(self._entries())
+        return sorted(entry_points_of(self.group))
 
     def factory(self, name: str) -> Callable[..., Any]:
         """Return the class or function registered as `name`.
@@ -104,7 +103,7 @@ class Registry:
         InputError
             If `name` is unknown, registered by several packages, or its package cannot be imported.
         """
-        entries = self._entries()
+        entries = entry_points_of(self.group)
         if name not in entries:
             hint = " (several are a list of names)" if "," in name else near_name(name.lower(), entries)
             first, comma, rest = name.partition(",")
@@ -181,9 +180,6 @@ class Registry:
         except (Exception, SystemExit) as error:  # a third party's constructor may raise anything
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"{self.kind} {name}: it cannot be made: {reason}") from error
-
-    def _entries(self) -> dict[str, EntryPoint]:
-        return entry_points_of(self.group)
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:

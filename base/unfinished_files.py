@@ -130,10 +130,8 @@ def remove_abandoned(folder: Path, prefix: str = UNFINISHED) -> None:
             remove(Path(name))
 
 
-@cache
-def _remove_once(folder: Path) -> None:
-    """Clean a folder once per process, for folders with many written files."""
-    remove_abandoned(folder)
+#: Cleans a folder once per process, for folders with many written files.
+_remove_once = cache(remove_abandoned)
 
 
 @cache

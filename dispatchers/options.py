@@ -13,6 +13,7 @@ from ..base import Option, unknown_option
 from ..base.checks import Checked
 from ..models import PlacementRule
 from ..workloads import Machine
+from .registered import create_inner, reset_part
 
 #: Run times for reservations and guaranteed starts.
 ReserveBy = Literal["predictions", "walltimes"]
@@ -123,6 +124,20 @@ class Configured(Generic[OptionsT]):
     def declared_options(cls) -> list[Option]:
         """Return the options that can be set by name."""
         return declared(cls.Options)
+
+
+class Layer(Configured[OptionsT]):
+    """A dispatcher over another one, which it creates from its option `over`."""
+
+    def __init__(self, options: OptionsT | None = None, /, **given: Any) -> None:
+        super().__init__(options, **given)
+        chosen: Any = self.options
+        self.over = create_inner(chosen.over)
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Drop the data of the last simulation, and reset the inner dispatcher."""
+        super().reset(machine, rng)
+        reset_part(self.over, machine, rng)
 
 
 @dataclass(frozen=True)

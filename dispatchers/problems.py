@@ -70,22 +70,17 @@ def problem_of(
 
 
 def problem_beside(
-    busy: Held,
-    capacity: IntArray,
-    waiting: Sequence[Waiting],
-    rates: FloatArray,
-    due: IntArray | None = None,
-    **more: Any,
+    busy: Held, capacity: IntArray, jobs: Sequence[Waiting], rates: FloatArray, due: IntArray | None = None, **more: Any
 ) -> tuple[Problem, float]:
-    """Return the problem of starting `waiting` beside occupied amounts, as :func:`problem_of`. `more` sets fields."""
+    """Return the problem of starting `jobs` beside occupied amounts, as :func:`problem_of`. `more` sets fields."""
     scale = WEIGHT / (float(rates.max()) or 1.0)
     problem = Problem(
-        duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
-        slots=np.array([entry.nodes for entry in waiting], dtype=np.int64),
-        demand=np.array([entry.demand for entry in waiting], dtype=np.int64),
+        duration=np.array([entry.predicted for entry in jobs], dtype=np.int64),
+        slots=np.array([entry.nodes for entry in jobs], dtype=np.int64),
+        demand=np.array([entry.demand for entry in jobs], dtype=np.int64),
         weight=np.maximum(np.rint(rates * scale).astype(np.int64), rates > 0),
         capacity=capacity,
-        due=np.zeros(len(waiting), dtype=np.int64) if due is None else due,
+        due=np.zeros(len(jobs), dtype=np.int64) if due is None else due,
         held_from=busy.begin,
         held_to=busy.end,
         held_node=busy.node,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -252,8 +253,7 @@ class Running:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Running:
         """Return a copy that shares request and placement, which never change."""
-        copied: Running = copy(self)
-        return copied
+        return copy(self)
 
     def expected_end(self, now: int) -> int:
         """Return the predicted end, or the next second if that has passed."""
@@ -287,6 +287,9 @@ class Running:
     def __repr__(self) -> str:
         """Return the job and its times."""
         return f"Running({self.job.id!r}, start={self.start}, predicted_end={self.predicted_end})"
+
+
+by_end = attrgetter("predicted_end")
 
 
 class _StateFields(NamedTuple):

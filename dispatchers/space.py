@@ -136,6 +136,13 @@ def _ones(nodes: int) -> IntArray:
     return np.ones(nodes, dtype=np.int64)
 
 
+def place_at(space: Space, waiting: Waiting, given: Placement | None) -> Placement | None:
+    """Place a job on given nodes or any. ``None`` if it does not fit."""
+    if given is None:
+        return space.place(waiting.nodes, waiting.demand)
+    return given if space.put(given, waiting.demand) else None
+
+
 def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | None:
     """Place all of `waiting` in order. Return their nodes, or ``None`` and place none if one does not fit."""
     placed: list[Placement] = []
@@ -151,6 +158,4 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
 
 def space_of(state: State, rule: PlacementRule = "first-fit") -> Space:
     """Return the free room of `state`, filled by `rule`."""
-    if len(state.free) == 1:
-        return PoolSpace(state.free)
-    return NodeSpace(state.free, state.machine, rule)
+    return PoolSpace(state.free) if len(state.free) == 1 else NodeSpace(state.free, state.machine, rule)

@@ -249,9 +249,8 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
             every.begin(place, self._draws[place])
         rewards, ended = every.act()
         info: dict[str, Any] = {}
-        if ended.any():
-            for place in np.flatnonzero(ended).tolist():
-                info = self._add_info(info, every.told(place), place)
+        for place in np.flatnonzero(ended).tolist():
+            info = self._add_info(info, every.told(place), place)
         return every.observation.copy(), rewards, ended, np.zeros(self.num_envs, dtype=np.bool_), info
 
     def action_masks(self) -> BoolArray:

@@ -90,8 +90,7 @@ class Network:
             if values.shape[-1] != weight.shape[0]:
                 raise InputError(f"network: expected {weight.shape[0]} inputs, got {values.shape[-1]}")
             values = (np.tanh(values) if place else values) @ weight + bias
-        found: FloatArray = values.reshape(-1)
-        return found
+        return values.reshape(-1)
 
 
 def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> None:

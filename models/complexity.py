@@ -65,8 +65,7 @@ class ClassFit:
 
     def times(self, sizes: ArrayLike) -> FloatArray:
         """Return the times of the curve at given sizes."""
-        found: FloatArray = self.intercept + self.slope * growth(self.complexity, sizes)
-        return found
+        return self.intercept + self.slope * growth(self.complexity, sizes)
 
 
 @dataclass(frozen=True, slots=True)

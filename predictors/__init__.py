@@ -12,5 +12,4 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def _repr_html_() -> str:
     """Return the registered predictors as a table for notebooks."""
-    html: str = __getattr__("registry")._repr_html_()
-    return html
+    return __getattr__("registry")._repr_html_()

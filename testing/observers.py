@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from ..base.checks import is_real
 from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
 from ..dispatchers.registered import reset_part
 from ..dispatchers.reservations.value_laws import with_cdf
@@ -112,7 +113,7 @@ class WatchedPredictor:
     def predict(self, job: Job, now: int) -> float:
         """Run the predictor. Raise if it returns no valid time."""
         predicted = self._inner.predict(self._shown(job), now)
-        if not (_number(predicted) and math.isfinite(predicted) and predicted >= 0):
+        if not (is_real(predicted) and math.isfinite(predicted) and predicted >= 0):
             raise AssertionError(f"{self._where}: job {job.id}: a prediction must be >= 0 s, got {predicted!r}")
         return predicted
 
@@ -122,7 +123,7 @@ class WatchedPredictor:
 
     def _correct(self, job: Job, elapsed: int, misses: int) -> float:
         whole: float = self._inner.correct(self._shown(job), elapsed, misses)  # type: ignore[attr-defined]
-        if not (_number(whole) and math.isfinite(whole)):
+        if not (is_real(whole) and math.isfinite(whole)):
             raise AssertionError(f"{self._where}: job {job.id}: a correction must be a finite time, got {whole!r}")
         return whole
 
@@ -138,10 +139,6 @@ class WatchedPredictor:
 
     def _shown(self, job: Job) -> Job:
         return job if self._oracle else HiddenJob.of(job)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 class HiddenJob(Job):

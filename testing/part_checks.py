@@ -122,14 +122,19 @@ def _check_part(
     words: tuple[str, str],
 ) -> None:
     """Raise unless each case keeps the rules and repeats its result. `words`: the other part, the same object."""
-    build = _builder(part, create)
-    subject, another = build(), build()
+    method = "dispatch" if create is create_dispatcher else "predict"
+    makes = callable(part) and (isinstance(part, type) or not hasattr(part, method))
+    subject, another = (create(part() if makes else part) for _ in range(2))
     repeats = [subject] if another is subject else [subject, another]
     for case in cases:
         workload, overrun, other = case
-        where = f"{_name(part)} on {_title(workload)} with overrun={overrun}, {words[0]}={_name(other)}"
+        title = workload.provenance.source or f"{len(workload)} jobs"
+        where = f"{_name(part)} on {title} with overrun={overrun}, {words[0]}={_name(other)}"
         first = run(subject, case, where)
-        _check(workload, first, where)
+        try:
+            check(workload, first)
+        except InvariantError as error:
+            raise InvariantError(f"{where}: {error}") from None
         for repeat in repeats:
             which = words[1] if repeat is subject else "a new object"
             assert_same_records(first, run(repeat, case, where), f"{where}: the first run and {which}")
@@ -145,27 +150,8 @@ def _cases(
                 yield workload, overrun, other
 
 
-def _check(workload: Workload, result: Result, where: str) -> None:
-    try:
-        check(workload, result)
-    except InvariantError as error:
-        raise InvariantError(f"{where}: {error}") from None
-
-
-def _builder(given: Any, create: Callable[[Any], T]) -> Callable[[], T]:
-    """Return a function that creates a new part from a spec or factory, or returns the given object."""
-    method = "dispatch" if create is create_dispatcher else "predict"
-    if callable(given) and (isinstance(given, type) or not hasattr(given, method)):
-        return lambda: create(given())
-    return lambda: create(given)
-
-
 def _name(part: Any) -> str:
     return part if isinstance(part, str) else getattr(part, "__name__", None) or type(part).__name__
-
-
-def _title(workload: Workload) -> str:
-    return workload.provenance.source or f"{len(workload)} jobs"
 
 
 def assert_same_records(first: Result, second: Result, where: str = "two runs") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ...base import IntArray, check_whole
 from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
-from ..protocol import Action, Placement, Running, Start, State, Waiting
+from ..protocol import Action, Placement, Running, Start, State, Waiting, by_end
 from ..space import NodeSpace, PoolSpace, space_of
 from .closed_times import closes, profile_beside
 from .counted import indexed, start_at
@@ -19,7 +19,8 @@ from .orders import SUBMISSION, OrderOption, QueueOrder, create_order, sort_jobs
 
 _by_prediction = attrgetter("predicted")
 _by_walltime = attrgetter("walltime")
-_by_end = attrgetter("predicted_end")
+#: Seconds for which a job is planned.
+_Length = Callable[[Waiting], int]
 
 
 @dataclass(frozen=True)
@@ -101,17 +102,13 @@ class EASY(OrderOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start jobs from the head of the queue, then backfill behind jobs with reservations."""
-        if closes(state.machine):
-            started = self._backfill_deep(state, state.running.entries, self._queue(state))
-            self.tell_order(started, state.now)
-            return started
-        index = indexed(state) if self.compiled and self.reserve_by == "predictions" else None
+        closed = closes(state.machine)
+        index = indexed(state) if self.compiled and self.reserve_by == "predictions" and not closed else None
         if index is not None:
             chosen = index.by_easy(state, self.shortest_first) if state.free.any() else ()
             return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
-        if self.compiled:
-            return self._decide(state, state.queue.entries)
-        started = self._decide(state, self._queue(state))
+        queue = self._queue(state)
+        started = self._backfill_deep(state, state.running.entries, queue) if closed else self._decide(state, queue)
         self.tell_order(started, state.now)
         return started
 
@@ -210,33 +207,26 @@ def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
         new = Running(waiting.job, state.now, np.asarray(action.placement), waiting.demand, waiting.order)
         new.predicted_end = state.now + waiting.predicted
         running.append(new)
-    running.sort(key=_by_end)
+    running.sort(key=by_end)
     return running
 
 
 def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
     """Return running jobs with the ends of their walltimes as predictions, in that order."""
-    return sorted((run.shown_as(predicted_end=run.walltime_end(now)) for run in ending), key=_by_end)
+    return sorted((run.shown_as(predicted_end=run.walltime_end(now)) for run in ending), key=by_end)
 
 
 def _backfill_counting(
-    now: int,
-    space: PoolSpace,
-    head: Waiting,
-    candidates: Iterable[Waiting],
-    ending: Sequence[Running],
-    length: Callable[[Waiting], int],
+    now: int, space: PoolSpace, head: Waiting, behind: Iterable[Waiting], ending: Sequence[Running], length: _Length
 ) -> list[Start]:
     """Backfill on a pool of one resource, with plain numbers."""
     free = space.free[0]
-    fitting = [(w, amount) for w in candidates if (amount := w.nodes * w.demand[0]) <= free]
+    fitting = [(w, amount) for w in behind if (amount := w.nodes * w.demand[0]) <= free]
     if not fitting:
         return []
     shadow, spare = now, free - head.nodes * head.demand[0]
     for run in ending:
-        end = run.predicted_end
-        if end <= now:
-            end = now + 1
+        end = run.expected_end(now)
         if spare >= 0 and end > shadow:
             break
         shadow = end
@@ -259,15 +249,10 @@ def _backfill_counting(
 
 
 def _backfill_placing(
-    now: int,
-    space: NodeSpace,
-    head: Waiting,
-    candidates: Iterable[Waiting],
-    ending: Sequence[Running],
-    length: Callable[[Waiting], int],
+    now: int, space: NodeSpace, head: Waiting, behind: Iterable[Waiting], ending: Sequence[Running], length: _Length
 ) -> list[Start]:
     """Backfill on nodes. A job that runs past the shadow time must leave room for the head."""
-    fitting = [w for w in candidates if space.room(w.demand, w.nodes) >= w.nodes]
+    fitting = [w for w in behind if space.room(w.demand, w.nodes) >= w.nodes]
     if not fitting:
         return []
     shadow, later = shadow_of(now, space.free, head, ending)

@@ -51,13 +51,7 @@ def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[
 
 
 def candidates_of(
-    state: State,
-    space: Space,
-    goal: Goal,
-    filtered: Filter,
-    most: int,
-    blocked: int,
-    allowed: BoolArray | None = None,
+    state: State, space: Space, goal: Goal, filtered: Filter, most: int, blocked: int, allowed: BoolArray | None = None
 ) -> Candidates:
     """Return the first `most` jobs by priority that fit now, and the first `blocked` of the others.
 

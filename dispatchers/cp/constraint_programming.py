@@ -17,7 +17,7 @@ from ..site.expected_waits import ExpectedWaits
 from ..site.machine_rules import machine_constraints
 from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
-from ..space import Space, space_of
+from ..space import Space, place_at, space_of
 from .candidates import Candidates, Chosen, candidates_of, moldable_candidates, most_urgent
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
@@ -278,10 +278,7 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, nod
     for waiting, planned in chosen:
         if restrictions is not None and not restrictions.admits(waiting):
             continue
-        if planned is None:
-            placement = space.place(waiting.nodes, waiting.demand)
-        else:
-            placement = planned if space.put(planned, waiting.demand) else None
+        placement = place_at(space, waiting, planned)
         if placement is None:
             continue
         if restrictions is not None and not restrictions.takes(waiting, placement if nodes > 1 else None):

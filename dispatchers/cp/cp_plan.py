@@ -120,7 +120,9 @@ class Planner:
         options = self.options
         waiting, earliest = self._planned(state, candidates)
         horizon = self.horizon(state, waiting)
-        free, pinned = self._split(waiting, most, horizon)
+        free, pinned = waiting, list[tuple[Waiting, int]]()
+        if not (options.reduced or options.formulation == "pcp"):  # The others stand at the end of the horizon.
+            free, pinned = waiting[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in waiting[most:]]
         objective = self.goal.objective(free, state.now)
         problem, scale = problem_of(
             state, free, objective.rates, due=objective.due, pooled=options.pooled,
@@ -233,14 +235,6 @@ class Planner:
             remaining = np.maximum(remaining, 1)
         return int(remaining.sum()) + sum(entry.predicted for entry in candidates)
 
-    def _split(
-        self, candidates: list[Waiting], most: int, horizon: int
-    ) -> tuple[list[Waiting], list[tuple[Waiting, int]]]:
-        """Return the jobs with a start time, and those at the end of the horizon with their starts."""
-        if self.options.reduced or self.options.formulation == "pcp":
-            return candidates, []
-        return candidates[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in candidates[most:]]
-
     def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
         """Return the order of the last plan, with new jobs inserted by their ratio of weight to work."""
         place = {order: rank for rank, order in enumerate(self.last)}
@@ -305,9 +299,7 @@ class ModesPlanner(Planner):
         rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
         objective = self._ends(jobs, rows, job_of, state)
         due = None if objective.due is None else objective.due + objective.fastest
-        problem, scale = problem_of(
-            state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates)
-        )  # fmt: skip
+        problem, scale = problem_of(state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates))
         problem = replace(problem, mode_of=job_of)
         answer = self._solved(problem, rows, problem.horizon, state)
         schedule, used = answer.schedule or answer.listed, answer.source if answer.schedule else "list"

@@ -143,8 +143,7 @@ class Slowdown(Goal):
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return the slowdowns if the jobs start now."""
         predicted = queue.predicted[places]
-        slowdowns: FloatArray = (now - queue.submit[places] + predicted) / predicted
-        return slowdowns
+        return (now - queue.submit[places] + predicted) / predicted
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms: a second costs 1/d."""

@@ -2,15 +2,12 @@
 
 import copy
 from collections.abc import Iterable
-from operator import attrgetter
 
 import numpy as np
 
 from ...base import IntArray
 from ...models import choose, count_slots, shift
-from ..protocol import Action, Placement, Running, Start, State, Stop, Waiting
-
-_by_end = attrgetter("predicted_end")
+from ..protocol import Action, Placement, Running, Start, State, Stop, Waiting, by_end
 
 
 class Holds:
@@ -126,7 +123,7 @@ class Round:
 
     def shown(self, queue: list[Waiting], holds: Holds) -> State:
         """Return the remaining state for a dispatcher without knowledge of evictions."""
-        running = sorted([*self.running.values(), *holds.kept(self._kept, self.now)], key=_by_end)
+        running = sorted([*self.running.values(), *holds.kept(self._kept, self.now)], key=by_end)
         free = self.free.copy()
         free.flags.writeable = False
         return State(self.now, queue, running, free, self.state.machine)

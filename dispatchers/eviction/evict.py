@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...workloads import Machine
-from ..options import Configured
+from ..options import Layer
 from ..protocol import Action, Running, State, Waiting, Wake
-from ..registered import create_inner, layers, reported, reset_part
+from ..registered import layers, reported, reset_part
 from .decision_round import Holds, Round
 from .evict_options import EvictOptions
 from .eviction_candidates import Candidate, decide
@@ -19,7 +19,7 @@ from .partition import Partition
 _COUNTED = ("kill", "system", "application")
 
 
-class Evict(Configured[EvictOptions]):
+class Evict(Layer[EvictOptions]):
     """Evicts batch jobs at the least loss, to start on-demand jobs by their deadlines (Maurya et al., DS-RT 2020).
 
     Another dispatcher schedules the batch jobs. It sees neither waiting on-demand jobs nor the nodes reserved for them.
@@ -47,7 +47,6 @@ class Evict(Configured[EvictOptions]):
 
     def __init__(self, options: EvictOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
-        self.over = create_inner(self.options.over)
         if any(isinstance(part, Evict) for part in layers(self.over)):
             raise ValueError("over must be another dispatcher than evict")
 
@@ -69,7 +68,7 @@ class Evict(Configured[EvictOptions]):
         InputError
             If the partition is larger than the machine.
         """
-        super().reset(machine, rng)
+        self.forget()
         shown = machine
         if self.options.policy == "static":
             self._partition = Partition.of(machine, self.options.reserve)

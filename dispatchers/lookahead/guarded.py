@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
 from ...base.checks import Checked, number
 from ...base.time_texts import seconds_option
-from ...workloads import Machine
-from ..options import Configured, internal
+from ..options import Layer, internal
 from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
-from ..registered import create_inner, reported, reset_part
+from ..registered import reported
 from .guard import LEAST, Guard
 from .history import History
 
@@ -55,7 +52,7 @@ class GuardedOptions(Checked):
         return seconds_option("recent", self.recent, 1, infinite=True)
 
 
-class Guarded(Configured[GuardedOptions]):
+class Guarded(Layer[GuardedOptions]):
     """Runs another dispatcher, but only starts jobs if EASY could still keep every wait within its longest one.
 
     EASY's schedule of the same jobs, by walltimes, is kept beside the real one. Suppose EASY, deciding from now on,
@@ -71,10 +68,6 @@ class Guarded(Configured[GuardedOptions]):
     Options = GuardedOptions
     plans_closures: ClassVar[bool] = True
 
-    def __init__(self, options: GuardedOptions | None = None, /, **given: Any) -> None:
-        super().__init__(options, **given)
-        self.over = create_inner(self.options.over)
-
     @property
     def unbounded(self) -> str:
         """See :class:`.Guard`."""
@@ -84,11 +77,6 @@ class Guarded(Configured[GuardedOptions]):
         """Drop all jobs."""
         self._history: History | None = None
         self._guard = Guard(self.options.guard, self.options.least_seconds)
-
-    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Drop the data of the last simulation."""
-        self.forget()
-        reset_part(self.over, machine, rng)
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
         """Record the total run time of an ended job, seconds."""

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
@@ -17,9 +16,9 @@ from ...models.lookahead.mode_planning import Modes, plan_modes
 from ..backfilling.closed_times import fitting_beside
 from ..compiled_steps import CompiledSteps
 from ..fitting import amounts_of
-from ..moldable.job_modes import JobModes, Mode, modes_that_fit
+from ..moldable.job_modes import JobModes, modes_that_fit
 from ..options import Configured, ReserveBy, internal
-from ..protocol import Action, Placement, Start, State, Wake
+from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .compiled_lookahead import CompiledLookahead
 from .history import History
@@ -43,7 +42,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     if not fits.any():
         return Decision()
     fastest = [min(job, key=lambda mode: mode.waiting.predicted) for job in each]
-    placed = None if seen.closures else _together(seen, fastest)
+    placed = None if seen.closures else place_all(seen.space, [mode.waiting for mode in fastest])
     if placed is not None:
         requested = sum(mode.waiting.nodes * sum(mode.waiting.demand) for mode in fastest)
         return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
@@ -68,15 +67,6 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
         guarantees=int(found.guarantees),
         modes=[rows[row] for row, _ in starts],
     )
-
-
-def _together(seen: Instant, fastest: Sequence[Mode]) -> list[Placement] | None:
-    """Return a placement of all jobs in their fastest modes, or ``None`` if not all fit."""
-    entries = [mode.waiting for mode in fastest]
-    for resource, free in enumerate(seen.available):
-        if sum(entry.nodes * entry.demand[resource] for entry in entries) > free:
-            return None
-    return place_all(seen.space, entries)
 
 
 @dataclass(frozen=True)
@@ -204,7 +194,9 @@ class Lookahead(Configured[LookaheadOptions]):
         }  # fmt: skip
         wakes = []
         if history is not None and decision.guaranteed is not None:
-            wakes = self._keep(decision.guaranteed, history, state.now)
+            history.guarantee(decision.guaranteed)
+            later = decision.guaranteed[decision.guaranteed > 0]
+            wakes = [Wake(state.now + int(later.min()))] if len(later) else []
         if history is not None and decision.starts:
             history.start(state.queue[place].id for place, _ in decision.starts)
         starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
@@ -221,12 +213,6 @@ class Lookahead(Configured[LookaheadOptions]):
             self._history = History(state.machine, state.now, by_walltimes, self.options.recent_seconds)
         self._history.see(state)
         return self._history
-
-    def _keep(self, guaranteed: IntArray, history: History, now: int) -> list[Wake]:
-        """Record the guarantees, and set a timer for the first."""
-        history.guarantee(guaranteed)
-        later = guaranteed[guaranteed > 0]
-        return [Wake(now + int(later.min()))] if len(later) else []
 
     def settings(self) -> Settings:
         """Return the settings before due times are known."""

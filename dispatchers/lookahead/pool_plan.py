@@ -10,8 +10,8 @@ from ...base import IntArray
 from ...models.lookahead.guarantees import NO_GUARANTEE, Settings, Walltimes, told_apart
 from ...models.lookahead.planning import Plan, plan
 from ..backfilling.easy import leaves_room, shadow_of
-from ..protocol import Placement, Waiting
-from ..space import NodeSpace, Space
+from ..protocol import Placement
+from ..space import NodeSpace, place_at
 from .history import History
 from .instant import Decision, Instant
 
@@ -73,7 +73,7 @@ def put(
         guard = shadow_of(state.now, space.free, state.queue[overdue], state.running)
     for place, given in zip(places, nodes, strict=False):
         waiting = state.queue[place]
-        placement = _put(space, waiting, given)
+        placement = place_at(space, waiting, given)
         if placement is None:
             continue
         outlasts = guard is not None and state.now + waiting.predicted > guard[0]
@@ -82,10 +82,3 @@ def put(
         else:
             starts.append((place, placement))
     return starts
-
-
-def _put(space: Space, waiting: Waiting, given: Placement | None) -> Placement | None:
-    """Place a job on given nodes or any. ``None`` if it does not fit."""
-    if given is None:
-        return space.place(waiting.nodes, waiting.demand)
-    return given if space.put(given, waiting.demand) else None

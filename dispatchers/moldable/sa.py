@@ -12,9 +12,9 @@ from ...base.checks import Checked, number, whole
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ..backfilling.conservative import Conservative
-from ..options import Configured
+from ..options import Layer
 from ..protocol import Action, Dispatcher, Start, State, Waiting
-from ..registered import create_inner, layers, reported, reset_part
+from ..registered import layers, reported
 from .forecast import earliest_end, forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
 
@@ -64,7 +64,7 @@ class SAOptions(Checked):
             raise ValueError(f"again must be 0 unless by is turnaround, got {self.again} with by {self.by}")
 
 
-class SA(Configured[SAOptions]):
+class SA(Layer[SAOptions]):
     """Chooses one of the shapes of every moldable job as it arrives. Then `over` sees a rigid job.
 
     Under ``conservative``, a request's predicted start is the reservation it would get, as in the paper (section 2).
@@ -85,7 +85,6 @@ class SA(Configured[SAOptions]):
 
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
-        self.over = create_inner(self.options.over)
         if any(isinstance(part, SA) or _molds(part) for part in layers(self.over)):
             raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
         if self.options.again:
@@ -107,9 +106,8 @@ class SA(Configured[SAOptions]):
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Drop the data of the last simulation."""
-        self.forget()
+        super().reset(machine, rng)
         self._rng = np.random.default_rng(0) if rng is None else rng
-        reset_part(self.over, machine, rng)
 
     def memory(self) -> dict[str, Any]:
         """Return the choice of every job, and the state of the random generator. See :meth:`recall`."""

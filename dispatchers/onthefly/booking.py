@@ -1,6 +1,5 @@
 """Book of reservations, and the priority in which they are made."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +8,7 @@ from ...base import check_number
 from ...models import AmountProfile, NodeProfile, PlacementRule, count_slots, pool_placement
 from ..backfilling.closed_times import ClosedTimes, profile_of
 from ..protocol import Placement, Running, State, Waiting
-from ..space import Space
+from ..space import Space, place_at
 
 Demand = tuple[int, ...]
 #: Demand of a slot in a profile of slots.
@@ -78,7 +77,8 @@ class Book:
     def __init__(self, state: State, rule: PlacementRule) -> None:
         machine, now = state.machine, state.now
         self._capacity, self._closed = machine.capacity, ClosedTimes(machine)
-        self._same = None if machine.capacity.size == 1 else _one_demand(state)
+        demands = {waiting.demand for waiting in state.queue} | {run.demand for run in state.running}
+        self._same = demands.pop() if machine.capacity.size > 1 and len(demands) == 1 else None
         self._profile: AmountProfile | NodeProfile
         if self._same is not None:
             self._profile = AmountProfile(machine.slots_of(self._same), now)
@@ -140,13 +140,4 @@ class Book:
 
     def occupy(self, booking: Booking, waiting: Waiting, space: Space) -> Placement | None:
         """Place a booking that begins now. ``None`` if its nodes are not free yet."""
-        if self._same is not None:
-            return space.place(waiting.nodes, waiting.demand)
-        return booking.placement if space.put(booking.placement, waiting.demand) else None
-
-
-def _one_demand(state: State) -> Demand | None:
-    """Return the one demand of all waiting and running slots, or ``None`` if they differ."""
-    several: Sequence[Waiting | Running] = (*state.queue, *state.running)
-    demands = {job.demand for job in several}
-    return demands.pop() if len(demands) == 1 else None
+        return place_at(space, waiting, booking.placement if self._same is None else None)

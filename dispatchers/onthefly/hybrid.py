@@ -115,7 +115,8 @@ class Hybrid(Configured[HybridOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose a mode by the queue, and dispatch."""
-        self._reserving = not self._is_alike(state.queue)
+        asked = Counter((waiting.nodes, waiting.demand) for waiting in state.queue)
+        self._reserving = max(asked.values(), default=0) < self.options.alike * len(state.queue)
         actions = self._reserve(state) if self._reserving else self._dispatch_on_the_fly(state)
         for action in actions:
             if isinstance(action, Start):
@@ -130,12 +131,6 @@ class Hybrid(Configured[HybridOptions]):
             queue = [entry for entry, now in zip(state.queue, fits, strict=True) if now]
             state = State(state.now, queue, state.running, state.free, state.machine)
         return list(self._on_the_fly.dispatch(state))
-
-    def _is_alike(self, queue: Sequence[Waiting]) -> bool:
-        if not queue:
-            return True
-        asked = Counter((waiting.nodes, waiting.demand) for waiting in queue)
-        return max(asked.values()) >= self.options.alike * len(queue)
 
     def _seconds(self, waiting: Waiting) -> int:
         """Return the length of a reservation: the estimate, or longer after overruns."""

@@ -11,7 +11,7 @@ from ...base.checks import Checked, number
 from ...models import PlacementRule
 from ...models.backfilling.job_queue import LONGEST, SHORTEST
 from ...models.onthefly import RemainingTimes
-from ..backfilling.counted import QueueIndex, indexed, start_at
+from ..backfilling.counted import indexed, start_at
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting
 from ..space import Space, space_of
@@ -152,7 +152,9 @@ class OnTheFly(Configured[OnTheFlyOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start the jobs that fit, in order, unless a large job has waited long enough."""
-        index = self._indexed(state)
+        # The queue index serves where only predictions and free amounts matter.
+        plain = self.options.order == "estimate" and not self.ahead and self._drain == math.inf
+        index = indexed(state) if plain else None
         if index is not None:
             chosen = index.in_order(state, LONGEST if self.options.first == "longest" else SHORTEST, True)
             return start_at(state, space_of(state, self.options.placement), chosen) if chosen else []
@@ -168,12 +170,6 @@ class OnTheFly(Configured[OnTheFlyOptions]):
             queue = served
         self._start(self.ordered(queue), space, actions, state.now)
         return actions
-
-    def _indexed(self, state: State) -> QueueIndex | None:
-        """Return the queue index, if only predictions and free amounts matter."""
-        if self.options.order != "estimate" or self.ahead or self._drain < math.inf:
-            return None
-        return indexed(state)
 
     def _serve(self, state: State, space: Space, actions: list[Action]) -> list[Waiting] | None:
         """Start jobs that were overtaken long ago. Return the others, or ``None`` if one must be awaited."""

@@ -113,7 +113,9 @@ class RBS(Configured[RBSOptions]):
         self._drop_gone(state)
         actions: list[Action] = list(self._meet(state))
         book = self._updated(state)
-        self._reserve(book, state.now)
+        left = self.options.reservations - len(self._booked)
+        for ask in nsmallest(left, self._others.values(), key=lambda ask: self._key(ask, state.now)):
+            self._book_job(ask, book.reserve(ask.waiting, ask.walltime, state.now))
         actions += self._start(book, state)
         later = [ask.booking.start for ask in self._booked.values() if ask.booking.start > state.now]
         if later:
@@ -127,8 +129,7 @@ class RBS(Configured[RBSOptions]):
             ask = self._booked.pop(id_)
             if self._book is not None:
                 self._book.cancel(ask.booking, state.now)
-        for id_ in [id_ for id_ in self._others if id_ not in waiting]:
-            del self._others[id_]
+        self._others = {id_: ask for id_, ask in self._others.items() if id_ in waiting}
 
     def _meet(self, state: State) -> Iterator[Reject]:
         """Process new and returned jobs. Reject those killed at the machine's longest walltime."""
@@ -192,12 +193,6 @@ class RBS(Configured[RBSOptions]):
 
     def _key(self, ask: _Ask, now: int) -> tuple[float, ...]:
         return self._priority.key(ask.waiting, ask.walltime, now)
-
-    def _reserve(self, book: Book, now: int) -> None:
-        """Reserve for the first jobs without a reservation, up to the limit."""
-        left = self.options.reservations - len(self._booked)
-        for ask in nsmallest(left, self._others.values(), key=lambda ask: self._key(ask, now)):
-            self._book_job(ask, book.reserve(ask.waiting, ask.walltime, now))
 
     def _book_job(self, ask: _Ask, booking: Booking | None) -> None:
         if booking is not None:

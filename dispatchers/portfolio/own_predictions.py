@@ -217,7 +217,9 @@ class OwnPredictions:
                 job = job_of(entry, entry.done + entry.predicted)
                 self._asks[id_] = job
                 self._anew.wait(job)
-                self._enter(entry, job, self._ran(entry) + 1, state.now)
+                start, _ = self._starts.pop(id_, (entry.since, None))
+                ran = 0 if entry.done else max(0, entry.since - start)  # before it returned after a kill at its limit
+                self._enter(entry, job, ran + 1, state.now)
         for id_ in self._anew.taken():
             known = self._entries[id_]
             self._queue.remove(known.shown)
@@ -233,11 +235,6 @@ class OwnPredictions:
         found = _Entry(entry, entry.shown_as(job=job, predicted=seconds), known, least)
         self._entries[entry.id] = found
         self._queue.add(found.shown)
-
-    def _ran(self, entry: Waiting) -> int:
-        """Return how long a job ran before it returned after a kill at its limit, seconds."""
-        start, _ = self._starts.pop(entry.id, (entry.since, None))
-        return 0 if entry.done else max(0, entry.since - start)
 
     def _see_running(self, state: State) -> None:
         present, touched = self._running.look(state.running)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...base.errors import raised
-from ...models.portfolio.goals import Outcome, Rung, admitted, best_of, gains, rungs, survivors
+from ...models.portfolio.goals import Outcome, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
@@ -83,7 +83,8 @@ class Tuner:
         """
         found, compared = Tuning(incumbent), _Compared({}, set())
         alive = list(range(len(self.names)))
-        for rung in self._rungs(len(alive), now - (now if past.begin is None else past.begin)):
+        known = now - (now if past.begin is None else past.begin)  # No rung is longer than the known past.
+        for rung in rungs(len(alive), min(self.options.length, max(1, known)), self.options.halving):
             stretch = past.stretch(now - rung.length, now)
             latest = self._compare(stretch, replay, [incumbent, *alive], found)
             if latest is None:
@@ -93,16 +94,13 @@ class Tuner:
             if not alive:
                 break
         if compared.costs:
-            self._choose(found, compared, incumbent)
+            allowed = admitted(compared.costs, compared.exceeding - {FIRST})  # The first candidate always is.
+            found.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
+            found.gain = gains(compared.costs, incumbent, found.chosen)
         elif not found.notes:
             note = f"budget of {self.options.budget:,} decisions allowed no replay"
             found.notes.append(f"{note}: {self.names[incumbent]} goes on")
         return found
-
-    def _rungs(self, candidates: int, known: int) -> list[Rung]:
-        """Return the rungs, without those longer than the known past."""
-        length = min(self.options.length, max(1, known))
-        return rungs(candidates, length, self.options.halving)
 
     def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
         """Return the costs of candidates on a period. ``None`` if the reference cannot be replayed.
@@ -121,9 +119,7 @@ class Tuner:
                 found.notes.append(f"{self.names[place]} is left out: {answer.failure}")
             else:
                 break
-        if self.reference not in outcomes:
-            return None
-        return self._judge(outcomes, found)
+        return self._judge(outcomes, found) if self.reference in outcomes else None
 
     def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> ReplayResult:
         """Replay a period under a candidate with its valid predictions, and count it."""
@@ -170,12 +166,6 @@ class Tuner:
         except (Exception, SystemExit):  # noqa: BLE001 - as above, where it is said
             return 0.0
         return tail if math.isfinite(tail) else 0.0
-
-    def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
-        """Choose the best of the first candidate and those within the bound. The reference if there is none."""
-        allowed = admitted(compared.costs, compared.exceeding - {FIRST})
-        found.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
-        found.gain = gains(compared.costs, incumbent, found.chosen)
 
 
 @dataclass(frozen=True, slots=True)

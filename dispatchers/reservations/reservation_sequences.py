@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,17 +9,16 @@ import numpy as np
 from ...base.checks import Checked
 from ...workloads import Machine
 from ..columns import RunningJobs
-from ..options import Configured
+from ..options import Layer
 from ..ordered_jobs import ChangesSeen, WaitingQueue, by_place
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
-from ..registered import create_inner, reset_part
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, by_end, id_of
+from ..registered import reset_part
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
 from .request_strategies import CheckpointingStrategy, Reservation, Strategy, UpperBound
 
 #: Whether stochastic jobs are tried in gaps shorter than their walltimes.
 Backfill = Literal["plain", "speculative"]
-_by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class _Trial:
     speculative: bool
 
 
-class ReservationSequences(Configured[SequenceOptions]):
+class ReservationSequences(Layer[SequenceOptions]):
     """Replaces the walltimes of stochastic jobs, and requests more after a timeout.
 
     The runtime framework of Gainaru et al. (ICPP 2019, figure 1 and section 4.3). It handles jobs with a run-time
@@ -131,7 +129,6 @@ class ReservationSequences(Configured[SequenceOptions]):
     def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self.strategy = strategy
-        self.over = create_inner(self.options.over)
         # Checked once, because protocol checks take longer than most decisions.
         self._checkpointing = strategy if isinstance(strategy, CheckpointingStrategy) else None
         self._gaps = self.over if isinstance(self.over, Gaps) else None
@@ -152,7 +149,7 @@ class ReservationSequences(Configured[SequenceOptions]):
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Drop all jobs, and reset the strategy and the inner dispatcher."""
-        super().reset(machine, rng)
+        self.forget()
         draws, others = (np.random.default_rng(0) if rng is None else rng).spawn(2)
         self.strategy.reset(machine, draws)
         reset_part(self.over, machine, others)
@@ -246,7 +243,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         for run in running:
             other = run.id in ends and not run.stopping
             shown.append(run.shown_as(predicted_end=ends[run.id]) if other else run)
-        shown.sort(key=_by_end)
+        shown.sort(key=by_end)
         return shown
 
     def _carry_out(self, action: Action, now: int) -> Action:

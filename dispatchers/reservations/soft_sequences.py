@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -15,9 +14,9 @@ from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
 from ..backfilling.closed_times import closures_ahead
-from ..options import Configured
-from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, id_of
-from ..registered import create_inner, reported, reset_part
+from ..options import Layer
+from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, by_end, id_of
+from ..registered import reported
 from .request_strategies import TimeOptimal
 
 #: Number of compared jobs, the last that started in every replay. And the least for a result.
@@ -95,16 +94,13 @@ class PlanTrials:
             replay(each, arrived, now)
         starts = self.starts()
         started = np.flatnonzero((starts >= 0).all(axis=0))[-WINDOW:]
-        if len(started) < LEAST:
-            return None
-        return int(np.argmin(starts[:, started].sum(axis=1)))
+        return int(np.argmin(starts[:, started].sum(axis=1))) if len(started) >= LEAST else None
 
 
 #: Compared plans: quantiles, 1 for the walltime, and 0 for the sequence of TOptimal.
 PLANS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
 #: Number of cached laws.
 _KEPT = 256
-_by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
@@ -124,7 +120,7 @@ class SoftOptions(Checked):
     quantile: Annotated[float | None, number(least=0, most=1)] = None
 
 
-class SoftTOptimal(Configured[SoftOptions]):
+class SoftTOptimal(Layer[SoftOptions]):
     """Plans stochastic jobs with a quantile of their run time, learned from waits. Walltimes stay.
 
     The prediction shown to `over` is a quantile of the job's law, known or learned. After that has passed, it is the
@@ -140,10 +136,6 @@ class SoftTOptimal(Configured[SoftOptions]):
     Options = SoftOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "scipy")
 
-    def __init__(self, options: SoftOptions | None = None, /, **given: Any) -> None:
-        super().__init__(options, **given)
-        self.over = create_inner(self.options.over)
-
     def forget(self) -> None:
         """Drop all jobs."""
         fixed = self.options.quantile
@@ -152,11 +144,6 @@ class SoftTOptimal(Configured[SoftOptions]):
         self._runs: dict[str, Running] = {}
         self._laws: dict[str, Any] = {}
         self._trials: PlanTrials | None = None
-
-    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
-        """Drop all jobs, and reset the inner dispatcher."""
-        super().reset(machine, rng)
-        reset_part(self.over, machine, rng)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Run the inner dispatcher with other predictions."""
@@ -205,7 +192,7 @@ class SoftTOptimal(Configured[SoftOptions]):
             shown.append(copy)
         for id_ in before.keys() - self._runs.keys():
             self._laws.pop(id_, None)
-        shown.sort(key=_by_end)
+        shown.sort(key=by_end)
         return shown
 
     def _learn(self, state: State) -> None:

@@ -59,10 +59,10 @@ class FairShare(Goal):
         passed = 0 if self._last is None else state.now - self._last
         for user in self.usage:
             self.usage[user] *= math.exp2(-passed / self.half_life)
-        still = {run.order for run in state.running}
+        still, rate = {run.order for run in state.running}, np.log(2.0) / self.half_life
         for order, (user, units, expected_end) in self._charged.items():
             seconds = passed if order in still else min(passed, max(expected_end - (self._last or 0), 0))
-            self.usage[user] = self.usage.get(user, 0.0) + units * self._decayed(seconds)
+            self.usage[user] = self.usage.get(user, 0.0) + units * float(-np.expm1(-rate * seconds) / rate)
         self._primary = primary = state.machine.primary
         self._charged = {
             run.order: _Charge(run.job.user, run.nodes * run.demand[primary], run.predicted_end)
@@ -90,11 +90,6 @@ class FairShare(Goal):
         rates = np.array([factors[entry.job.user] for entry in waiting]) / length
         waits = np.array([now - entry.job.submit for entry in waiting], dtype=np.float64)
         return Objective(rates, None, float(rates @ waits))
-
-    def _decayed(self, seconds: int) -> float:
-        """Return what remains of one unit used during the last `seconds`."""
-        rate = np.log(2.0) / self.half_life
-        return float(-np.expm1(-rate * seconds) / rate)
 
 
 class FairShareOrder:

@@ -92,8 +92,7 @@ class Surroundings:
     @cached_property
     def node_class(self) -> IntArray:
         """A number per node, equal for nodes of equal capacity. Shape (nodes,)."""
-        classes: IntArray = np.unique(self.machine.capacity, axis=0, return_inverse=True)[1].ravel()
-        return classes
+        return np.unique(self.machine.capacity, axis=0, return_inverse=True)[1].ravel()
 
 
 @dataclass(frozen=True)
@@ -167,11 +166,10 @@ class PlanView:
         on: dict[int, dict[int, IntVar]] = {}
         for (row, node), literal in variables.on.items():
             on.setdefault(row, {})[node] = literal
+        rows = zip(self.waiting, self.problem.duration.tolist(), variables.jobs, strict=True)
         jobs = {
             entry.job.id: ModelJob(entry.job, duration, made.start, made.interval, on.get(row, {}))
-            for row, (entry, duration, made) in enumerate(
-                zip(self.waiting, self.problem.duration.tolist(), variables.jobs, strict=True)
-            )
+            for row, (entry, duration, made) in enumerate(rows)
         }
         return PlanModel(*_fields(self.beside), jobs, variables.model, variables.horizon)
 
@@ -180,13 +178,11 @@ class PlanView:
         counts = schedule.counts if schedule.counts.shape[1] > 1 else schedule.counts[:, :0]
         placed = np.arange(counts.shape[1])
         rows = zip(self.waiting, self.problem.duration.tolist(), schedule.starts.tolist(), counts, strict=True)
-        return planned_jobs(
-            self.beside,
-            [
-                PlannedJob(entry.job, duration, start, tuple(np.repeat(placed, here).tolist()))
-                for entry, duration, start, here in rows
-            ],
-        )
+        jobs = [
+            PlannedJob(entry.job, duration, start, tuple(np.repeat(placed, here).tolist()))
+            for entry, duration, start, here in rows
+        ]
+        return planned_jobs(self.beside, jobs)
 
 
 def planned_jobs(beside: Surroundings, jobs: Sequence[PlannedJob]) -> PlannedJobs:

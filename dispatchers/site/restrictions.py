@@ -236,7 +236,8 @@ class SiteRules:
             elif not self.closing and self.earliest(entry.job, now) <= now:
                 return said
             if not said.never:
-                said = self._place(entry, now, said)
+                first = self.first_start(entry, now, self.constraints)
+                said = said._replace(never=self._never(entry, now)) if first is None else said._replace(first=first)
         except PlugInError as error:
             return Said(failure=str(error))
         self._said[key] = said
@@ -311,11 +312,6 @@ class SiteRules:
             if self.calls.call(part, checked_latest_end, part, entry.job) == end
         )
         return f"constraint {next(found)}: must have ended by {end}, and may run for {bound} s from {now} on"
-
-    def _place(self, entry: Waiting, now: int, said: Said) -> Said:
-        """Store the job's first start on the empty machine, or the constraints that never allow one."""
-        first = self.first_start(entry, now, self.constraints)
-        return said._replace(never=self._never(entry, now)) if first is None else said._replace(first=first)
 
     def _never(self, entry: Waiting, now: int) -> str:
         """Return the constraints that never allow a job on the empty machine."""
@@ -565,12 +561,6 @@ class Restrictions:
         """Whether only a plan tells which jobs may start."""
         return bool(self.rules.planning)
 
-    def _of_plan(self, waiting: Sequence[Waiting], problem: Problem) -> list[PlannedConstraint]:
-        """Return the constraints on the whole plan of some jobs."""
-        view = PlanView(self._beside, waiting, problem)
-        self._planned = [PlannedJob(entry.job, entry.predicted) for entry in waiting]
-        return [PlannedConstraint(part, view, self.rules.calls, self._fail) for part in self.rules.planning]
-
     def follow(self, answer: Answer, waiting: Sequence[Waiting]) -> None:
         """Record the plan's next start, or that no schedule meets the constraints."""
         if answer.schedule is not None:
@@ -644,7 +634,9 @@ class Restrictions:
         if self.closures:
             problem = self._hold_closed(problem, overdue)
         problem = self._limited(problem, waiting)
-        return problem, self._of_plan(waiting, problem)
+        view = PlanView(self._beside, waiting, problem)
+        self._planned = [PlannedJob(entry.job, entry.predicted) for entry in waiting]
+        return problem, [PlannedConstraint(part, view, self.rules.calls, self._fail) for part in self.rules.planning]
 
     def relaxed(self, problem: Problem) -> Problem:
         """Return the problem without latest starts, for use if it has no schedule.

@@ -72,12 +72,8 @@ class Jobs:
         for waiting in joined:
             self._add(waiting, usage)
         if joined:
-            self._prioritize(order[rows], since[rows], tick)
+            self.prioritize(order[rows], since[rows], tick)
         return joined
-
-    def prioritize(self, state: State, tick: int) -> None:
-        """Update the priorities of all waiting jobs, as of a tick."""
-        self._prioritize(state.queue.order, state.queue.since, tick)
 
     def charges(self, state: State, usage: AccountUsage) -> list[Charge]:
         """Return owner, start and CPUs of running jobs. CPUs are multiplied by the factor of their QOS."""
@@ -200,7 +196,8 @@ class Jobs:
         self.owners[order] = owner, usage.user(*owner)
         self.ids[order] = waiting.id
 
-    def _prioritize(self, order: IntArray, since: IntArray, tick: int) -> None:
+    def prioritize(self, order: IntArray, since: IntArray, tick: int) -> None:
+        """Update the priorities of jobs, as of a tick."""
         columns = self.columns[order]
         age = np.maximum(tick - np.maximum(since, columns["again"]), 0).astype(np.float64)
         fair_share = np.array([self.owners[place][1].factor for place in order.tolist()])

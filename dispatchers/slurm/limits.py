@@ -1,6 +1,6 @@
 """Limits of associations, QOS and arrays, and the jobs that they apply to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ...base import IntArray
 from ...models.slurm.limits import UNLIMITED
 from ...workloads import Machine
 from ...workloads.slurm_conf import SlurmSite
-from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits, SlurmQos
+from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits
 from ..protocol import JobView, Running, State, Waiting
 
 #: A kind of limit, and its owner.
@@ -31,8 +31,9 @@ class Limits:
     """
 
     def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
-        found = self._limits = limits or SlurmLimits()
-        self._given, self._site = limits is not None, SiteLimits(found, site, machine)
+        found = limits or SlurmLimits()
+        self.associations, self.qualities = found.associations, found.qualities
+        self._given, self.site = limits is not None, SiteLimits(found, site, machine)
         each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
         each += [association.all for association in found.associations.values()]
         names = dict.fromkeys(name for most in each for name in most)
@@ -43,30 +44,18 @@ class Limits:
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
         self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
-    def quality(self, job: JobView) -> SlurmQos:
-        """Return the QOS of a job."""
-        return self._site.quality(job)
-
-    def name_of(self, job: JobView) -> str:
-        """Return the name of a job's QOS."""
-        return self._site.name_of(job)
-
-    def qualities(self) -> Mapping[str, SlurmQos]:
-        """Return the QOS by name."""
-        return self._limits.qualities
-
     def factor(self, job: JobView) -> float:
         """Return the QOS factor of a job's priority, from 0 to 1."""
-        return self.quality(job).priority / self._highest if self._highest else 0.0
+        return self.site.quality(job).priority / self._highest if self._highest else 0.0
 
     def shares(self) -> dict[str, int]:
         """Return the shares of accounts and users in the associations."""
-        found = self._limits.associations.items()
+        found = self.associations.items()
         return {user or account: each.shares for (account, user), each in found if each.shares is not None}
 
     def unreserved(self, job: JobView) -> bool:
         """Return whether backfill never reserves nodes for a job (flag ``NoReserve``)."""
-        return "noreserve" in self.quality(job).flags
+        return "noreserve" in self.site.quality(job).flags
 
     def cpus(self, waiting: Waiting) -> int:
         """Return the CPUs that a waiting job will use."""
@@ -74,14 +63,14 @@ class Limits:
 
     def charged(self, running: Running) -> float:
         """Return the CPUs of a running job, times the ``UsageFactor`` of its QOS."""
-        return self._amounts_of(running)["cpu"] * self.quality(running.job).usage_factor
+        return self._amounts_of(running)["cpu"] * self.site.quality(running.job).usage_factor
 
     def rows_of(self, job: JobView) -> tuple[int, ...]:
         """Return the rows of a job's limits."""
         key = job.group, job.user, job.queue, job.qos
         if key not in self._rows:
             rows = []
-            for group, most in self._site.groups(job):
+            for group, most in self.site.groups(job):
                 if most:
                     named = (*group, *(f"{name}={amount}" for name, amount in most.items()))
                     row = self._row.setdefault(named, len(self._most))
@@ -120,7 +109,7 @@ class Limits:
 
     def forbids(self, waiting: Waiting) -> bool:
         """Return whether a job alone exceeds a limit, so that it would wait for ever."""
-        return self._given and bool(self._site.over(waiting.job))
+        return self._given and bool(self.site.over(waiting.job))
 
     def _takes(self, amounts: dict[str, int], minutes: int) -> list[int]:
         """Return a job's amount of each kind. Some kinds count its minutes."""
@@ -133,10 +122,10 @@ class Limits:
     def _amounts_of(self, job: Waiting | Running) -> dict[str, int]:
         """Return a job's total amounts by Slurm's names. An exclusive job uses all cores of its nodes."""
         if not isinstance(job, Running):
-            return self._site.amounts(job.job)
+            return self.site.amounts(job.job)
         key = job.order, job.start
         if key not in self._amounts:
-            self._amounts[key] = self._site.amounts(job.job, np.unique(job.placement))
+            self._amounts[key] = self.site.amounts(job.job, np.unique(job.placement))
         return self._amounts[key]
 
 

@@ -47,7 +47,7 @@ class JobClasses:
         if self.by_qos:
             given = [
                 (name, plain if qos.preempt_mode == "cluster" else qos.preempt_mode, qos.priority)
-                for name, qos in limits.qualities().items()
+                for name, qos in limits.qualities.items()
             ]
         elif site is not None and options.PreemptType == "preempt/partition_prio":
             given = [(each.name, each.preempt or plain, each.tier) for each in site.partitions]
@@ -58,7 +58,7 @@ class JobClasses:
         stopped = np.array([mode != "" for mode in self.modes], np.bool_)
         above = self.ranks[:, None] > self.ranks[None, :]
         if self.by_qos:
-            named = [limits.qualities()[name].preempt for name in self._row]
+            named = [limits.qualities[name].preempt for name in self._row]
             above = np.array([[other in names for other in self._row] for names in named], np.bool_)
         self.gives_way = above.reshape(len(given), len(given)) & stopped
         if not self.gives_way.any():
@@ -66,7 +66,7 @@ class JobClasses:
 
     def of(self, job: JobView) -> int:
         """Return the class of a job, -1 for none."""
-        return self._row.get(self._limits.name_of(job) if self.by_qos else job.queue, -1)
+        return self._row.get(self._limits.site.name_of(job) if self.by_qos else job.queue, -1)
 
 
 class JobPreemption:

@@ -86,7 +86,7 @@ class Reservations:
             yield rows, members, None
             return
         of = np.array([self._of.get(order, -1) for order in state.queue.order[rows].tolist()], np.int64)
-        yield rows[of < 0], members, self._closed(open_, closures, partly)
+        yield rows[of < 0], members, self._closed(open_, closures, partly, None)
         for place in open_:
             inside = rows[of == place]
             if self._known[place].start <= now and len(inside):
@@ -106,11 +106,7 @@ class Reservations:
         return ClosedAmounts(start, end, rows, amounts)
 
     def _closed(
-        self,
-        places: list[int],
-        closures: Iterable[Closure],
-        partly: ClosedAmounts,
-        within: SlurmReservation | None = None,
+        self, places: list[int], closures: Iterable[Closure], partly: ClosedAmounts, within: SlurmReservation | None
     ) -> ClosedNodes:
         """Return when nodes are closed by reservations and by the machine.
 

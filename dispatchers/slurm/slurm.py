@@ -175,7 +175,7 @@ class Slurm(Configured[SlurmOptions]):
             if self._rules.PriorityWeightFairshare:
                 self._usage.tick(tick, self._jobs.charges(state, self._usage), self._ended)
                 self._ended = []
-            self._jobs.prioritize(state, tick)
+            self._jobs.prioritize(state.queue.order, state.queue.since, tick)
             self._ticked, self._changed = tick, True
         self._changed = self._changed or self._preemption.due(state.now)
         running = np.sort(state.running.order)

@@ -63,10 +63,7 @@ class AccountUsage:
         left = decay_over(self._half_life, now - self._ticked)
         for association in (self._root, *self._accounts.values(), *self._users.values()):
             association.usage *= left
-        for owner, start, cpus in running:
-            spent = now - max(start, self._ticked)
-            self._charge(owner, cpus * spent * decay_over(self._half_life, spent))
-        for (owner, start, cpus), end in ended:
+        for (owner, start, cpus), end in (*((charge, now) for charge in running), *ended):
             spent = max(end - max(start, self._ticked), 0)
             self._charge(owner, cpus * spent * decay_over(self._half_life, spent))
         self._ticked = now

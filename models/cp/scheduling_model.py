@@ -70,8 +70,7 @@ class SchedulingModel:
     def __post_init__(self) -> None:
         self.pool = self.problem.pooled
         self.lateness = WeightedLateness(self.pool)
-        if self.allocation is None:
-            self.allocation = allocation_of(self.problem, self.every_resource)
+        self.placing = self.allocation or allocation_of(self.problem, self.every_resource)
         self.capacity = PoolCapacity(self.pool, self.every_resource)
         self.symmetric = not self.beside and self.objective is None
         if self.hint is not None and self.symmetric:
@@ -103,8 +102,7 @@ class SchedulingModel:
 
     def add_allocation(self) -> None:
         """Add nodes for all jobs, for jobs that start now, or none."""
-        assert self.allocation is not None
-        self.allocation.add_to(self.variables)
+        self.placing.add_to(self.variables)
 
     def add_order_of_equal_jobs(self) -> None:
         """Fix the order of equal jobs: ``start[j] <= start[k]`` for j before k in a chain."""
@@ -134,29 +132,26 @@ class SchedulingModel:
 
     def suggest(self, schedule: Schedule) -> None:
         """Set the hint of CP-SAT to a schedule."""
-        assert self.allocation is not None
         self.variables.suggest(schedule.starts)
-        self.allocation.suggest(self.variables, schedule)
+        self.placing.suggest(self.variables, schedule)
 
     def schedule(self, outcome: Outcome, budget: Budget) -> Schedule | None:
         """Return the solver's schedule, or ``None`` if it violates a constraint.
 
         Its jobs are moved to earlier starts where all constraints still hold.
         """
-        assert self.allocation is not None
         starts = self.variables.starts(outcome.solver)
         cost = self.problem.cost(starts)
         packed = list_schedule(self.problem, in_order(starts))
         if packed is not None and self.objective is None and packed.cost <= cost and self.allows(packed):
             return packed
-        counts = self.allocation.places(outcome.solver, starts, budget)
+        counts = self.placing.places(outcome.solver, starts, budget)
         found = None if counts is None else Schedule(starts, cost, counts)
         return found if found is not None and self.allows(found) else None
 
     def allows(self, schedule: Schedule) -> bool:
         """Return whether a schedule meets all constraints and time limits."""
-        assert self.allocation is not None
-        return holds(self.problem, schedule, self.horizon, (self.capacity, self.allocation, *self.beside))
+        return holds(self.problem, schedule, self.horizon, (self.capacity, self.placing, *self.beside))
 
     def value(self, schedule: Schedule) -> float:
         """Return the cost of a schedule."""

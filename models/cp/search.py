@@ -88,8 +88,7 @@ class Search:
     def __post_init__(self) -> None:
         problem = self.problem
         self.end = problem.horizon if self.horizon is None else self.horizon
-        if self.allocation is None:
-            self.allocation = allocation_of(problem, self.whole)
+        self.placing = self.allocation or allocation_of(problem, self.whole)
         self.listed: Schedule | None = None
         self.best: Schedule | None = None
         self.source: Source = "none"
@@ -126,9 +125,8 @@ class Search:
 
     def usable(self, schedule: Schedule | None) -> bool:
         """Return whether a schedule meets all constraints and ends by the horizon."""
-        assert self.allocation is not None
         pool = PoolCapacity(self.problem.pooled, self.whole)
-        return schedule is not None and holds(self.problem, schedule, self.end, (pool, self.allocation, *self.beside))
+        return schedule is not None and holds(self.problem, schedule, self.end, (pool, self.placing, *self.beside))
 
     def offer(self, schedule: Schedule | None, source: Source) -> bool:
         """Keep a schedule and its origin if it is the best so far. Return whether it is."""
@@ -202,8 +200,7 @@ class Search:
         if self.bounds is None:
             return np.zeros(self.problem.jobs, dtype=np.bool_)
         otherwise = np.where(self.best.starts == 0, self.bounds.later, self.bounds.now)
-        settled: BoolArray = otherwise > self.best.cost - 1
-        return settled
+        return otherwise > self.best.cost - 1
 
     def improve(self) -> None:
         """Improve the order of the best list by swaps, moves and changes of mode."""
@@ -226,7 +223,6 @@ class Search:
 
         With a known best schedule, only schedules that start other jobs now are of interest.
         """
-        assert self.allocation is not None
         jobs = self.problem.jobs
         if self.best is None or self.whole or not self.linear or self.problem.has_modes:
             if not self.problem.has_modes or jobs <= MOST_MODES:
@@ -236,8 +232,7 @@ class Search:
 
     def write(self, *, decide: bool = False) -> SchedulingModel | None:
         """Write the model, or return ``None`` if the budget is too small."""
-        assert self.allocation is not None
-        if not self.budget.pay(WRITING * (self.allocation.size + self.problem.jobs)):
+        if not self.budget.pay(WRITING * (self.placing.size + self.problem.jobs)):
             return None
         hint, others = self.best if self.hinted else None, None
         if decide and hint is not None:
@@ -246,7 +241,7 @@ class Search:
             others = OthersStart(hint.starts == 0, self.settled)
         model = SchedulingModel(
             self.problem, self.end, hint, decide, self.whole, self.beside, others, self.objective,
-            self.allocation, self.labels,
+            self.placing, self.labels,
         ).build()  # fmt: skip
         if self.inspect is not None:
             self.inspect(model)
@@ -254,13 +249,12 @@ class Search:
 
     def call(self, model: SchedulingModel, seconds: float, hinted: bool = False) -> Outcome:
         """Call the solver until its solution has a placement or it has no solution."""
-        assert self.allocation is not None
         for _ in range(_REFUSALS):
             outcome = self.calls.solve(model.variables.model, seconds, hinted=hinted)
             self.solver_time += outcome.spent
             self.budget.charge(outcome.spent)
             starts = model.variables.starts(outcome.solver) if outcome.found else None
-            if starts is None or not self.allocation.refuse(model.variables, starts, self.budget):
+            if starts is None or not self.placing.refuse(model.variables, starts, self.budget):
                 break
         return outcome
 

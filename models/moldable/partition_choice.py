@@ -81,9 +81,7 @@ def options(profile: StartTimes, requests: Iterable[Request], now: int) -> list[
     for request in listed:
         if listed.count(request) > 1:
             raise InputError(f"requests: {request.processors} processors for {request.walltime} s stand there twice")
-    starts = [
-        profile.earliest_start(request.processors, request.walltime, now) for request in listed
-    ]  # fmt: skip
+    starts = [profile.earliest_start(request.processors, request.walltime, now) for request in listed]
     return [
         Choice(request, start, start + request.walltime - now)
         for request, start in zip(listed, starts, strict=True)

@@ -268,9 +268,7 @@ def fit(runs: Sequence[tuple[float, float]], noise: float | None = None) -> Spee
     sizes, logs = _checked(runs)
     models = speedup_models(float(sizes.max()))
     mixture = _Mixture(models, sizes, logs, noise)
-    fits = [
-        _of_model(part, sizes, logs, share) for part, share in zip(mixture.parts, mixture.shares, strict=True)
-    ]  # fmt: skip
+    fits = [_of_model(part, sizes, logs, share) for part, share in zip(mixture.parts, mixture.shares, strict=True)]
     fits.sort(key=lambda fitted: fitted.left_out_error)
     return SpeedupFit(tuple(fits), float(sizes.max()), mixture)
 

@@ -89,5 +89,4 @@ def _levels(name: str, given: FloatArray, most: int) -> FloatArray:
         raise InputError(f"{name}: must be > 0, got {values[0]:g}")
     if len(values) <= most:
         return values
-    largest: FloatArray = values[log_cells(values, most)[1]]
-    return largest
+    return values[log_cells(values, most)[1]]
