@@ -11,7 +11,7 @@ from collections import Counter
 from source_tree import ROOT, SOURCES, STUDIES
 
 #: The most lines that each of the two may have.
-LIMITS = {"product": 40_000, "studies": 12_000}
+LIMITS = {"product": 39_950, "studies": 12_000}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.DEDENT,
