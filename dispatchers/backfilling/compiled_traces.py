@@ -50,13 +50,13 @@ class CompiledTrace(CompiledSteps):
     successors, closed
         As for :func:`.open_events`. ``None`` for no dependencies and no closures.
     decisions
-        Most decisions per call.
+        Most decisions per call. ``None`` for the default.
     """
 
     def __init__(
         self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
         capacity: IntArray, pool: bool, successors: tuple[IntArray, IntArray] | None = None,
-        closed: IntArray | None = None, decisions: int = _DECISIONS,
+        closed: IntArray | None = None, decisions: int | None = None,
     ) -> None:  # fmt: skip
         self._entry = entry
         slots = None if pool else capacity
@@ -65,8 +65,9 @@ class CompiledTrace(CompiledSteps):
         self._row = None if successors is None else np.zeros(len(walltime), dtype=np.int64)
         _, self._work, self.lengths = columns
         self._walltime = walltime
-        self._decisions = np.empty((decisions, 4), dtype=np.int64)
-        self._ended = np.empty(decisions + self._events.running.shape[1] + 1, dtype=np.int64)
+        most = decisions or _DECISIONS
+        self._decisions = np.empty((most, 4), dtype=np.int64)
+        self._ended = np.empty(most + self._events.running.shape[1] + 1, dtype=np.int64)
 
     def go_on(self) -> tuple[IntArray, IntArray]:
         """See :meth:`.CompiledSteps.go_on`."""

@@ -35,7 +35,7 @@ def parts(monkeypatch):
     names = {"part": "Part", "unreadable": "Unreadable", "gone": "Nothing"}
     entries = {name: EntryPoint(name, f"{__name__}:{value}", "somewhere") for name, value in names.items()}
     monkeypatch.setattr(EntryPoint, "load", lambda entry: globals()[entry.value.partition(":")[2]])
-    monkeypatch.setattr(registry, "_entries", lambda: entries)
+    monkeypatch.setattr("hpcdispatch.base.registry.entry_points_of", lambda group: entries)
     return registry
 
 
