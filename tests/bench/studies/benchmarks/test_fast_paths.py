@@ -8,7 +8,7 @@ from hpcdispatch.bench.studies.benchmarks import fast_paths, first_use
 def test_second_implementations_give_the_same_starts():
     done = CliRunner().invoke(fast_paths.main, ["--small", "--repeat", "1", "--markdown"])
     assert done.exit_code == 0, done.output
-    assert done.output.count("| event loop") == 3
+    assert done.output.count("| event loop") == 4
     assert done.output.count("| queue index") == 6
 
 
