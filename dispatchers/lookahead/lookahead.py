@@ -16,9 +16,9 @@ from ...models.lookahead.mode_planning import Modes, plan_modes
 from ..backfilling.closed_times import fitting_beside
 from ..compiled_steps import CompiledSteps
 from ..fitting import amounts_of
-from ..moldable.job_modes import JobModes, modes_that_fit
+from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..options import Configured, ReserveBy, internal
-from ..protocol import Action, Start, State, Wake
+from ..protocol import Action, Placement, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .compiled_lookahead import CompiledLookahead
 from .history import History
@@ -42,7 +42,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     if not fits.any():
         return Decision()
     fastest = [min(job, key=lambda mode: mode.waiting.predicted) for job in each]
-    placed = None if seen.closures else place_all(seen.space, [mode.waiting for mode in fastest])
+    placed = None if seen.closures else _together(seen, fastest)
     if placed is not None:
         requested = sum(mode.waiting.nodes * sum(mode.waiting.demand) for mode in fastest)
         return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
@@ -67,6 +67,15 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
         guarantees=int(found.guarantees),
         modes=[rows[row] for row, _ in starts],
     )
+
+
+def _together(seen: Instant, fastest: Sequence[Mode]) -> list[Placement] | None:
+    """Return a placement of all jobs in their fastest modes, or ``None`` if not all fit."""
+    entries = [mode.waiting for mode in fastest]
+    for resource, free in enumerate(seen.available):
+        if sum(entry.nodes * entry.demand[resource] for entry in entries) > free:
+            return None
+    return place_all(seen.space, entries)
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,10 @@ class Book:
     def __init__(self, state: State, rule: PlacementRule) -> None:
         machine, now = state.machine, state.now
         self._capacity, self._closed = machine.capacity, ClosedTimes(machine)
-        demands = {waiting.demand for waiting in state.queue} | {run.demand for run in state.running}
-        self._same = demands.pop() if machine.capacity.size > 1 and len(demands) == 1 else None
+        self._same: Demand | None = None
+        if machine.capacity.size > 1:
+            demands = {waiting.demand for waiting in state.queue} | {run.demand for run in state.running}
+            self._same = demands.pop() if len(demands) == 1 else None
         self._profile: AmountProfile | NodeProfile
         if self._same is not None:
             self._profile = AmountProfile(machine.slots_of(self._same), now)
