@@ -68,11 +68,23 @@ def compare_pairs(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
     differences = values - baseline
     if not len(values):
         return {**dict.fromkeys(COLUMNS, float("nan")), "n": 0, "lower": 0, "higher": 0}
-    means = (float(each.mean()) for each in (baseline, values, differences))
-    intervals = *mean_interval(differences), *ratio_of_means(values, baseline)
-    signs = int((differences < 0).sum()), int((differences > 0).sum())
-    found = (len(values), *means, *intervals, *signs, sign_test(differences), wilcoxon_test(differences))
-    return dict(zip(COLUMNS, found, strict=True))
+    low, high = mean_interval(differences)
+    ratio, ratio_low, ratio_high = ratio_of_means(values, baseline)
+    return {
+        "n": len(values),
+        "baseline_mean": float(baseline.mean()),
+        "mean": float(values.mean()),
+        "difference": float(differences.mean()),
+        "difference_low": low,
+        "difference_high": high,
+        "ratio": ratio,
+        "ratio_low": ratio_low,
+        "ratio_high": ratio_high,
+        "lower": int((differences < 0).sum()),
+        "higher": int((differences > 0).sum()),
+        "p_sign": sign_test(differences),
+        "p_wilcoxon": wilcoxon_test(differences),
+    }
 
 
 def ratio_of_means(values: FloatArray, baseline: FloatArray) -> tuple[float, float, float]:
