@@ -37,9 +37,14 @@ class Detail:
     def of(cls, several: int) -> Detail:
         """Return a resolution that keeps a page with `several` contenders small, counted over all workloads."""
         most = cls()
-        found = (max(least, min(full, budget // max(several, 1))) for least, full, budget in (
-            (100, most.points, 15_000), (60, most.bins, 20_000), (40, most.bars, 15_000),
-        ))  # fmt: skip
+        found = (
+            max(least, min(full, budget // max(several, 1)))
+            for least, full, budget in (
+                (100, most.points, 15_000),
+                (60, most.bins, 20_000),
+                (40, most.bars, 15_000),
+            )
+        )
         return cls(*found)
 
 
@@ -47,7 +52,8 @@ def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) ->
     """Return useful work over capacity from `begin` to `end`. The work of an attempt is spread evenly over it."""
     if end <= begin or not capacity:
         return float("nan")
-    start, stop = attempts["start"].to_numpy(), attempts["end"].to_numpy()
+    start = attempts["start"].to_numpy()
+    stop = attempts["end"].to_numpy()
     inside = np.clip(stop, begin, end) - np.clip(start, begin, end)
     useful = attempts["useful"].to_numpy() / np.maximum(stop - start, 1)
     return float((inside * useful * attempts["units"].to_numpy()).sum() / (capacity * (end - begin)))
@@ -71,7 +77,8 @@ def window_of(jobs: pd.DataFrame) -> tuple[int, int]:
         return 0, 0
     first = max((len(submit) - WINDOW_JOBS) // 2, 0)
     last = min(first + WINDOW_JOBS, len(submit) - 1)
-    begin, end = int(submit[first] - submit[0]), int(submit[last] - submit[0])
+    begin = int(submit[first] - submit[0])
+    end = int(submit[last] - submit[0])
     return begin, max(end, begin + 1)
 
 
@@ -92,7 +99,8 @@ def schedule(
     A job gets the lowest free ranges. It has one row per range if they do not touch.
     """
     first = int(jobs["submit"].min()) if len(jobs) else 0
-    begin, end = first + window[0], first + window[1]
+    begin = first + window[0]
+    end = first + window[1]
     chosen = attempts[(attempts["start"] < end) & (attempts["end"] > begin) & (attempts["end"] > attempts["start"])]
     size = (chosen["end"].clip(upper=end) - chosen["start"].clip(lower=begin)) * chosen["units"]
     shown = chosen.loc[size.sort_values(ascending=False, kind="stable").index[:bars]]

@@ -35,8 +35,10 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
         If the trace has no waits, a job has no size, or no job ran. Also if the jobs need more nodes than the machine
         has.
     """
-    start, sizes = recorded_starts(workload), recorded_sizes(workload)
-    columns, source = workload.columns, workload.provenance.source
+    start = recorded_starts(workload)
+    sizes = recorded_sizes(workload)
+    columns = workload.columns
+    source = workload.provenance.source
     ran = running_at(start, columns.runtime, instant)
     if not ran.size:
         raise InputError(f"{source}: expected a moment at which jobs ran, got none at {instant} s")
@@ -44,11 +46,15 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
     saves = draw_checkpoints(np.random.default_rng([seed, instant]), len(ran))
     jobs = [
         {
-            "id": names[place], "nodes": int(sizes[place]), "elapsed": int(instant - start[place]),
-            "interval": save.interval, "system_size": save.system_size, "application_size": save.application_size,
+            "id": names[place],
+            "nodes": int(sizes[place]),
+            "elapsed": int(instant - start[place]),
+            "interval": save.interval,
+            "system_size": save.system_size,
+            "application_size": save.application_size,
         }
         for place, save in zip(ran.tolist(), saves, strict=True)
-    ]  # fmt: skip
+    ]
     machine = {"nodes": int(workload.machine.capacity[:, workload.machine.primary].sum())}
     return checked_scenario({"machine": machine, "jobs": jobs}, f"{source} at {instant} s")
 
@@ -81,7 +87,8 @@ def recorded_sizes(workload: Workload) -> IntArray:
     InputError
         If a job has no size.
     """
-    columns, machine = workload.columns, workload.machine
+    columns = workload.columns
+    machine = workload.machine
     sizes = columns.nodes * columns.amounts(machine.resources[machine.primary])
     if (sizes < 1).any():
         name = columns.texts()[int(np.argmax(sizes < 1))]
@@ -133,5 +140,6 @@ def eviction_front(
 def _numbers(eviction: Eviction) -> Sequence[int]:
     """Return the numbers of jobs that are killed, are checkpointed, and end by themselves."""
     actions = list(eviction.actions.values())
-    killed, ended = actions.count("kill"), actions.count("end")
+    killed = actions.count("kill")
+    ended = actions.count("end")
     return killed, len(actions) - killed - ended, ended

@@ -312,11 +312,15 @@ def _said(error: ValidationError) -> str:
     """Return the first error as field, expected and received value."""
     first = error.errors(include_url=False)[0]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    place, kind = f"{field}: " if field else "", first["type"]
+    place = f"{field}: " if field else ""
+    kind = first["type"]
     if kind == "extra_forbidden":
         parts: dict[object, type[_Part]] = {
-            "machine": MachinePart, "storage": StoragePart, "jobs": JobPart, "waiting": WaitingPart,
-        }  # fmt: skip
+            "machine": MachinePart,
+            "storage": StoragePart,
+            "jobs": JobPart,
+            "waiting": WaitingPart,
+        }
         owner = Scenario if len(first["loc"]) == 1 else parts[first["loc"][0]]
         return f"{place}unknown field; known: {', '.join(owner.model_fields)}"
     if kind == "missing":

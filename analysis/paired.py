@@ -17,9 +17,20 @@ _RESAMPLES = 9999
 #: Parts of a trace for an interval over its jobs, and the fewest jobs per part.
 PARTS, LEAST_IN_PART = 20, 10
 COLUMNS = (
-    "n", "baseline_mean", "mean", "difference", "difference_low", "difference_high",
-    "ratio", "ratio_low", "ratio_high", "lower", "higher", "p_sign", "p_wilcoxon",
-)  # fmt: skip
+    "n",
+    "baseline_mean",
+    "mean",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "lower",
+    "higher",
+    "p_sign",
+    "p_wilcoxon",
+)
 
 
 def paired_differences(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
@@ -64,7 +75,8 @@ def paired_differences(runs: pd.DataFrame, baseline: str, metric: str) -> pd.Dat
 def compare_pairs(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
     """Return the columns of :func:`paired_differences` for one series of pairs. Pairs with a NaN are left out."""
     whole = ~np.isnan(values) & ~np.isnan(baseline)
-    values, baseline = values[whole], baseline[whole]
+    values = values[whole]
+    baseline = baseline[whole]
     differences = values - baseline
     if not len(values):
         return {**dict.fromkeys(COLUMNS, float("nan")), "n": 0, "lower": 0, "higher": 0}

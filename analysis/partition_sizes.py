@@ -132,7 +132,8 @@ def moment_of_trace(workload: Workload, at: int) -> MachineMoment:
     InputError
         If the machine is no pool of one resource, or the instant is after the last submission.
     """
-    submit, source = workload.columns.submit, workload.provenance.source
+    submit = workload.columns.submit
+    source = workload.provenance.source
     if workload.machine.capacity.size > 1:
         raise InputError(f"{source}: expected a pool of one resource, got {workload.machine.describe()}")
     instant = int(submit[0]) + at

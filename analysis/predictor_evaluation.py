@@ -86,9 +86,12 @@ class PredictorEvaluation:
 
 def evaluate_predictors(
     workload: WorkloadLike,
-    predictors: Sequence[str | Predictor] | str | Predictor = ("walltime", "last2", "heuristic"), *,
-    dispatcher: str = "easy-sjbf", users: int = 5, parts: int = 10,
-) -> PredictorEvaluation:  # fmt: skip
+    predictors: Sequence[str | Predictor] | str | Predictor = ("walltime", "last2", "heuristic"),
+    *,
+    dispatcher: str = "easy-sjbf",
+    users: int = 5,
+    parts: int = 10,
+) -> PredictorEvaluation:
     """Judge predictors on a workload, in the order of time.
 
     Each predicts every job at its submission, and learns a run time when the job has ended in one and the same
@@ -132,7 +135,9 @@ def evaluate_predictors(
         raise InputError("workload: expected jobs that run, got none")
     users_of = pd.Series(trace.columns.user.categories()).astype(str)
     most = users_of[ran & (users_of != "").to_numpy()].value_counts().index[:users]
-    frames, rows, counts = [], [], {}
+    frames = []
+    rows = []
+    counts = {}
     for name, predictor in named.items():
         made = create_predictor(predictor)
         found, laws, ms = _replayed(made, name, trace, baseline, ran)
@@ -145,14 +150,23 @@ def evaluate_predictors(
         ratio, low, high, _ = by_parts(*waits)
         turnaround = (under["end"] - under["eligible"]).to_numpy(dtype=float)[ran]
         slowdown = bounded_slowdown(turnaround, under["run"].to_numpy(dtype=float)[ran])
-        rows.append({
-            "predictor": name, **_errors(frame), "ms": ms, "wait": float(under["wait"].to_numpy()[ran].mean()),
-            "slowdown": float(slowdown.mean()), "wait_ratio": ratio, "wait_low": low, "wait_high": high,
-        })  # fmt: skip
+        rows.append(
+            {
+                "predictor": name,
+                **_errors(frame),
+                "ms": ms,
+                "wait": float(under["wait"].to_numpy()[ran].mean()),
+                "slowdown": float(slowdown.mean()),
+                "wait_ratio": ratio,
+                "wait_low": low,
+                "wait_high": high,
+            }
+        )
         frames.append(frame)
     jobs = pd.concat(frames, ignore_index=True)
-    length = pd.cut(jobs["runtime"], [low for _, low, _ in CLASSES] + [np.inf], right=False,
-                    labels=[name for name, _, _ in CLASSES])  # fmt: skip
+    length = pd.cut(
+        jobs["runtime"], [low for _, low, _ in CLASSES] + [np.inf], right=False, labels=[name for name, _, _ in CLASSES]
+    )
     place = jobs.groupby("predictor").cumcount()
     part = place * min(parts, int(ran.sum())) // int(ran.sum())
     over_time = _classed(jobs, part, "part")
@@ -177,15 +191,19 @@ def _classed(jobs: pd.DataFrame, by: pd.Series[Any], name: str) -> pd.DataFrame:
 
 def _errors(jobs: pd.DataFrame) -> dict[str, float]:
     """Return the errors of the predictions of some jobs."""
-    runtime, predicted = jobs["runtime"].to_numpy(dtype=float), jobs["predicted"].to_numpy(dtype=float)
+    runtime = jobs["runtime"].to_numpy(dtype=float)
+    predicted = jobs["predicted"].to_numpy(dtype=float)
     error = predicted - runtime
     under, over = error < 0, error > 0
     told: dict[str, float] = {
-        "jobs": len(jobs), "mae": float(np.abs(error).mean()),
-        "close": float((np.abs(error) <= CLOSE * runtime).mean()), "under": float(under.mean()),
-        "over": float(over.mean()), "under_by": float(-error[under].mean()) if under.any() else 0.0,
+        "jobs": len(jobs),
+        "mae": float(np.abs(error).mean()),
+        "close": float((np.abs(error) <= CLOSE * runtime).mean()),
+        "under": float(under.mean()),
+        "over": float(over.mean()),
+        "under_by": float(-error[under].mean()) if under.any() else 0.0,
         "over_by": float(error[over].mean()) if over.any() else 0.0,
-    }  # fmt: skip
+    }
     for share in (0.5, 0.9):
         told[f"pinball_{round(100 * share)}"] = float(_pinball(runtime, predicted, share).mean())
     for name in ("pinball", *INTERVALS):
@@ -211,7 +229,8 @@ def _replayed(
     times = [schedule[column].to_numpy() for column in ("end", "eligible", "start")]
     rows = np.flatnonzero(ran)
     when: IntArray = np.concatenate([each[rows] for each in times])
-    kind, job_of = np.repeat([_END, _SUBMIT, _START], len(rows)), np.tile(rows, 3)
+    kind = np.repeat([_END, _SUBMIT, _START], len(rows))
+    job_of = np.tile(rows, 3)
     # A job of 0 s ends after it starts.
     kind[: len(rows)] += 3 * (times[0][rows] == times[2][rows])
     order = np.lexsort((job_of, kind, when))

@@ -23,7 +23,9 @@ LEAST_TO_HALVE = 20
 #: Fewest run times for a statement on longer ones. After four, one in five is longer.
 LEAST_TO_TRUST = 5
 #: With fewer run times the advice has an interval of this many percent, from this many resamples.
-LEAST_TO_BE_SURE, _RESAMPLES, SURE = 30, 200, 95
+LEAST_TO_BE_SURE = 30
+_RESAMPLES = 200
+SURE = 95
 #: Most values of a law for an exact search with backfilling or checkpoints. More values are rounded up, by a share of
 #: at most (longest/shortest)^(1/2,000) - 1.
 MOST_VALUES = 2_000
@@ -207,11 +209,13 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     InputError
         If the limit is below a run time, or the model refuses its input.
     """
-    planning, history = planning or Planning(), RunHistory.of(runs)
+    planning = planning or Planning()
+    history = RunHistory.of(runs)
     ended = history.times[~history.censored]
     if planning.limit is not None and planning.limit < ended.max():
         raise InputError(f"limit: expected at least the longest run time, {ended.max():g}, got {planning.limit:g}")
-    rate, run_times = planning.backfill_rate, history.times
+    rate = planning.backfill_rate
+    run_times = history.times
     half = len(run_times) // 2
     sequence = optimum(history, planning)
     without = None if planning.checkpointing is None else optimum(history, replace(planning, checkpointing=None))
@@ -232,9 +236,15 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     if planning.checkpointing is not None:
         worthwhile = reservations.longest_worthwhile(law_of(history, planning), planning.checkpointing.restart)
     return Advice(
-        sequence, tuple(fits), tuple(rows), without, worthwhile, _steps(history)[2], _loss(sequence, history, planning),
+        sequence,
+        tuple(fits),
+        tuple(rows),
+        without,
+        worthwhile,
+        _steps(history)[2],
+        _loss(sequence, history, planning),
         _resampled(history, planning) if 1 < len(run_times) < LEAST_TO_BE_SURE else None,
-    )  # fmt: skip
+    )
 
 
 def optimum(runs: FloatArray | RunHistory, planning: Planning) -> reservations.Sequence:
@@ -335,7 +345,9 @@ def _loss(sequence: reservations.Sequence, history: RunHistory, planning: Planni
 
 def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Return intervals of the first request and of the expected time, from resampled runs."""
-    plain, rng, found = replace(planning, fitted=False), np.random.default_rng(0), []
+    plain = replace(planning, fitted=False)
+    rng = np.random.default_rng(0)
+    found = []
     for _ in range(_RESAMPLES):
         drawn = history[rng.integers(len(history), size=len(history))]
         if drawn.censored.all():
@@ -365,7 +377,8 @@ def _strategies(
     if costs is None or without is None:
         return strategies(run_times, found)
     plain, *others = strategies(run_times, without)
-    reached, keeps = found.reached.tolist(), tuple(found.keeps.tolist())
+    reached = found.reached.tolist()
+    keeps = tuple(found.keeps.tolist())
     best = replace(plain, requests=lambda recent: reached, keeps=keeps, checkpointing=costs)
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others
 
@@ -373,7 +386,8 @@ def _strategies(
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
     """Return the ways to choose requests, made from `run_times`: `sequence` first, then those to compare it with."""
     values = sequence.values.tolist()
-    most, mean = values[-1], float(run_times.mean())
+    most = values[-1]
+    mean = float(run_times.mean())
     return (
         Strategy(BEST, "the requests above", lambda recent: values),
         Strategy(MAXIMUM, "the last of them at once", lambda recent: [most]),

@@ -46,7 +46,8 @@ def from_state(scenario: Scenario, to_come: Workload | None = None) -> tuple[Wor
 
 def _unit(scenario: Scenario, machine: Machine) -> dict[str, int]:
     """Return the amounts per node of a job of the state."""
-    primary, nodes = machine.resources[machine.primary], scenario.machine.nodes
+    primary = machine.resources[machine.primary]
+    nodes = scenario.machine.nodes
     amounts = machine.capacity[:, machine.primary]
     if machine.nodes == nodes:
         return {primary: int(amounts.min())}
@@ -60,6 +61,13 @@ def _job(each: JobPart | WaitingPart, at: int, unit: dict[str, int]) -> Job:
     if lasts is None:
         raise InputError(f"state: job {each.id}: expected ends, when it is predicted to end, got none")
     return Job(
-        each.id, at - math.ceil(each.before), max(0, math.ceil(lasts)), max(1, math.ceil(lasts)), each.nodes, unit,
-        user=each.user, group=each.group, queue=each.queue,
-    )  # fmt: skip
+        each.id,
+        at - math.ceil(each.before),
+        max(0, math.ceil(lasts)),
+        max(1, math.ceil(lasts)),
+        each.nodes,
+        unit,
+        user=each.user,
+        group=each.group,
+        queue=each.queue,
+    )

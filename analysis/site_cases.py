@@ -77,7 +77,8 @@ class SiteRecord:
         """Read the record. Raise :class:`InputError` if a file is invalid."""
         whole = load(texts.config)
         workload, state = recorded_state(whole, begin)
-        zero, jobs = started_at(whole), workload.columns
+        zero = started_at(whole)
+        jobs = workload.columns
         assert workload.records is not None
         last = float((jobs.submit + workload.records["wait"].fillna(0).to_numpy() + jobs.runtime).max())
         texts = replace(texts, zero=zero, begin=zero + state.at, end=zero + int(last))
@@ -100,7 +101,8 @@ class SiteRecord:
         for spec in specs:
             made = create_dispatcher(spec)
             if isinstance(made, Slurm):
-                given, scenario = dict(made.given), Scenario(spec)
+                given = dict(made.given)
+                scenario = Scenario(spec)
                 if given.get("config"):  # Another configuration is another machine.
                     scenario.config = Path(str(given.pop("config")))
                 cases.append(self._changed(scenario, given, None))
@@ -134,7 +136,8 @@ class SiteRecord:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             files = dict(scenario.write(self.texts, folder))
-        config, notes = Path(str(files["config"])), list[str]()
+        config = Path(str(files["config"]))
+        notes = list[str]()
         site = read_slurm_conf(config)
         workload, state = self.workload, self.state
         if scenario.changes_machine:
@@ -170,9 +173,7 @@ def _parameters(spec: str) -> dict[str, object]:
     return made.given
 
 
-def _moved(
-    jobs: Sequence[Job], old: str, new: str, site: SlurmSite, workload: Workload, notes: list[str]
-) -> list[Job]:  # fmt: skip
+def _moved(jobs: Sequence[Job], old: str, new: str, site: SlurmSite, workload: Workload, notes: list[str]) -> list[Job]:
     """Return the jobs. Those of a partition move to another if its walltime and its nodes allow it."""
     longest = next(each.max_time for each in site.partitions if each.name == new) or 0
     found, count = [], 0
@@ -181,7 +182,9 @@ def _moved(
             amounts = dict(job.per_node)
             amounts[f"{PARTITION}{new}"] = amounts.pop(f"{PARTITION}{old}", 1)
             if workload.machine.slots(amounts) >= job.nodes:
-                job, count = replace(job, queue=new, per_node=amounts), count + 1  # noqa: PLW2901
+                found.append(replace(job, queue=new, per_node=amounts))
+                count += 1
+                continue
         found.append(job)
     notes.append(f"{count:,} jobs of {old} go to {new}")
     return found
@@ -192,14 +195,18 @@ def _walltimes(
 ) -> list[Job]:
     """Return the jobs with walltimes changed to the new default and cut to the new `MaxTime`."""
     running = {since.id for since in state.running}
-    defaults, longest = dict[str, int | None](), {each.name: each.max_time for each in site.partitions}
+    defaults = dict[str, int | None]()
+    longest = {each.name: each.max_time for each in site.partitions}
     if scenario.default_time:
         defaults = {each.name: _default(each.name, site) for each in site.partitions}
-    found, unasked, cut = [], 0, 0
+    found = []
+    unasked = 0
+    cut = 0
     for job in jobs:
         walltime = job.walltime
         if walltime == defaults.get(job.queue, -1):
-            walltime, unasked = scenario.default_time, unasked + 1
+            walltime = scenario.default_time
+            unasked = unasked + 1
         most = longest.get(job.queue) if scenario.changes_machine else None
         if most is not None and walltime > most:
             walltime, cut = most, cut + 1
@@ -224,7 +231,8 @@ def _default(partition: str, site: SlurmSite) -> int | None:
 
 def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload) -> list[Job]:
     """Return the jobs. A running job drops amounts, such as a partition, that its nodes no longer have."""
-    where, machine = {since.id: since.placement for since in state.running}, workload.machine
+    where = {since.id: since.placement for since in state.running}
+    machine = workload.machine
     found = []
     for job in jobs:
         nodes = where.get(job.id)

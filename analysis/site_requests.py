@@ -172,7 +172,8 @@ def wait_model(site: Workload, result: Result, cores: int) -> WaitModel:
     Only jobs of similar width count if there are enough.
     """
     primary = site.machine.resources[site.machine.primary]
-    jobs, width = result.jobs, np.array([job.nodes * job.per_node.get(primary, 0) for job in site.jobs])
+    jobs = result.jobs
+    width = np.array([job.nodes * job.per_node.get(primary, 0) for job in site.jobs])
     alike = jobs[(width <= ALIKE * cores) & (width >= cores / ALIKE)]
     enough = len(alike) >= LEAST_ALIKE
     chosen = alike if enough else jobs
@@ -215,11 +216,18 @@ def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores:
     saves = None if planning.checkpointing is None else Checkpoint(restart=int(np.ceil(planning.checkpointing.restart)))
     own = [
         Job(
-            f"{_OWN}-{number}", begin + int((number + 0.5) * (end - begin) / len(runs)), max(1, run), bound,
-            cores, {primary: 1}, user=_OWN, checkpoint=saves, law=law,
+            f"{_OWN}-{number}",
+            begin + int((number + 0.5) * (end - begin) / len(runs)),
+            max(1, run),
+            bound,
+            cores,
+            {primary: 1},
+            user=_OWN,
+            checkpoint=saves,
+            law=law,
         )
         for number, run in enumerate(runs)
-    ]  # fmt: skip
+    ]
     return site.with_jobs(sorted([*site.jobs, *own], key=lambda job: job.submit))
 
 

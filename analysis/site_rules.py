@@ -40,9 +40,12 @@ class SiteLimit:
 
 
 def under_rules(
-    workload: Workload, site: SlurmSite, limits: SlurmLimits | None, reservations: Sequence[SlurmReservation],
+    workload: Workload,
+    site: SlurmSite,
+    limits: SlurmLimits | None,
+    reservations: Sequence[SlurmReservation],
     epoch: int,
-) -> tuple[Workload, list[str]]:  # fmt: skip
+) -> tuple[Workload, list[str]]:
     """Return the jobs of a site on a machine with its rules, and the rules that are missing.
 
     A job that exceeds a limit by itself is held: it waits for ever.
@@ -64,9 +67,11 @@ def under_rules(
     asked = {job.reservation for job in workload.jobs}
     kept = tuple(
         Reservation(max(each.start - epoch, 0), each.end - epoch, each.nodes, each.name if each.name in asked else "")
-        for each in reservations if each.end > epoch
-    )  # fmt: skip
-    named, missing = {each.name for each in kept}, absent_rules(site)
+        for each in reservations
+        if each.end > epoch
+    )
+    named = {each.name for each in kept}
+    missing = absent_rules(site)
     found: list[SiteLimit] = []
     jobs = [job if job.reservation in named else replace(job, reservation="") for job in workload.jobs]
     if limits is not None:

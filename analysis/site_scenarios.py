@@ -240,10 +240,18 @@ def _config(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
 
 
 _KINDS: Mapping[str, Callable[[str, Scenario, SlurmSite, Texts], None]] = {
-    "add-nodes": _add_nodes, "nodes-down": _nodes_down, "maintenance": _maintenance, "partition": _partition,
-    "qos": partial(_limit, "Name"), "account": partial(_limit, "Account"), "split": _split, "load": _load,
-    "default-time": _default_time, "weights": _weights, "config": _config,
-}  # fmt: skip
+    "add-nodes": _add_nodes,
+    "nodes-down": _nodes_down,
+    "maintenance": _maintenance,
+    "partition": _partition,
+    "qos": partial(_limit, "Name"),
+    "account": partial(_limit, "Account"),
+    "split": _split,
+    "load": _load,
+    "default-time": _default_time,
+    "weights": _weights,
+    "config": _config,
+}
 
 
 def _named(value: str) -> tuple[str, dict[str, str]]:

@@ -66,9 +66,13 @@ class NiceJournal:
 
 
 def advised_starts(
-    workload: Workload, ruled: Workload, state: MachineState, slurm: Dispatcher, dispatcher: str,
+    workload: Workload,
+    ruled: Workload,
+    state: MachineState,
+    slurm: Dispatcher,
+    dispatcher: str,
     predictors: tuple[Any, Any],
-) -> dict[str, tuple[float, float, str]]:  # fmt: skip
+) -> dict[str, tuple[float, float, str]]:
     """Return two starts of each waiting job, under a dispatcher and under Slurm, and the reason of the first.
 
     Parameters
@@ -86,8 +90,10 @@ def advised_starts(
     runtimes = _predicted(workload, state, predictors[0])
     found = []
     for jobs, rule, predictor in ((workload, slurm, "walltime"), (ruled, dispatcher, predictors[1])):
-        timed = tuple(replace(job, runtime=runtimes[job.id], walltime=max(job.walltime, runtimes[job.id]),
-                              soft_walltime=None) for job in jobs.jobs)  # fmt: skip
+        timed = tuple(
+            replace(job, runtime=runtimes[job.id], walltime=max(job.walltime, runtimes[job.id]), soft_walltime=None)
+            for job in jobs.jobs
+        )
         found.append(simulate(replace(jobs, jobs=timed), rule, predictor, state=state))
     model, advised = (dict(zip(each.jobs["id"], each.jobs["start"].astype(float), strict=True)) for each in found)
     running = {since.id for since in state.running}
@@ -100,7 +106,8 @@ def _predicted(workload: Workload, state: MachineState, predictor: Any) -> dict[
     """Return the predicted run time of each job, in all, above the time it has already run."""
     for ended in sorted(state.ended, key=lambda each: each.end):
         predictor.observe(ended.job)
-    began, found = {since.id: since.start for since in state.running}, {}
+    began = {since.id: since.start for since in state.running}
+    found = {}
     for job in workload.jobs:
         elapsed = max(state.at - began.get(job.id, state.at), 0)
         hidden = replace(job, runtime=0)
@@ -130,7 +137,7 @@ def _reasons(result: Result, state: MachineState, ids: Sequence[str]) -> dict[st
 
 def nice_changes(
     order: Sequence[str], priorities: Mapping[str, int], nice: Mapping[str, int], bound: int, first: int
-) -> list[NiceChange]:  # fmt: skip
+) -> list[NiceChange]:
     """Return the jobs that need a larger ``Nice`` to bring the first jobs of an order to the front.
 
     Parameters

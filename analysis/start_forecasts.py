@@ -112,9 +112,16 @@ def _least(law: Any, chance: float, low: int, high: int) -> int:
 
 
 def forecast_starts(
-    workload: Workload, state: MachineState, dispatcher: str | Dispatcher, predictor: Learns, *, draws: int = 25,
-    seed: int = 0, arrivals: bool = True, share: float = SHARE,
-) -> dict[str, StartForecast]:  # fmt: skip
+    workload: Workload,
+    state: MachineState,
+    dispatcher: str | Dispatcher,
+    predictor: Learns,
+    *,
+    draws: int = 25,
+    seed: int = 0,
+    arrivals: bool = True,
+    share: float = SHARE,
+) -> dict[str, StartForecast]:
     """Return when each waiting job will start, by id.
 
     Each sample is a simulation from the state. Running and waiting jobs have sampled run times. Jobs of the past arrive
@@ -154,13 +161,17 @@ def forecast_starts(
     return {
         waiting[place]: StartForecast(waiting[place], *map(float, state.at + after[:, column]))
         for column, place in enumerate(known.tolist())
-    }  # fmt: skip
+    }
 
 
 def _drawn(
-    workload: Workload, state: MachineState, dispatcher: str | Dispatcher, run_times: RunTimeDraws,
-    rng: np.random.Generator | None, waiting: Sequence[str],
-) -> FloatArray:  # fmt: skip
+    workload: Workload,
+    state: MachineState,
+    dispatcher: str | Dispatcher,
+    run_times: RunTimeDraws,
+    rng: np.random.Generator | None,
+    waiting: Sequence[str],
+) -> FloatArray:
     """Return the starts in one sample; nan if a job never starts."""
     began = {since.id: since.start for since in state.running}
     jobs = []
@@ -185,8 +196,15 @@ def _to_come(workload: Workload, state: MachineState, run_times: RunTimeDraws, r
     known = len(state.ended)
     return [
         replace(
-            past[row], id=f"to come {number}", submit=submit, array="", depends=(), begin=0, hold=False, reservation="",
+            past[row],
+            id=f"to come {number}",
+            submit=submit,
+            array="",
+            depends=(),
+            begin=0,
+            hold=False,
+            reservation="",
             runtime=min(past[row].runtime, past[row].walltime) if row < known else run_times.draw(past[row]),
         )
         for number, (row, submit) in enumerate(zip(chosen.tolist(), submits, strict=True))
-    ]  # fmt: skip
+    ]

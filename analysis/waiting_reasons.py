@@ -88,7 +88,8 @@ class Question(NamedTuple):
 def why_waiting(question: Question, id_: str) -> WaitingReason:
     """Return why a job waits: run the model forward without a change, and with each change alone."""
     job = next(job for job in question.workload.jobs if job.id == id_)
-    plan, at = _starts(question, {}), question.state.at
+    plan = _starts(question, {})
+    at = question.state.at
     wait = plan.starts[id_] - at
     ahead = _ahead(question, job, plan.starts)
     tried = {name: _starts(question, **change).starts[id_] - at for name, change in _changes(question, job)}
@@ -147,9 +148,10 @@ def _ahead(question: Question, job: Job, starts: Mapping[str, float]) -> tuple[s
     own = known.get(job.id, 0)
     wait = starts[job.id] if not np.isnan(starts[job.id]) else np.inf
     before = [
-        each for each in question.workload.jobs
+        each
+        for each in question.workload.jobs
         if each.id not in running and each.id != job.id and known.get(each.id, 0) > own and starts[each.id] <= wait
-    ]  # fmt: skip
+    ]
     return tuple(each.id for each in sorted(before, key=lambda each: -known.get(each.id, 0)))
 
 
@@ -157,7 +159,8 @@ def _first_reason(
     question: Question, job: Job, wait: float, ahead: Sequence[str], tried: Mapping[str, float], free: IntArray
 ) -> tuple[Kind, str]:
     """Return the first cause in this order: the job itself, limits, reservations, jobs ahead, resources."""
-    state, machine = question.state, question.workload.machine
+    state = question.state
+    machine = question.workload.machine
     if job.depends:
         return "dependency", f"it waits for job {', '.join(str(each[0]) or 'another' for each in job.depends)}"
     if job.begin > state.at:
@@ -177,9 +180,11 @@ def _first_reason(
     fits = int(count_slots(free, machine.demand(job.per_node)).sum()) >= job.nodes
     if ahead and (fits or tried["the highest priority"] < wait):
         return "priority", f"{len(ahead)} of higher priority start before it, first job {ahead[0]}"
-    return ("nothing", "there is room for it, which the scheduler sees later") if fits else (
-        "resource", _short(question, job, free)
-    )  # fmt: skip
+    return (
+        ("nothing", "there is room for it, which the scheduler sees later")
+        if fits
+        else ("resource", _short(question, job, free))
+    )
 
 
 def _reached(question: Question, job: Job) -> str:
@@ -201,7 +206,8 @@ def _reached(question: Question, job: Job) -> str:
 
 
 def _reserved(question: Question, job: Job) -> str:
-    state, places = question.state, question.workload.machine.nodes
+    state = question.state
+    places = question.workload.machine.nodes
     for each in question.reservations:
         if each.end > state.at and each.begin < state.at + job.walltime:
             names = [question.node_names[place] for place in each.indices(places)]
@@ -212,11 +218,13 @@ def _reserved(question: Question, job: Job) -> str:
 
 def _short(question: Question, job: Job, free: IntArray) -> str:
     """Return the scarce resources on a job's nodes, and how many of these have running jobs."""
-    machine, demand = question.workload.machine, question.workload.machine.demand(job.per_node)
+    machine = question.workload.machine
+    demand = question.workload.machine.demand(job.per_node)
     marks = [  # They mark where slots may lie. They count with the cores.
-        index for index, name in enumerate(machine.resources)
+        index
+        for index, name in enumerate(machine.resources)
         if name in (APART, BY_CORE) or name.startswith((PARTITION, FEATURE))
-    ]  # fmt: skip
+    ]
     short = []
     for index, name in enumerate(machine.resources):
         more = free.copy()
@@ -233,7 +241,8 @@ def _short(question: Question, job: Job, free: IntArray) -> str:
 def _free(question: Question, plan: _Plan) -> IntArray:
     """Return the free amounts of each node beside the running jobs."""
     machine = question.workload.machine
-    free, jobs = machine.capacity.copy(), {job.id: job for job in question.workload.jobs}
+    free = machine.capacity.copy()
+    jobs = {job.id: job for job in question.workload.jobs}
     for since in question.state.running:
         for node in plan.placements[since.id]:
             free[node] -= machine.demand(jobs[since.id].per_node)

@@ -88,7 +88,8 @@ def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed
     InputError
         If no waits are recorded.
     """
-    workload, state = cases[0].workload, cases[0].state
+    workload = cases[0].workload
+    state = cases[0].state
     if workload.records is None or "wait" not in workload.records:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real = workload.records["wait"].to_numpy(dtype=np.float64, copy=True)
@@ -128,10 +129,14 @@ def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
     jobs, parts = workload.columns, []
     runtime = jobs.runtime.astype(np.float64)
     kinds: dict[str, Any] = {
-        "partition": jobs.queue.categories(), "qos": jobs.qos.categories(), "account": jobs.group.categories(),
-        "size": _binned(jobs.amounts(_primary(workload)), _SIZES), "walltime": _binned(jobs.walltime, _WALLTIMES),
-    }  # fmt: skip
-    counted, site = ~np.isnan(found[0].waits), found[1]
+        "partition": jobs.queue.categories(),
+        "qos": jobs.qos.categories(),
+        "account": jobs.group.categories(),
+        "size": _binned(jobs.amounts(_primary(workload)), _SIZES),
+        "walltime": _binned(jobs.walltime, _WALLTIMES),
+    }
+    counted = ~np.isnan(found[0].waits)
+    site = found[1]
     base = np.vstack([site.waits, site.repeated])
     for kind, names in kinds.items():
         for name in names.categories if len(names.categories) > 1 else ():
@@ -140,14 +145,20 @@ def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
                 waits = row.waits[mine]
                 ran = ~np.isnan(waits)
                 ratios = _ratios(np.vstack([row.waits, row.repeated]), base, mine)
-                parts.append({
-                    "kind": kind, "jobs_of": name or "(none)", "scheduler": row.name, "jobs": int(mine.sum()),
-                    "wait": _mean(waits[ran]),
-                    "slowdown": _mean(bounded_slowdown(waits[ran] + runtime[mine][ran], runtime[mine][ran])),
-                    "utilization": _utilization(workload, np.where(mine, row.waits, np.nan)),
-                    "change": float(ratios[0]),
-                    "least": float(ratios.min()), "most": float(ratios.max()),
-                })  # fmt: skip
+                parts.append(
+                    {
+                        "kind": kind,
+                        "jobs_of": name or "(none)",
+                        "scheduler": row.name,
+                        "jobs": int(mine.sum()),
+                        "wait": _mean(waits[ran]),
+                        "slowdown": _mean(bounded_slowdown(waits[ran] + runtime[mine][ran], runtime[mine][ran])),
+                        "utilization": _utilization(workload, np.where(mine, row.waits, np.nan)),
+                        "change": float(ratios[0]),
+                        "least": float(ratios.min()),
+                        "most": float(ratios.max()),
+                    }
+                )
     columns = ("kind", "jobs_of", "scheduler", "jobs", "wait", "slowdown", "utilization", "change", "least", "most")
     return pd.DataFrame(parts, columns=list(columns))
 
@@ -191,8 +202,10 @@ def _mean(values: FloatArray) -> float:
 
 def _utilization(workload: Workload, waits: FloatArray) -> float:
     """Return the share of the cores that the jobs with waits use between the first and the last submission."""
-    jobs, known = workload.columns, ~np.isnan(waits)
-    begin, end = jobs.submit.min(initial=0), jobs.submit.max(initial=0)
+    jobs = workload.columns
+    known = ~np.isnan(waits)
+    begin = jobs.submit.min(initial=0)
+    end = jobs.submit.max(initial=0)
     start = jobs.submit[known] + waits[known]
     used = np.clip(np.minimum(start + jobs.runtime[known], end) - np.maximum(start, begin), 0, None)
     machine = workload.machine
@@ -201,15 +214,22 @@ def _utilization(workload: Workload, waits: FloatArray) -> float:
 
 
 def _fared(
-    case: Case, recorded: Workload, wait: FloatArray, real: FloatArray, near: tuple[int, ...], repeated: FloatArray,
+    case: Case,
+    recorded: Workload,
+    wait: FloatArray,
+    real: FloatArray,
+    near: tuple[int, ...],
+    repeated: FloatArray,
     change: tuple[float, float],
-) -> WhatIf:  # fmt: skip
+) -> WhatIf:
     same_jobs = case.workload.columns.texts() == recorded.columns.texts()
     workload = case.workload if same_jobs else recorded
     counted = ~np.isnan(real)
     ran = ~np.isnan(wait) & counted
     waits = np.where(ran, wait, np.nan)
-    wait, real, runtime = wait[ran], real[ran], workload.columns.runtime[ran].astype(np.float64)
+    wait = wait[ran]
+    real = real[ran]
+    runtime = workload.columns.runtime[ran].astype(np.float64)
     off = np.abs(wait - real)
     same = not len(wait) or wait.std() == 0 or real.std() == 0
     return WhatIf(

@@ -99,16 +99,19 @@ def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
     for place, phase in np.argwhere(~(np.isfinite(times) & (times >= 0))).tolist():
         raise InputError(f"run {place + 1}: {phases[phase]}: expected a time >= 0, got {times[place, phase]:g}")
     total = times.sum(axis=1)
-    spread, deviation = float(total.var()), times.std(axis=0)
+    spread = float(total.var())
+    deviation = times.std(axis=0)
     together = ((times - times.mean(axis=0)) * (total - total.mean())[:, None]).mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return pd.DataFrame({
-            "phase": list(phases),
-            "mean": times.mean(axis=0),
-            "variation": deviation / times.mean(axis=0),
-            "correlation": together / (deviation * math.sqrt(spread)),
-            "share": together / spread,
-        })  # fmt: skip
+        return pd.DataFrame(
+            {
+                "phase": list(phases),
+                "mean": times.mean(axis=0),
+                "variation": deviation / times.mean(axis=0),
+                "correlation": together / (deviation * math.sqrt(spread)),
+                "share": together / spread,
+            }
+        )
 
 
 def _workflow(name: str, runs: pd.DataFrame, explains: float) -> Workflow:
@@ -148,7 +151,8 @@ def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     for workflow in workflows:
         row: dict[str, object] = {"workflow": workflow.name, "runs": len(workflow.times), **workflow.range}
         if workflow.fit is not None:
-            best, mean = workflow.fit.best, float(workflow.times.mean())
+            best = workflow.fit.best
+            mean = float(workflow.times.mean())
             row |= {
                 "best": best.complexity,
                 "tied": ", ".join(name for name in workflow.fit.tied if name != best.complexity),

@@ -24,7 +24,8 @@ MOST_JOBS, MOST_NODES = 10**7, 2**20
 #: Most items that a decision may process in sequence: jobs, plans of a search, values of a law.
 MOST_STEPS = 100_000
 #: Reasons for these bounds, for messages.
-EACH_STEP, IN_MEMORY = "each costs time in every decision", "all are in memory at once"
+EACH_STEP = "each costs time in every decision"
+IN_MEMORY = "all are in memory at once"
 #: Longest value in a message, letters.
 _SHOWN = 60
 #: Number of cached types of options. Reading them takes longer than most constructors.
@@ -231,7 +232,8 @@ class Checked:
         kind: Any = type(self)
         hints = _hints(kind)
         for each in fields(kind):
-            hint, value = hints[each.name], getattr(self, each.name)
+            hint = hints[each.name]
+            value = getattr(self, each.name)
             if get_origin(hint) is Literal:
                 check_choice(each.name, value, hint)
             none = NoneType in get_args(getattr(hint, "__origin__", None))

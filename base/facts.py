@@ -7,7 +7,9 @@ from html import escape
 from .printed import plain
 
 #: Longest line and cell of text, letters, and most lines of its table.
-_LINE, _CELL, _LINES = 110, 80, 10
+_LINE = 110
+_CELL = 80
+_LINES = 10
 
 
 @dataclass(frozen=True, slots=True)

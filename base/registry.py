@@ -113,8 +113,10 @@ class Registry:
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         if rivals := rivals_of(self.group, name):
             packages = " and ".join(rivals)
-            raise InputError(f"{self.kind} {name!r}: expected one package that registers it, got {packages}; "
-                             "uninstall all but one of them")  # fmt: skip
+            raise InputError(
+                f"{self.kind} {name!r}: expected one package that registers it, got {packages}; "
+                "uninstall all but one of them"
+            )
         try:
             return typing.cast(Callable[..., Any], entries[name].load())
         except (Exception, SystemExit) as error:  # a third party's module may raise anything when it is imported

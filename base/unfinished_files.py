@@ -19,7 +19,8 @@ from pathlib import Path
 from secrets import token_hex
 
 #: Prefixes of unfinished names, and of temporary folders, which users may see.
-UNFINISHED, TEMPORARY = ".unfinished-", "hpcdispatch-temporary-"
+UNFINISHED = ".unfinished-"
+TEMPORARY = "hpcdispatch-temporary-"
 #: Age of another machine's leftovers that counts as abandoned, seconds.
 _ABANDONED = 7 * 86_400
 

@@ -231,7 +231,8 @@ def _end(error: BaseException, debug: bool) -> int:
 def cli(ctx: click.Context) -> None:
     """Simulate the job dispatcher of an HPC machine: when and where each waiting job starts."""
     # The library has one notice: that it compiles.
-    logger, handler = logging.getLogger("hpcdispatch"), Notices()
+    logger = logging.getLogger("hpcdispatch")
+    handler = Notices()
     logger.addHandler(handler)
     ctx.call_on_close(lambda: logger.removeHandler(handler))
 

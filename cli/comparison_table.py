@@ -60,7 +60,8 @@ def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[Ren
     if found.table.empty:
         return []
     out = PlainConsole()
-    labels, values = _labels(found, out.width), [_values(found, metric) for metric in METRICS]
+    labels = _labels(found, out.width)
+    values = [_values(found, metric) for metric in METRICS]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
     return [*_heading(found, source, drawn), "", *tables, *_legend(found)]
 
@@ -93,7 +94,9 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
 
 def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Table]:
     """Arrange the value columns. Each part has the labels and as many columns as fit the width."""
-    tables, left, wide = [], values, out.options.update(width=10_000)
+    tables = []
+    left = values
+    wide = out.options.update(width=10_000)
     while left:
         taken = len(left)
         while taken > 1 and out.measure(_table(labels + left[:taken]), options=wide).maximum > out.width:
@@ -148,7 +151,9 @@ def _label(spec: str, width: int) -> Text:
 
 
 def _values(found: Comparison, metric: Metric) -> Column:
-    table, cells, best = found.table, [], None
+    table = found.table
+    cells = []
+    best = None
     # Among the rows with the most runs; none if all show the same.
     whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
     if whole.map(metric.show).nunique() > 1:
@@ -156,7 +161,8 @@ def _values(found: Comparison, metric: Metric) -> Column:
     for row in table.to_dict("records"):
         shown = metric.show(row[metric.name])
         text = Text(f"*{shown}", style="bold") if shown == best and row["runs"] == table["runs"].max() else Text(shown)
-        low, high = row[f"{metric.name}_low"], row[f"{metric.name}_high"]
+        low = row[f"{metric.name}_low"]
+        high = row[f"{metric.name}_high"]
         if not math.isnan(low):
             text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
         cells.append(text)

@@ -22,7 +22,9 @@ from typing import NoReturn
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LINE = b"hpcdispatch: interrupted\n"
 #: Seconds for Python to handle a signal, from then on for the program to end, and for the C library to end it.
-_SEEN, _ENDED, _GONE = 1.5, 30.0, 0.2
+_SEEN = 1.5
+_ENDED = 30.0
+_GONE = 0.2
 #: Seconds until an interrupt that was dropped is raised anew.
 _AGAIN = 0.05
 #: What the handler in Python writes to the pipe: no number of a signal.

@@ -82,7 +82,8 @@ class JobBar:
 
     def show(self, now: CampaignProgress, noun: str = "cells") -> None:
         """Show the progress of a campaign, with its running cells below the bar."""
-        self.done, self._running = now.jobs, now.running
+        self.done = now.jobs
+        self._running = now.running
         failed = f", {now.failed} failed" if now.failed else ""
         label = f"{now.cells} of {now.planned} {noun}{failed}"
         self._progress.update(self._task, completed=now.jobs, total=now.expected, description=label)

@@ -77,9 +77,11 @@ class ReadingOptions:
     ] = None
     format: Annotated[
         str | None,
-        option("swf, sacct, jsonl, a public data set such as pm100, or a column map. Default: by the file.",
-               "NAME|MAP.toml")
-    ] = None  # fmt: skip
+        option(
+            "swf, sacct, jsonl, a public data set such as pm100, or a column map. Default: by the file.",
+            "NAME|MAP.toml",
+        ),
+    ] = None
     cluster: Annotated[str | None, option("Which cluster, of an accounting with the jobs of several.", "NAME")] = None
     delimiter: Annotated[str | None, option("Between the fields of sacct. Default: as its header shows.", "TEXT")] = (
         None
@@ -88,9 +90,13 @@ class ReadingOptions:
     keep_zero: Annotated[bool, option("Keep jobs with a recorded run time of 0 as one second.")] = False
     max_size: Annotated[
         int | None,
-        option("Largest file that is read, such as 8GB; raises the other bounds in proportion. Default: 4GB.",
-               "SIZE", str, callback=_size)
-    ] = None  # fmt: skip
+        option(
+            "Largest file that is read, such as 8GB; raises the other bounds in proportion. Default: 4GB.",
+            "SIZE",
+            str,
+            callback=_size,
+        ),
+    ] = None
     no_cache: NoCacheOption = False
 
 
@@ -108,10 +114,12 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 OverrunOption = Annotated[
     str,
     option(
-        "What a job does at its walltime; as in resubmit:factor=1.5,cap=2d.", "run|kill|resubmit", default="run",
+        "What a job does at its walltime; as in resubmit:factor=1.5,cap=2d.",
+        "run|kill|resubmit",
+        default="run",
         group="Simulation",
     ),
-]  # fmt: skip
+]
 SameInstantOption = Annotated[
     SameInstant, option("Dispatch once a second, or after each event.", "batch|sequence", default="batch")
 ]

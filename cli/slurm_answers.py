@@ -36,7 +36,8 @@ def answer(arguments: list[str]) -> bytes:
     CommandFailedError
         If it fails.
     """
-    name, known = arguments[0], os.environ | {"SLURM_TIME_FORMAT": "%s"}
+    name = arguments[0]
+    known = os.environ | {"SLURM_TIME_FORMAT": "%s"}
     try:
         done = subprocess.run(arguments, capture_output=True, timeout=PATIENCE, check=False, env=known)
     except FileNotFoundError:
@@ -62,7 +63,8 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
     if squeue is not None or sinfo is not None or now is not None:
         raise InputError("--squeue, --sinfo, --now: expected all of them or none")
     with temporary_folder() as folder:
-        squeue, sinfo = Path(folder, "squeue.json"), Path(folder, "sinfo.json")
+        squeue = Path(folder, "squeue.json")
+        sinfo = Path(folder, "sinfo.json")
         squeue.write_bytes(answer(["squeue", "--json"]))
         sinfo.write_bytes(answer(["sinfo", "-N", "--json"]))
         return read_cluster(squeue, sinfo, int(time.time()))

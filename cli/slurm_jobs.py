@@ -70,7 +70,8 @@ def _options(text: str, number: int, script: Path) -> list[Directive]:
     for word in words:
         option, _, value = word.partition("=")
         if re.fullmatch(r"-[A-Za-z].+", word) and not word.startswith("--"):
-            option, value = word[:2], word[2:].removeprefix("=")
+            option = word[:2]
+            value = word[2:].removeprefix("=")
         if word.startswith("-"):
             found.append(Directive(option, value, number))
         elif found and not found[-1].value:
@@ -138,9 +139,15 @@ def submit(command: tuple[str, ...], minutes: int, mark: str, answered: Path, lo
     with answered.open("wb") as out:
         try:
             done = subprocess.run(
-                made, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
-                pass_fds=(lock,), start_new_session=True,
-            )  # fmt: skip
+                made,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                timeout=PATIENCE,
+                check=False,
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
         except FileNotFoundError:
             raise InputError("sbatch: there is no such command here") from None
         except subprocess.TimeoutExpired:

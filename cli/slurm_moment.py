@@ -110,7 +110,8 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
     with temporary_folder() as made, spinner(told):
         config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
         past = slurm_workload(sacct, config, timezone=answers.timezone)
-        site, seen = read_slurm_conf(config), snapshot.read()
+        site = read_slurm_conf(config)
+        seen = snapshot.read()
         workload, state = standing_jobs(seen, site, past)
         try:
             reservations = read_slurm_reservations(reserved, site) if reserved else ()
@@ -119,12 +120,22 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
                 raise
             say("note", f"{error}; reservations are left out")
             reserved, reservations = None, ()
-        options = {"config": str(config), "shares": answers.shares, "limits": names,
-                   "reservations": str(reserved or "")}  # fmt: skip
+        options = {
+            "config": str(config),
+            "shares": answers.shares,
+            "limits": names,
+            "reservations": str(reserved or ""),
+        }
         yield Moment(
-            seen, workload, state, site, read_slurm_limits(names) if names else None,
-            reservations, options, started_at(workload),
-        )  # fmt: skip
+            seen,
+            workload,
+            state,
+            site,
+            read_slurm_limits(names) if names else None,
+            reservations,
+            options,
+            started_at(workload),
+        )
 
 
 def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tuple[Path, Path, str, Path | None]:
@@ -133,7 +144,8 @@ def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tup
     Configuration and accounting records are always requested. Limits and reservations are requested only for the
     present.
     """
-    limits, reserved = list(answers.limits), answers.reservations
+    limits = list(answers.limits)
+    reserved = answers.reservations
     config = answers.config or configuration(folder)
     if ask and not limits:
         try:

@@ -49,7 +49,8 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
     if source.spec is not None:
         refuse_for_generated(source, reading)
         with spinner(f"generating {source.name}"):
-            workload, warned = generate(source.spec, seed=seed), list[str]()
+            workload = generate(source.spec, seed=seed)
+            warned = list[str]()
     else:
         with spinner(f"fetching {source.name}"):
             path, given = source.file(), asdict(reading)

@@ -48,7 +48,8 @@ def fitting(state: State, need: IntArray, space: Space) -> tuple[BoolArray, bool
     fits, count, together = fitting_in(need, np.array(space.totals, dtype=np.int64))
     if count and isinstance(space, NodeSpace):
         places = np.flatnonzero(fits)
-        demands, nodes = state.queue.demand[places], state.queue.nodes[places]
+        demands = state.queue.demand[places]
+        nodes = state.queue.nodes[places]
         first, kind = equal_rows(demands)
         most = np.zeros(len(first), dtype=np.int64)
         np.maximum.at(most, kind, nodes)

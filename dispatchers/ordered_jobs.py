@@ -68,7 +68,9 @@ class KeptColumns:
         room = max(_FEW, count)
         larger = np.zeros((len(table), count + 2 * room), dtype=np.int64)
         larger[:, room : room + count] = table
-        self._all, self._first, self._last = larger, room, room + count
+        self._all = larger
+        self._first = room
+        self._last = room + count
         self._read_only = larger.view()
         self._read_only.flags.writeable = False
 
@@ -239,7 +241,8 @@ class ChangesSeen(Generic[T]):
 
         The ids may include jobs that are still present.
         """
-        before, changes = self._changes, jobs.followed(self, Changes)
+        before = self._changes
+        changes = jobs.followed(self, Changes)
         touched = changes.taken()
         if before is not None and before is not changes:
             touched = dict.fromkeys([*before.present, *before.taken(), *touched])

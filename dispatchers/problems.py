@@ -116,7 +116,8 @@ def closed_amounts(closures: Sequence[Closure], time: int | None, machine: Machi
     closed: IntArray = np.zeros_like(machine.capacity)
     for closure in closures:
         if time is None or closure.begin <= time < closure.end:
-            nodes, taken = np.asarray(closure.nodes), closure.amounts
+            nodes = np.asarray(closure.nodes)
+            taken = closure.amounts
             if taken is None:
                 closed[nodes] = machine.capacity[nodes]
             else:
@@ -129,7 +130,9 @@ def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
 
     Jobs that run in a reservation occupy a part of its closed amounts.
     """
-    machine, now, capacity = state.machine, state.now, state.machine.capacity
+    machine = state.machine
+    now = state.now
+    capacity = state.machine.capacity
     inside = [run for run in state.running if machine.rules.is_on(run.job.reservation, now)]
     own = held(inside, now, capacity, pooled=False)
     spans = np.array([(max(closed.begin - now, 0), closed.end - now) for closed in closures], dtype=np.int64)
@@ -149,7 +152,8 @@ def closed_rows(closures: Sequence[Closure], state: State, busy: Held) -> Held:
 
 def _used(busy: Held, time: int, capacity: IntArray) -> IntArray:
     """Return the occupied amounts at a time, shape (nodes, resources)."""
-    used, still = np.zeros_like(capacity), (busy.begin <= time) & (busy.end > time)
+    used = np.zeros_like(capacity)
+    still = (busy.begin <= time) & (busy.end > time)
     np.add.at(used, busy.node[still], busy.amount[still])
     return used
 
@@ -166,7 +170,8 @@ def held(running: Sequence[Running], now: int, capacity: IntArray, *, pooled: bo
     """Return the amounts of running jobs. `overdue` as in :func:`problem_of`."""
     jobs = running if isinstance(running, RunningJobs) else RunningJobs(running, capacity.shape[1])
     rows = np.flatnonzero(overdue | (jobs.predicted_end > now))
-    ends, demand = np.maximum(jobs.predicted_end[rows] - now, 1), jobs.demand[rows]
+    ends = np.maximum(jobs.predicted_end[rows] - now, 1)
+    demand = jobs.demand[rows]
     if pooled or len(capacity) == 1:
         zeros = np.zeros(len(rows), dtype=np.int64)
         return Held(zeros, ends, zeros, demand * jobs.nodes[rows][:, None])

@@ -104,7 +104,8 @@ class JobView:
         """Return a view with other predictions of its shapes, seconds, at least 1. Itself if it has none."""
         if not self.shapes:
             return self
-        shown, shapes = copy(self), [copy(shape) for shape in self.shapes]
+        shown = copy(self)
+        shapes = [copy(shape) for shape in self.shapes]
         for shape in shapes:
             shape.predicted = max(1, predicted(shape))
         shown.shapes = tuple(shapes)
@@ -280,8 +281,12 @@ class Running:
     def shown_as(self, *, predicted_end: int) -> Running:
         """Return a copy for another dispatcher, with another predicted end."""
         shown = Running(self.job, self.start, self.placement, self.demand, self.order)
-        shown.kill_at, shown.stopping, shown.done, shown.restart = self.kill_at, self.stopping, self.done, self.restart
-        shown.predicted_end, shown.walltime = predicted_end, self.walltime
+        shown.kill_at = self.kill_at
+        shown.stopping = self.stopping
+        shown.done = self.done
+        shown.restart = self.restart
+        shown.predicted_end = predicted_end
+        shown.walltime = self.walltime
         return shown
 
     def __repr__(self) -> str:
@@ -422,7 +427,8 @@ def well_formed(actions: object) -> bool:
 
 
 def _well_formed(action: object) -> bool:
-    named, placement = getattr(action, "job", ""), getattr(action, "placement", ())
+    named = getattr(action, "job", "")
+    placement = getattr(action, "placement", ())
     if not isinstance(named if isinstance(named, str) else getattr(named, "id", None), str):
         return False
     try:

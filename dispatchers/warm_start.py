@@ -36,7 +36,8 @@ class WarmStart:
 
     def __init__(self, *, jobs: int = 1000, first: str | Dispatcher = "easy", over: str | Dispatcher = "easy") -> None:
         self.jobs = check_whole("jobs", jobs, 0)
-        self.first, self.over = create_inner(first), create_inner(over)
+        self.first = create_inner(first)
+        self.over = create_inner(over)
         self._warm = not jobs
 
     @property

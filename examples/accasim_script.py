@@ -26,7 +26,8 @@ def main(dispatcher: str = "easy", predictor: str = "last2", folder: str | None 
         with tempfile.TemporaryDirectory() as made:
             main(dispatcher, predictor, made)
         return
-    trace, system = Path(folder, "trace.swf"), Path(folder, "system.json")
+    trace = Path(folder, "trace.swf")
+    system = Path(folder, "system.json")
     write(generate("lublin", jobs=300, processors=NODES, load=0.9, seed=1), trace)
     system.write_text(json.dumps({"groups": {"node": {"core": 1}}, "resources": {"node": NODES}}))
 

@@ -100,7 +100,8 @@ class PowerProfile(PlanConstraint):
         return self.caps[time // 3600 % 24]
 
     def add_to(self, plan):
-        most, hours = max(self.caps), range(plan.now // 3600 * 3600, plan.now + plan.horizon, 3600)
+        most = max(self.caps)
+        hours = range(plan.now // 3600 * 3600, plan.now + plan.horizon, 3600)
         intervals, demands = [], []
         for begin in hours:  # What a cap is below the highest one is drawn by a job that is always there.
             length = min(begin + 3600, plan.now + plan.horizon) - max(begin, plan.now)

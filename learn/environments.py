@@ -45,18 +45,28 @@ class _Simulations:
     """
 
     def __init__(
-        self, environment: str, count: int, workload: WorkloadLike = WORKLOAD, jobs: int = 256,
-        part: tuple[float, float] = (0, 1), predictor: str = "walltime", reward: Reward = "bounded_slowdown",
-        masked: str = "replace", **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        environment: str,
+        count: int,
+        workload: WorkloadLike = WORKLOAD,
+        jobs: int = 256,
+        part: tuple[float, float] = (0, 1),
+        predictor: str = "walltime",
+        reward: Reward = "bounded_slowdown",
+        masked: str = "replace",
+        **options: Any,
+    ) -> None:
         rules = Rules.of({"id": environment, **options})
         try:
             check_whole("num_envs", count, 1, MOST_STEPS)
             check_choice("masked", masked, ("replace", "error"))
         except ValueError as error:
             raise InputError(f"environment: {error}") from None
-        self.rules, self.episodes = rules, Episodes(workload, jobs, part, predictor)
-        self._reward, self._strict, self._array = reward, masked == "error", rules.array()
+        self.rules = rules
+        self.episodes = Episodes(workload, jobs, part, predictor)
+        self._reward = reward
+        self._strict = masked == "error"
+        self._array = rules.array()
         self._paid_as_started = reward in COSTS
         if not self._paid_as_started and not callable(reward):
             low = self.episodes.low
@@ -67,18 +77,24 @@ class _Simulations:
         self.steps = self.episodes.open(count, rules.visible)
         self.observation: Observation = np.zeros((count, rules.visible, FEATURES), dtype=np.float32)
         self.masks = np.zeros((count, rules.actions), dtype=np.bool_)
-        self.over, self.replaced = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)
+        self.over = np.ones(count, dtype=np.bool_)
+        self.replaced = np.zeros(count, dtype=np.int64)
         self.first = np.zeros(count, dtype=np.int64)
         self._actions = np.full(count, PASS, dtype=np.int64)
         cost = COSTS.index(str(reward)) if self._paid_as_started else 0
-        self._costs, self._charged = self.steps.costs[:, cost], np.zeros(count)
-        self._ended, self._places = self.steps.numbers[:, OVER], np.arange(count)
+        self._costs = self.steps.costs[:, cost]
+        self._charged = np.zeros(count)
+        self._ended = self.steps.numbers[:, OVER]
+        self._places = np.arange(count)
 
     def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
         """Begin an episode. The first choice is shown after :meth:`act`."""
         self.first[place] = first = self.episodes.draw(rng, options)
         self.episodes.begin(self.steps, place, first)
-        self._actions[place], self.over[place], self.replaced[place], self._charged[place] = BEGIN, False, 0, 0.0
+        self._actions[place] = BEGIN
+        self.over[place] = False
+        self.replaced[place] = 0
+        self._charged[place] = 0.0
 
     def act(self) -> tuple[FloatArray, BoolArray]:
         """Advance to the next decisions. Return the rewards and which episodes ended, of shape (simulations,)."""
@@ -214,7 +230,8 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
 
     def __init__(self, environment: str, num_envs: int = 1, **options: Any) -> None:
         self._all = _Simulations(environment, num_envs, **options)
-        self.rules, self.num_envs = self._all.rules, num_envs
+        self.rules = self._all.rules
+        self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = spaces_of(self.rules)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)

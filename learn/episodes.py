@@ -51,24 +51,30 @@ class Episodes:
         if predictor not in ("walltime", "oracle"):
             raise InputError(f"environment: predictor: expected walltime or oracle, got {shown(predictor)}")
         whole = workload_of(workload)
-        machine, columns = whole.machine, whole.columns
+        machine = whole.machine
+        columns = whole.columns
         unknown = {
-            "rules of the machine": bool(machine.rules), "dependencies or begin times": has_rules(columns, True),
-            "shapes": any(map(len, columns.shapes.values)), "priorities": any(columns.priority.values),
-            "soft walltimes": any(columns.soft_walltime.values), "exclusive jobs": any(columns.exclusive.values),
-        }  # fmt: skip
+            "rules of the machine": bool(machine.rules),
+            "dependencies or begin times": has_rules(columns, True),
+            "shapes": any(map(len, columns.shapes.values)),
+            "priorities": any(columns.priority.values),
+            "soft walltimes": any(columns.soft_walltime.values),
+            "exclusive jobs": any(columns.exclusive.values),
+        }
         for what, there in unknown.items():
             if there:
                 raise InputError(f"environment: workload: expected rigid jobs without {what}; leave them out")
         whole = on_nodes(whole, nodes_in_use(whole))
-        machine, pool = whole.machine, whole.machine.nodes == 1
+        machine = whole.machine
+        pool = whole.machine.nodes == 1
         fits = columns.nodes <= columns.per_node.numbers(lambda amounts: room_for(machine, amounts))
         self.workload = whole if fits.all() else whole.with_jobs(columns.take(fits))
         columns = self.workload.columns
         slots = np.zeros(0, dtype=np.int64) if pool else slots_of(machine, columns)
         if slots is None:
             raise InputError("environment: workload: on nodes, expected slots that all ask for the same amounts")
-        self.slots, self.whole = slots, machine.capacity[0] if pool else np.array([slots.sum()])
+        self.slots = slots
+        self.whole = machine.capacity[0] if pool else np.array([slots.sum()])
         self.amount = amounts_of(machine, columns) if pool else columns.nodes[:, None]
         self.predicted = columns.walltime if predictor == "walltime" else np.maximum(columns.runtime, 1)
         self.columns = np.stack((columns.submit, self.predicted, columns.walltime, columns.runtime))
@@ -117,7 +123,8 @@ class Episodes:
     def outcome(self, steps: Steps, place: int, first: int, name: str) -> Outcome:
         """Return what became of a stretch that has ended."""
         queue = steps.events.queue
-        start, placed = queue.start[place].copy(), None
+        start = queue.start[place].copy()
+        placed = None
         if len(self.slots):
             placed = steps.events.placed[place].copy(), queue.columns[place, FIRST_SLOT].copy()
         return Outcome(lambda: self._result(first, start, placed, name))
@@ -126,11 +133,21 @@ class Episodes:
         part = self.workload.slice(first, first + self.jobs)
         recorder, jobs = Recorder(part), part.columns
         order = np.argsort(start + jobs.runtime, kind="stable")
-        run, same = jobs.runtime[order], np.ones(len(order), dtype=np.int64)
-        stays = np.column_stack((
-            order, start[order], start[order] + run, COMPLETED * same, run, -same,
-            jobs.amounts(recorder.primary)[order], jobs.walltime[order], jobs.walltime[order],
-        ))  # fmt: skip
+        run = jobs.runtime[order]
+        same = np.ones(len(order), dtype=np.int64)
+        stays = np.column_stack(
+            (
+                order,
+                start[order],
+                start[order] + run,
+                COMPLETED * same,
+                run,
+                -same,
+                jobs.amounts(recorder.primary)[order],
+                jobs.walltime[order],
+                jobs.walltime[order],
+            )
+        )
         recorder.stays.frombytes(stays.tobytes())
         np.frombuffer(recorder.predicted, dtype=np.int64)[:] = self.predicted[first : first + self.jobs]
         for job in order.tolist():

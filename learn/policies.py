@@ -95,8 +95,11 @@ class Network:
 
 def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> None:
     """Write a network and the rules of its decisions as plain arrays, ``.npz``."""
-    arrays: dict[str, Any] = {f"{name}{at}": each[place] for at, each in enumerate(network.layers)
-              for place, name in enumerate(("weight", "bias"))}  # fmt: skip
+    arrays: dict[str, Any] = {
+        f"{name}{at}": each[place]
+        for at, each in enumerate(network.layers)
+        for place, name in enumerate(("weight", "bias"))
+    }
     with open(path, "wb") as file:
         np.savez(file, rules=np.array(json.dumps(Rules.of(env_spec).fields())), **arrays)
 
@@ -111,7 +114,8 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
     OSError
         If it cannot be read.
     """
-    where, data = fspath(path), BytesIO(read_bounded(Path(path), "a policy", _MOST_BYTES))
+    where = fspath(path)
+    data = BytesIO(read_bounded(Path(path), "a policy", _MOST_BYTES))
     try:
         archive: Any = NpzFile(data, allow_pickle=False)
         with archive as kept:
@@ -121,8 +125,17 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
             layers = [(kept[f"weight{place}"], kept[f"bias{place}"]) for place in range(count)]
             rules = json.loads(str(kept["rules"]))
             return PolicyDispatcher(Network(layers), rules)
-    except (ValueError, KeyError, BadZipFile, TypeError, AttributeError, EOFError, RuntimeError, zlib.error,
-            MemoryError) as error:  # fmt: skip
+    except (
+        ValueError,
+        KeyError,
+        BadZipFile,
+        TypeError,
+        AttributeError,
+        EOFError,
+        RuntimeError,
+        zlib.error,
+        MemoryError,
+    ) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{where}: expected a policy that save_policy wrote, got {reason}") from None
 
@@ -152,7 +165,8 @@ class PolicyDispatcher:
         predicts = callable(getattr(policy, "predict", None))
         if not (predicts or callable(policy)):
             raise InputError(f"policy: expected a function of observation and mask, or a model, got {shown(policy)}")
-        self.rules, self.policy = Rules.of(env_spec), policy
+        self.rules = Rules.of(env_spec)
+        self.policy = policy
         self._ask: Policy = self._predict if predicts else policy
         self.name = f"policy {self.rules.id}"
         self._array = self.rules.array()
@@ -165,7 +179,9 @@ class PolicyDispatcher:
         """Forget the last simulation."""
         self._held: str | None = None
         self._put_off: dict[str, int] = {}
-        self._part, self._until, self._wake = 0, -1, -1
+        self._part = 0
+        self._until = -1
+        self._wake = -1
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what the policy chooses."""
@@ -202,7 +218,8 @@ class PolicyDispatcher:
             rows = np.arange(self.rules.visible) + running
             shown = min(len(state.queue), self.rules.visible)
             show(events_of(steps, 0), rows, shown, state.now, self._observation[0])
-            self._part, self._until = self._answer(), state.now + self.rules.every
+            self._part = self._answer()
+            self._until = state.now + self.rules.every
         return self._parts[self._part].dispatch(state)
 
     def _answer(self) -> int:
@@ -215,7 +232,9 @@ class PolicyDispatcher:
 
     def _steps(self, state: State) -> tuple[Steps, int]:
         """Return the state as a simulation that stops at this instant, and its number of running jobs."""
-        queue, running, nodes = state.queue, state.running, len(state.free) > 1
+        queue = state.queue
+        running = state.running
+        nodes = len(state.free) > 1
         demands = {each.demand for each in queue.entries} | {each.demand for each in running.entries}
         alike = nodes and len(demands) == 1
         if alike:

@@ -67,8 +67,10 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
     if not hasattr(made, "get_call_template"):  # With compiling turned off, numba returns the function itself.
         return cast(Callable[P, T], made)
     if "no_cpython_wrapper" in options:
-        made._insert, made._compile_for_args = _ignore, _refuse
-    resolve, plain = made.get_call_template, cast(Any, numba.types).unliteral
+        made._insert = _ignore
+        made._compile_for_args = _refuse
+    resolve = made.get_call_template
+    plain = cast(Any, numba.types).unliteral
     # numba would compile again for every literal number in a call.
     made.get_call_template = lambda args, kws: resolve(
         tuple(map(plain, args)), {name: plain(kind) for name, kind in kws.items()}
@@ -123,7 +125,9 @@ class CompileNotice(Listener):
         self._pending += SECONDS_PER_BYTE * sum(_bytes_to_compile(event.data["dispatcher"], self._known))
         if self._pending >= PATIENCE * self._factor:
             # After the first notice, only a long compilation gets another.
-            seconds, self._pending, self._factor = self._pending, 0.0, 3
+            seconds = self._pending
+            self._pending = 0.0
+            self._factor = 3
             self.tell(seconds)
 
     def on_end(self, event: Event) -> None:

@@ -171,7 +171,8 @@ def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, Fl
     """Return a class, not yet tied, and its squared left-out errors. g is scaled to at most 1 and centred."""
     g = growth(complexity, n)
     largest = float(g.max())
-    x, y = g / largest - (g / largest).mean(), time - time.mean()
+    x = g / largest - (g / largest).mean()
+    y = time - time.mean()
     weight = float(x @ x)
     slope = float(x @ y) / weight if weight > 0 else 0.0
     own = x * x / weight if weight > 0 else 0 * x

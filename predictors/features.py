@@ -29,8 +29,11 @@ NUMBERS: Mapping[str, str] = {
 }
 #: Text columns, as in the trace, "" if unknown.
 TEXTS: Mapping[str, str] = {
-    "user": "user", "group": "group", "name": "name of the job or its executable", "queue": "queue",
-}  # fmt: skip
+    "user": "user",
+    "group": "group",
+    "name": "name of the job or its executable",
+    "queue": "queue",
+}
 #: Field of a job that a column needs.
 NEEDS = {name: "user" for name in NUMBERS if name.startswith("user_")}
 NEEDS |= {"name_last": "name", "name_ratio": "name", "same_last": "name", **{name: name for name in TEXTS}}
@@ -68,13 +71,29 @@ class Features:
         mine = running.values() if running else ()
         hour = 2 * math.pi * (job.submit % _DAY) / _DAY
         return [
-            _ln(job.walltime), _ln(job.nodes), _ln(cores_of(job)), math.sin(hour), math.cos(hour),
-            job.submit // _DAY % 7 / 6, _ln(user[0]), _ln(user[1]), _ln((user[1] + user[2]) / 2), user[3] / 10,
-            user[4] / 10, _ln(max(0, now - user[5])), _ln(name[1]), name[3] / 10, _ln(same[1]), _ln(len(mine)),
+            _ln(job.walltime),
+            _ln(job.nodes),
+            _ln(cores_of(job)),
+            math.sin(hour),
+            math.cos(hour),
+            job.submit // _DAY % 7 / 6,
+            _ln(user[0]),
+            _ln(user[1]),
+            _ln((user[1] + user[2]) / 2),
+            user[3] / 10,
+            user[4] / 10,
+            _ln(max(0, now - user[5])),
+            _ln(name[1]),
+            name[3] / 10,
+            _ln(same[1]),
+            _ln(len(mine)),
             _ln(sum(cores for _, cores in mine)),
             _ln(max(0, now - min(start for start, _ in mine))) if mine else 0.0,
-            job.user, job.group, job.name, job.queue,
-        ]  # fmt: skip
+            job.user,
+            job.group,
+            job.name,
+            job.queue,
+        ]
 
     def started(self, job: Job, now: int) -> None:
         """Record that a job runs."""

@@ -137,7 +137,8 @@ def difference(asked: _Resources, other: _Resources) -> float:
     """
     if asked is None or other is None:
         return 0.0
-    (nodes, amounts), (others, other_amounts) = asked, other
+    (nodes, amounts) = asked
+    (others, other_amounts) = other
     pairs = [(nodes, others)]
     for name in sorted({*amounts, *other_amounts}):
         pairs.append((nodes * amounts.get(name, 0), others * other_amounts.get(name, 0)))

@@ -135,7 +135,9 @@ class Regression:
 
     def observe(self, job: Job) -> None:
         """Learn from the run time of an ended job."""
-        features, target, keep = self._of(job), math.log(max(1, job.runtime)), 1 - 1 / self.memory
+        features = self._of(job)
+        target = math.log(max(1, job.runtime))
+        keep = 1 - 1 / self.memory
         moved = [_dot(row, features) for row in self._matrix]
         scale = keep + _dot(features, moved)
         error = target - _dot(self._weights, features)

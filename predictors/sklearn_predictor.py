@@ -24,9 +24,16 @@ Target = Literal["log-ratio", "log-runtime"]
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 #: Modules to search for the name of a regressor.
 _MODULES = (
-    "linear_model", "ensemble", "tree", "neighbors", "neural_network", "svm", "kernel_ridge", "gaussian_process",
+    "linear_model",
+    "ensemble",
+    "tree",
+    "neighbors",
+    "neural_network",
+    "svm",
+    "kernel_ridge",
+    "gaussian_process",
     "dummy",
-)  # fmt: skip
+)
 #: Number of stored errors, for the quantiles of other regressors.
 _ERRORS = 300
 #: New jobs for a fit, as a share of those in the last fit.
@@ -126,7 +133,10 @@ class SklearnPredictor:
         self._errors: deque[float] = deque(maxlen=_ERRORS)
         self._shift: FloatArray | None = None
         self._models: dict[float | None, Any] = {}
-        self._new, self._fitted, self._next, self._clock = 0, 0, -math.inf, 0
+        self._new = 0
+        self._fitted = 0
+        self._next = -math.inf
+        self._clock = 0
         self._counts: Counter[str] = Counter(predicted=0, early=0, fallback=0, refits=0)
 
     def counts(self) -> dict[str, int]:
@@ -294,7 +304,9 @@ class SklearnPredictor:
             self._called(model, "partial_fit" if learns else "fit", self._table([row for row, _, _ in rows]), logs)
             self._models[share] = model
         self._counts["refits"] += 1
-        self._new, self._next, self._fitted = 0, now + self.refit, len(rows)
+        self._new = 0
+        self._next = now + self.refit
+        self._fitted = len(rows)
 
     def _asked(self, share: float | None, rows: list[list[Any]]) -> FloatArray:
         found = self._called(self._models[share], "predict", self._table(rows))

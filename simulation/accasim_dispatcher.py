@@ -30,7 +30,8 @@ def independent_copy(part: Any) -> Any:
             if isinstance(value, FunctionType) and value.__closure__:
                 held = (cell.cell_contents for cell in value.__closure__)
                 cells = tuple(CellType(memo.get(id(content), content)) for content in held)
-                code, known = value.__code__, value.__globals__
+                code = value.__code__
+                known = value.__globals__
                 setattr(owner, name, FunctionType(code, known, value.__name__, value.__defaults__, cells))
     return copied
 
@@ -40,13 +41,18 @@ class AccaSimJob(Event):  # type: ignore[misc]
 
     def __init__(self, view: JobView, queued_time: int) -> None:
         # AccaSim's constructor is not called: it makes process-wide constants.
-        self.id, self.queued_time = view.id, queued_time
-        self._requested_nodes, self._requested_resources = view.nodes, dict(view.per_node)
+        self.id = view.id
+        self.queued_time = queued_time
+        self._requested_nodes = view.nodes
+        self._requested_resources = dict(view.per_node)
         self.start_time: int | None = None
         self.end_time: int | None = None
         self.end_order, self._checked = 0, False
         self.requested_duration = self.expected_duration = view.walltime
-        self.user_id, self.group_id, self.executable, self.queue = view.user, view.group, view.name, view.queue
+        self.user_id = view.user
+        self.group_id = view.group
+        self.executable = view.name
+        self.queue = view.queue
 
     @property
     def duration(self) -> int:
@@ -88,13 +94,15 @@ class AccaSimDispatcher:
 
     def dispatch(self, state: State) -> list[Action]:
         """Return the starts and rejections of the scheduler's plan, and the times to call it again."""
-        names, running = list(self._nodes), {run.id for run in state.running}
+        names = list(self._nodes)
+        running = {run.id for run in state.running}
         for id_ in self._manager.current_allocations.keys() - running:
             self._manager.remove_event(id_)
             self._jobs.pop(id_)
         for run in state.running:
             job = self._job(run, run.start)
-            job.expected_duration, job.start_time = run.predicted_end - run.start, run.start
+            job.expected_duration = run.predicted_end - run.start
+            job.start_time = run.start
             if run.id not in self._manager.current_allocations:  # it runs since before the simulation
                 self._place(job, [names[node] for node in run.placement])
         for waiting in state.queue:
@@ -134,7 +142,8 @@ class AccaSimDispatcher:
         """
         try:
             at, id_, nodes = entry
-            at, nodes = -1 if at is None else int(at), list(nodes)
+            at = -1 if at is None else int(at)
+            nodes = list(nodes)
             known = id_ in self._jobs and self._jobs[id_].start_time is None and set(nodes) <= set(self._nodes)
         except (TypeError, ValueError):
             known = False

@@ -110,7 +110,9 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         self._machine = Machine(resources, capacity)
         self._names = list(nodes)
         self._index = {name: index for index, name in enumerate(self._names)}
-        self._order, self._entries, self._wakes = {}, {}, set()
+        self._order = {}
+        self._entries = {}
+        self._wakes = set()
         reset_part(self._dispatcher, self._machine, np.random.default_rng(0))
 
     def _free(self) -> Any:

@@ -59,7 +59,8 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
 
 def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
     """Add the jobs submitted before the state. Return them by id."""
-    mapper, arrivals = engine.mapper, engine.arrivals
+    mapper = engine.mapper
+    arrivals = engine.arrivals
     workload = arrivals.recorder.workload
     before = int(np.searchsorted(workload.columns.submit, state.at))
     came_before = 0
@@ -101,7 +102,8 @@ def _laid_out(engine: Engine, jobs: dict[str, SimulatedJob], unknown: list[Runni
 
 def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, at: int) -> None:
     """Start a job at its recorded time."""
-    mapper, where = engine.mapper, f"state: job {since.id}"
+    mapper = engine.mapper
+    where = f"state: job {since.id}"
     job = jobs.get(since.id)
     if job is None:
         raise InputError(f"{where}: expected a job of the workload that fits and was submitted before {at}, got none")

@@ -136,10 +136,12 @@ def _of_plans(
             arrived += 1
         running = [stay for stay in running if stay.end > now]
         plan = PlannedJobs(
-            now, workload.machine, cast(Any, dict(waiting)),
+            now,
+            workload.machine,
+            cast(Any, dict(waiting)),
             {stay.job.id: _planned(stay, now, predicted) for stay in running},
             {stay.job.id: _planned(stay, now, predicted) for stay in starting},
-        )  # fmt: skip
+        )
         if not constraint.holds(plan):
             ids = ", ".join(stay.job.id for stay in starting[:3]) + ", ..." * (len(starting) > 3)
             yield f"does not hold at t={now}, at which there start: {ids}"

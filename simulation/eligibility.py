@@ -208,7 +208,8 @@ class Eligibility:
             if at is not None:
                 latest = max(latest, at)
             elif link.parent in self._ended:
-                status, id_ = self._ended[link.parent][0], self._jobs[link.parent].id
+                status = self._ended[link.parent][0]
+                id_ = self._jobs[link.parent].id
                 return f"its dependency {link.condition}:{id_} can never be met: job {id_} is {status}", None
             else:
                 open_ = True

@@ -91,7 +91,8 @@ class Arrivals:
                 jobs = self.recorder.workload.jobs
                 if order >= len(jobs):  # The main loop asks at every step: an empty slice of many columns is slow.
                     raise StopIteration
-                self._first, self._block = order, tuple(jobs[order : order + _TAKEN])
+                self._first = order
+                self._block = tuple(jobs[order : order + _TAKEN])
             self.position += 1
             job = self._block[order - self._first]
             event = self.event(self.changed.pop(order, job) if self.changed else job, order)
@@ -230,7 +231,8 @@ def simulate(
     workload = workload_of(workload, seed)
     named = {"dispatcher": dispatcher, "predictor": predictor}
     policy = Overrun.parse(overrun)
-    dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
+    dispatching = create_dispatcher(dispatcher)
+    predicting = create_predictor(predictor)
     nodes = np.arange(workload.machine.nodes)
     if state is None and not _shows_all(workload, dispatching):
         nodes = nodes_in_use(workload)
@@ -238,7 +240,8 @@ def simulate(
     simulated = on_nodes(whole, nodes)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
     recorder = Recorder(simulated, whole.machine)
-    begin, plain = perf_counter(), same_instant == "batch" and budget is None and state is None
+    begin = perf_counter()
+    plain = same_instant == "batch" and budget is None and state is None
     engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
     if engine is None:
         engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress, budget)
@@ -296,7 +299,8 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
     if any(workload.columns.exclusive.values) and nodes == 1:
         warnings.warn("exclusive jobs share a machine of one node as any others do", UnheededWarning, stacklevel=3)
         fields.append("exclusive")
-    reservation, known = workload.columns.reservation, any(each.name for each in workload.machine.reservations)
+    reservation = workload.columns.reservation
+    known = any(each.name for each in workload.machine.reservations)
     if known or not any(reservation.values) or knows_site(dispatcher):
         return fields
     named = int(reservation.numbers(bool).sum())
@@ -330,20 +334,23 @@ def with_exclusive_nodes(workload: Workload, nodes: int) -> Workload:
         for each in machine.reservations
     )
     wider = replace(
-        machine, resources=(*machine.resources, _SHARES), capacity=np.append(machine.capacity, column, axis=1),
+        machine,
+        resources=(*machine.resources, _SHARES),
+        capacity=np.append(machine.capacity, column, axis=1),
         reservations=reserved,
-    )  # fmt: skip
+    )
 
     def asks(job: Job, per_node: Mapping[str, int]) -> dict[str, int]:
         return {**per_node, _SHARES: most if job.exclusive else 1}
 
     jobs = [
         replace(
-            job, per_node=asks(job, job.per_node),
+            job,
+            per_node=asks(job, job.per_node),
             shapes=tuple(replace(each, per_node=asks(job, each.per_node or job.per_node)) for each in job.shapes),
         )
         for job in workload.jobs
-    ]  # fmt: skip
+    ]
     return replace(workload, jobs=jobs, machine=wider)
 
 
@@ -351,7 +358,8 @@ def fresh_parts(
     machine: Machine, dispatcher: str | Dispatcher, predictor: str | Predictor, seed: int
 ) -> tuple[Dispatcher, Predictor]:
     """Return dispatcher and predictor, made from their names and reset where possible."""
-    dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
+    dispatching = create_dispatcher(dispatcher)
+    predicting = create_predictor(predictor)
     if hasattr(dispatching, "reset"):
         asked(lambda: type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
     if hasattr(predicting, "reset"):
@@ -360,25 +368,40 @@ def fresh_parts(
 
 
 def engine_of(
-    recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun, same_instant: SameInstant,
-    progress: Callable[[int], None] | None = None, budget: Budget | None = None,
-) -> Engine:  # fmt: skip
+    recorder: Recorder,
+    dispatcher: Dispatcher,
+    predictor: Predictor,
+    overrun: Overrun,
+    same_instant: SameInstant,
+    progress: Callable[[int], None] | None = None,
+    budget: Budget | None = None,
+) -> Engine:
     """Return the engine for the workload of a recorder, as for :func:`simulate`."""
     if same_instant not in get_args(SameInstant):
         raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
     sequential = same_instant == "sequence"
     told = let_learn(dispatcher, Replayer(engine_of, predictor, overrun, same_instant))
     mapper = DispatchEvents(
-        recorder.workload.machine, dispatcher, predictor, overrun, recorder, sequential=sequential, progress=progress,
-        budget=budget, told=told,
-    )  # fmt: skip
+        recorder.workload.machine,
+        dispatcher,
+        predictor,
+        overrun,
+        recorder,
+        sequential=sequential,
+        progress=progress,
+        budget=budget,
+        told=told,
+    )
     return Engine(Arrivals(recorder), mapper)
 
 
 def compiled_engine(
-    recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun,
+    recorder: Recorder,
+    dispatcher: Dispatcher,
+    predictor: Predictor,
+    overrun: Overrun,
     progress: Callable[[int], None] | None,
-) -> Engine | None:  # fmt: skip
+) -> Engine | None:
     """Return the engine of a simulation that compiled code can run whole; ``None`` for others."""
     mapper = compiled_events(recorder, dispatcher, predictor, overrun, progress)
     if mapper is None:

@@ -47,10 +47,14 @@ def to_swf(result: Records, path: str | PathLike[str]) -> None:
     ids = jobs["id"].to_numpy(dtype=object)
     made = JobColumns.made(ids, runtime=jobs["run"].to_numpy(), nodes=np.maximum(units, 1), **columns)
     started = (jobs["start"] >= 0).to_numpy()
-    records = pd.DataFrame({
-        "wait": np.where(started, jobs["wait"], -1), "allocated_processors": np.where(started, units, -1),
-        "requested_processors": units, "status": jobs["status"].astype(str).map(_STATUS),
-    })  # fmt: skip
+    records = pd.DataFrame(
+        {
+            "wait": np.where(started, jobs["wait"], -1),
+            "allocated_processors": np.where(started, units, -1),
+            "requested_processors": units,
+            "status": jobs["status"].astype(str).map(_STATUS),
+        }
+    )
     source = f"{result.manifest['workload']['source']} under {result.manifest['dispatcher']}"
     write(Workload(made, Machine.pool(capacity_of(result)), Provenance(source), records), path)
 
@@ -73,15 +77,25 @@ def to_evalys(result: Records, path: str | PathLike[str]) -> None:
         [f"{a}-{b - 1}" if b - a > 1 else f"{a}" for a, b in zip(low.tolist(), high.tolist(), strict=True)]
     )
     held = pieces.groupby(rows).agg(" ".join).reindex(range(len(stays)), fill_value="")
-    run, wait = (stays["end"] - stays["start"]).to_numpy(), (stays["start"] - stays["submit"]).to_numpy()
-    table = pd.DataFrame({
-        "job_id": names, "workload_name": str(result.manifest["dispatcher"]),
-        "submission_time": stays["submit"] - first, "requested_number_of_resources": stays["units"],
-        "requested_time": stays["walltime"], "success": (stays["outcome"] == "completed").astype(int),
-        "starting_time": stays["start"] - first, "execution_time": run, "finish_time": stays["end"] - first,
-        "waiting_time": wait, "turnaround_time": wait + run, "stretch": (wait + run) / np.maximum(run, 1),
-        "allocated_resources": held.to_numpy(),
-    })  # fmt: skip
+    run = (stays["end"] - stays["start"]).to_numpy()
+    wait = (stays["start"] - stays["submit"]).to_numpy()
+    table = pd.DataFrame(
+        {
+            "job_id": names,
+            "workload_name": str(result.manifest["dispatcher"]),
+            "submission_time": stays["submit"] - first,
+            "requested_number_of_resources": stays["units"],
+            "requested_time": stays["walltime"],
+            "success": (stays["outcome"] == "completed").astype(int),
+            "starting_time": stays["start"] - first,
+            "execution_time": run,
+            "finish_time": stays["end"] - first,
+            "waiting_time": wait,
+            "turnaround_time": wait + run,
+            "stretch": (wait + run) / np.maximum(run, 1),
+            "allocated_resources": held.to_numpy(),
+        }
+    )
     file = Path(path)
     save(file, table.to_csv(index=False, lineterminator="\n"), packed=file.suffix == ".gz")
 
@@ -112,14 +126,21 @@ def _trace_events(result: Records) -> Iterator[dict[str, Any]]:
     stay: Any
     for stay, name in zip(stays.itertuples(index=False), names[stays.index].tolist(), strict=True):
         slice_ = {
-            "ph": "X", "name": f"job {name}", "cat": "job", "pid": 1, "ts": (int(stay.start) - first) * _SECOND,
+            "ph": "X",
+            "name": f"job {name}",
+            "cat": "job",
+            "pid": 1,
+            "ts": (int(stay.start) - first) * _SECOND,
             "dur": int(stay.end - stay.start) * _SECOND,
             "args": {
-                "user": str(stay.user), "queue": str(stay.queue), "units": int(stay.units),
-                "after_submission_s": int(stay.start - stay.submit), "walltime_s": int(stay.walltime),
+                "user": str(stay.user),
+                "queue": str(stay.queue),
+                "units": int(stay.units),
+                "after_submission_s": int(stay.start - stay.submit),
+                "walltime_s": int(stay.walltime),
                 "outcome": str(stay.outcome),
             },
-        }  # fmt: skip
+        }
         for node in dict.fromkeys(stay.placement.tolist()):
             free, used = tracks.setdefault(node, ([], []))
             while used and used[0][0] <= stay.start:

@@ -45,7 +45,8 @@ class Forecasts:
             self._correct = _walltime_after_soft
         self._distribution = getattr(predictor, "distribution", None)
         self._many = getattr(predictor, "predict_many", None)
-        self._started, self._stopped = getattr(predictor, "started", None), getattr(predictor, "stopped", None)
+        self._started = getattr(predictor, "started", None)
+        self._stopped = getattr(predictor, "stopped", None)
         self.corrects = self._correct is not None
 
     def of(self, job: Job, now: int) -> int:
@@ -125,7 +126,8 @@ class Forecasts:
 
     def _asked(self, call: str, function: Any, job: Job, now: int, *given: Any) -> Any:
         """Return the predictor's answer for a job, and record its time. The predictor may not change the job."""
-        times, begin = (job.runtime, job.walltime), perf_counter_ns()
+        times = (job.runtime, job.walltime)
+        begin = perf_counter_ns()
         try:
             answer = function(job, *given)
         except BaseException as error:  # noqa: BLE001 - a plugged-in part may raise anything

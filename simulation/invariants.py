@@ -156,7 +156,8 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
             named.setdefault(job.array.split("%")[0], []).append(job)
     earlier: dict[tuple[str, str], list[Job]] = {}
     for job in workload.jobs:
-        row, same = rows[job.id], earlier.setdefault((job.user, job.name), [])
+        row = rows[job.id]
+        same = earlier.setdefault((job.user, job.name), [])
         before = tuple(same) if any(each[1] == "singleton" for each in job.depends) else ()
         same.append(job)
         if row.start < 0:
@@ -275,7 +276,9 @@ def _sweep(
     time = np.r_[starts, ends]
     change = np.r_[amounts, -amounts]
     order = np.lexsort((change, time, node))
-    node, time, level = node[order], time[order], np.cumsum(change[order])
+    node = node[order]
+    time = time[order]
+    level = np.cumsum(change[order])
     over = level > machine.capacity[node, index]
     for at in np.flatnonzero(over)[:_SHOWN]:
         limit = machine.capacity[node[at], index]

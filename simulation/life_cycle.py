@@ -111,14 +111,16 @@ class LifeCycle:
         if not self.nodes.allocate(placement, request.demand):
             raise ActionError(f"job {job.id}: no room for {request.nodes} x {request.demand} at {placement}")
         if request is not job.request:
-            job.remaining, job.request = job.remaining_on(request), request
+            job.remaining = job.remaining_on(request)
+            job.request = request
         done = request.runtime - job.remaining
         waiting = self._leave_queue(job)
         predicted = waiting.predicted
         if request is not job.own:
             predicted = job.restart + self._forecasts.of_start(request, done, now)
         running = job.running = Running(waiting.job, now, placement, request.demand, job.order)
-        running.done, running.restart = done, job.restart
+        running.done = done
+        running.restart = job.restart
         running.walltime = job.restart + max(1, request.walltime - done)
         if limit is not None:
             limit += running.restart
@@ -142,7 +144,8 @@ class LifeCycle:
         self.changed = True
         nodes = outage.indices(self._machine.nodes)
         for run in [run for run in self.running.entries if np.isin(run.placement, nodes).any()]:
-            job, node = self.jobs[run.id], int(run.placement[np.isin(run.placement, nodes)][0])
+            job = self.jobs[run.id]
+            node = int(run.placement[np.isin(run.placement, nodes)][0])
             self._calendar.cancel(job.completion)
             self.end(job, NODE_FAIL, now, "" if outage.requeue else f"node {node} failed")
 
@@ -177,7 +180,8 @@ class LifeCycle:
             self._cancel_correction(job)
         useful = job.saved(running, outcome, now)
         units = running.nodes * running.demand[self._primary]
-        request, placement = job.request, running.placement
+        request = job.request
+        placement = running.placement
         walltime = request.walltime if running.kill_at is None else running.kill_at - running.start
         stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, walltime, placement)
         job.attempts += (stay,)
@@ -223,7 +227,8 @@ class LifeCycle:
     def _schedule(self, job: SimulatedJob, predicted: int, limit: int | None, now: int) -> None:
         """Add the end of a starting job to the calendar, and the end of its prediction."""
         assert job.running is not None
-        work, job.outcome = job.running.restart + job.remaining, COMPLETED
+        work = job.running.restart + job.remaining
+        job.outcome = COMPLETED
         if limit is not None and work > limit - job.write:
             work, job.outcome = limit, LIMIT
         job.completion = self._calendar.add(now + work, COMPLETION, job)
@@ -236,7 +241,8 @@ class LifeCycle:
             job.correction = None
 
     def _wait(self, job: SimulatedJob, since: int, predicted: int, now: int) -> None:
-        view, law = JobView(job.job, self._machine), self._forecasts.law(job.job, now)
+        view = JobView(job.job, self._machine)
+        law = self._forecasts.law(job.job, now)
         view.submit = job.eligible
         if view.shapes:
             self._predict_shapes(job, view, now)
@@ -260,7 +266,8 @@ class LifeCycle:
 
     def _reach_limit(self, job: SimulatedJob, ran: int, now: int) -> None:
         """End, enlarge or requeue a job killed at its walltime or at a shorter limit of the dispatcher."""
-        walltime, mode = job.request.walltime, self._overrun.mode
+        walltime = job.request.walltime
+        mode = self._overrun.mode
         if ran >= walltime and mode == "kill":
             self._give_up(job, "killed", now, f"reached its walltime of {walltime} s")
             return

@@ -129,7 +129,8 @@ def backfill_rate(result: Records) -> dict[str, float]:
     e_j and s_j < s_i for some i}| / |{j}| of all jobs j that started.
     """
     jobs = result.jobs
-    entered, start = _eligible(jobs).to_numpy(), jobs["start"].to_numpy()
+    entered = _eligible(jobs).to_numpy()
+    start = jobs["start"].to_numpy()
     started = start >= 0
     left = np.where(started, start, jobs["end"].to_numpy())
     if not started.any():
@@ -198,7 +199,8 @@ def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[
     the writing of checkpoints.
     """
     jobs, attempts = result.jobs, result.attempts
-    urgent, batch = jobs[jobs["kind"] == "on-demand"], jobs[jobs["kind"] == "batch"]
+    urgent = jobs[jobs["kind"] == "on-demand"]
+    batch = jobs[jobs["kind"] == "batch"]
     started = urgent["start"] >= 0
     delay = (urgent["start"] - _eligible(urgent)).to_numpy(dtype=float)
     due = urgent["deadline"].to_numpy()

@@ -218,7 +218,8 @@ def _lives(
     count, held = len(eligible), end - start
     last = np.full(count, -1, dtype=np.int64)
     last[order] = np.arange(len(order))
-    first, gone = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
+    first = np.full(count, -1, dtype=np.int64)
+    gone = np.full(count, -1, dtype=np.int64)
     first[order[::-1]] = start[::-1]
     gone[order] = end
     run = _sums(order, useful, count)
@@ -229,8 +230,16 @@ def _lives(
     wait = np.where(status >= 0, gone - eligible - _sums(order, held, count), 0)
     attempts = np.bincount(order, minlength=count)
     lost = _sums(order, (held - useful) * stays["units"], count)
-    return {"start": first, "end": gone, "wait": wait, "run": run, "attempts": attempts, "lost": lost,
-            "status": status, "last": last}  # fmt: skip
+    return {
+        "start": first,
+        "end": gone,
+        "wait": wait,
+        "run": run,
+        "attempts": attempts,
+        "lost": lost,
+        "status": status,
+        "last": last,
+    }
 
 
 def sequential_work(jobs: JobColumns, primary: str) -> IntArray:

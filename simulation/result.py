@@ -39,11 +39,16 @@ MANIFEST = "manifest.json"
 TABLES = ("jobs", "attempts", "decisions", "timings")
 #: Types of the fields of a manifest.
 _TYPES = {
-    "dispatcher": str, "predictor": str, "overrun": str, "same_instant": str, "seed": int, "dropped_shapes": int,
+    "dispatcher": str,
+    "predictor": str,
+    "overrun": str,
+    "same_instant": str,
+    "seed": int,
+    "dropped_shapes": int,
     "workload": {"source": str, "sha256": str, "jobs": int, "notes": [str]},
     "machine": {"name": str, "resources": [str], "total": [int], "nodes": int, "primary": str, "idle_watts": float},
     "state": {"at": int},
-}  # fmt: skip
+}
 _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
 
 
@@ -98,12 +103,18 @@ class Result(Records):
 
     @classmethod
     def from_recorder(
-        cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float,
-        constraints: tuple[SiteConstraint, ...] = (), state: MachineState | None = None,
-    ) -> Result:  # fmt: skip
+        cls,
+        workload: Workload,
+        recorder: Recorder,
+        manifest: dict[str, Any],
+        seconds: float,
+        constraints: tuple[SiteConstraint, ...] = (),
+        state: MachineState | None = None,
+    ) -> Result:
         """Build the tables from the records; `seconds` is the measured time of the simulation."""
         jobs = recorder.jobs_frame()
-        attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
+        attempts = recorder.attempts_frame(jobs["id"])
+        decisions = recorder.decisions_frame()
         if workload.machine.power is not None:
             attempts["watts"] = _watts(workload, attempts)
         return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints, state)
@@ -113,7 +124,9 @@ class Result(Records):
         """Plots: ``gantt()``, ``utilization()``, ``queue()``, ``waits()``, ``slowdown_by_size()``."""
         return ResultPlots({str(self.manifest.get("dispatcher", "")): [self]})
 
-    to_swf, to_evalys, to_perfetto = to_swf, to_evalys, to_perfetto
+    to_swf = to_swf
+    to_evalys = to_evalys
+    to_perfetto = to_perfetto
 
     def __repr__(self) -> str:
         """Return a short text with the workload and the main metrics."""
@@ -133,11 +146,17 @@ class Result(Records):
             ", ".join(f"{name} {show(summary[f'{metric}_{name}'])}" for name in ("mean", "median", "p95", "max"))
             for metric, show in (("wait", time_text), ("bounded_slowdown", "{:,.4g}".format))
         )
-        return Facts(title, [
-            ("jobs", f"{len(self.jobs):,}: {counts}"), ("wait", wait), ("bounded slowdown", slowdown),
-            ("utilization", f"{summary['utilization']:.1%}"), ("makespan", time_text(summary["makespan"])),
-            ("more", ".jobs, .attempts, .decisions, .summary(), .plot, .save(folder)"),
-        ])  # fmt: skip
+        return Facts(
+            title,
+            [
+                ("jobs", f"{len(self.jobs):,}: {counts}"),
+                ("wait", wait),
+                ("bounded slowdown", slowdown),
+                ("utilization", f"{summary['utilization']:.1%}"),
+                ("makespan", time_text(summary["makespan"])),
+                ("more", ".jobs, .attempts, .decisions, .summary(), .plot, .save(folder)"),
+            ],
+        )
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:
@@ -333,7 +352,8 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
 
 def _watts(workload: Workload, attempts: pd.DataFrame) -> list[float]:
     """Return the power of the job of each attempt, watts."""
-    power, jobs = workload.machine.power, {job.id: job for job in workload.jobs}
+    power = workload.machine.power
+    jobs = {job.id: job for job in workload.jobs}
     assert power is not None
     shapes = (jobs[id_].on_shape(None if at < 0 else at) for id_, at in attempts[["id", "shape"]].to_numpy().tolist())
     return [power.of(job.nodes, job.per_node) for job in shapes]
@@ -342,7 +362,9 @@ def _watts(workload: Workload, attempts: pd.DataFrame) -> list[float]:
 def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:
     """Return the measured times, those of the decisions first."""
     count = len(recorder.decision_ns)
-    what, index, times = np.zeros(count + 2, dtype=np.int8), np.arange(count + 2), np.empty(count + 2)
+    what = np.zeros(count + 2, dtype=np.int8)
+    index = np.arange(count + 2)
+    times = np.empty(count + 2)
     what[count:], index[count:] = (1, 2), 0
     np.divide(np.frombuffer(recorder.decision_ns, dtype=np.int64), 1e9, out=times[:count])
     times[count:] = recorder.prediction_ns / 1e9, seconds

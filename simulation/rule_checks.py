@@ -15,7 +15,8 @@ from .result import Result
 
 def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
     """Yield a line for every rule of the machine that a schedule breaks, at the first such time."""
-    machine, rules = workload.machine, workload.machine.rules
+    machine = workload.machine
+    rules = workload.machine.rules
     if machine.nodes > 1 and any(job.exclusive for job in workload.jobs):
         yield from _shared(list(stays_of(workload, result)))
     if result.state is None and any("%" in each for each in workload.columns.array.values):
@@ -82,7 +83,8 @@ def _watts(stay: Stay, watts: Mapping[str, float]) -> float:
 
 def _first_window(reservation: Reservation, start: int) -> tuple[int, int]:
     """Return the first window that ends after a time."""
-    begin, end = reservation.begin, reservation.end
+    begin = reservation.begin
+    end = reservation.end
     if reservation.every is not None and start >= end:
         shift = -(-(start + 1 - end) // reservation.every) * reservation.every
         begin, end = begin + shift, end + shift
@@ -109,7 +111,8 @@ def _closed(reservation: Reservation, stays: Sequence[Stay], nodes: int) -> Iter
             continue
         begin, end = _first_window(reservation, stay.start)
         if reservation.floating:
-            begin, end = stay.start + reservation.begin, stay.start + reservation.end
+            begin = stay.start + reservation.begin
+            end = stay.start + reservation.end
         if begin < stay.answered_until and stay.start < end:
             told = f"job {stay.job.id} on node {min(shared)} in [{stay.start}, {stay.end})"
             yield f"{told}, closed in [{begin}, {end})"
@@ -119,7 +122,8 @@ def _partly(reservation: Reservation, stays: Sequence[Stay], workload: Workload)
     """Check the used amounts at the begins of the windows, and at starts within them."""
     machine = workload.machine
     last = max((stay.end for stay in stays), default=0)
-    windows, starts = list(reservation.windows(0, last)), [stay.start for stay in stays]
+    windows = list(reservation.windows(0, last))
+    starts = [stay.start for stay in stays]
     times = sorted({time for begin, end in windows for time in (begin, *(s for s in starts if begin <= s < end))})
     for node in reservation.indices(machine.nodes):
         for name, amount in (reservation.amounts or {}).items():

@@ -46,7 +46,8 @@ class Request(NamedTuple):
     @classmethod
     def of_shape(cls, job: Job, index: int, view: ShapeView) -> Request:
         """Return the request of a shape. `view` shows the shape to dispatchers."""
-        runtime, walltime = job.shapes[index].runtime, job.shapes[index].walltime
+        runtime = job.shapes[index].runtime
+        walltime = job.shapes[index].walltime
         return cls(index, view.nodes, view.demand, runtime, walltime, job.on_shape(index))
 
 
@@ -83,9 +84,25 @@ class SimulatedJob:
     """
 
     __slots__ = (
-        "attempts", "completion", "correction", "eligible", "id", "job", "misses", "order", "outcome", "own", "places",
-        "queued_time", "remaining", "request", "running", "stopped_at", "waiting", "write",
-    )  # fmt: skip
+        "attempts",
+        "completion",
+        "correction",
+        "eligible",
+        "id",
+        "job",
+        "misses",
+        "order",
+        "outcome",
+        "own",
+        "places",
+        "queued_time",
+        "remaining",
+        "request",
+        "running",
+        "stopped_at",
+        "waiting",
+        "write",
+    )
 
     completion: Entry
     outcome: int

@@ -107,7 +107,8 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
     made = []
     for index in range(jobs):
         slots = int(2 ** drawn.rng.integers(1, nodes.bit_length() - 1))
-        run, wall = int(drawn.runtimes[index]), int(drawn.walltimes[index])
+        run = int(drawn.runtimes[index])
+        wall = int(drawn.walltimes[index])
         shapes: tuple[Shape, ...] = (Shape(slots // 2, round(run * 1.8), round(wall * 1.8)),)
         if slots * 2 <= nodes:
             shapes += (Shape(slots * 2, round(run * 0.6), max(1, round(wall * 0.6))),)
@@ -158,7 +159,8 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
             made.append(replace(job, runtime=runtime, kind="on-demand", deadline=index % 4 * 5 * _MINUTE))
         else:
             interval = int(drawn.rng.integers(10, 60)) * _MINUTE if drawn.rng.random() < 0.7 else None
-            system, application = drawn.rng.uniform(40, 200), drawn.rng.uniform(10, 40)
+            system = drawn.rng.uniform(40, 200)
+            application = drawn.rng.uniform(10, 40)
             made.append(replace(job, checkpoint=Checkpoint(float(system), float(application), interval)))
     source = Provenance(f"urgent(jobs={jobs}, seed={seed}, nodes={nodes})")
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
@@ -167,8 +169,13 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
 def samples(share: float = 1.0) -> list[Workload]:
     """Return one workload of each kind, with a share of its default number of jobs."""
     sizes: dict[Callable[[int], Workload], int] = {
-        pool: 80, cluster: 80, overrunning: 60, moldable: 40, stochastic: 40, urgent: 24,
-    }  # fmt: skip
+        pool: 80,
+        cluster: 80,
+        overrunning: 60,
+        moldable: 40,
+        stochastic: 40,
+        urgent: 24,
+    }
     return [tiny(), *(kind(max(1, round(share * jobs))) for kind, jobs in sizes.items())]
 
 

@@ -36,10 +36,16 @@ def run_accasim(folder, system, scheduler, *additional):
     before = random.getstate()
     try:
         simulator = Quiet(
-            str(folder / "trace.swf"), str(system), scheduler, additional_data=[*additional, Watch],
-            overwrite_previous=False, scheduling_output=False, statistics_output=False, show_statistics=False,
+            str(folder / "trace.swf"),
+            str(system),
+            scheduler,
+            additional_data=[*additional, Watch],
+            overwrite_previous=False,
+            scheduling_output=False,
+            statistics_output=False,
+            show_statistics=False,
             RESULTS_FOLDER_PATH=str(folder),
-        )  # fmt: skip
+        )
         simulator.start_hpc_simulation()
         simulator.reader.file.close()
     finally:

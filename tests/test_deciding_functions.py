@@ -7,14 +7,20 @@ from hpcdispatch.dispatchers import registry
 
 #: Name to the module in which all of a policy's starts are decided.
 MODULES = {
-    "fcfs": "dispatchers.backfilling.list_scheduling", "sjf": "dispatchers.backfilling.list_scheduling",
-    "ljf": "dispatchers.backfilling.list_scheduling", "lxf": "dispatchers.backfilling.list_scheduling",
-    "easy": "dispatchers.backfilling.easy", "easy-sjbf": "dispatchers.backfilling.easy",
-    "pbs": "dispatchers.backfilling.easy", "conservative": "dispatchers.backfilling.conservative",
-    "rounds": "dispatchers.backfilling.conservative", "lookahead": "dispatchers.lookahead.lookahead",
-    "hcp3": "dispatchers.cp.constraint_programming", "pcp3": "dispatchers.cp.constraint_programming",
+    "fcfs": "dispatchers.backfilling.list_scheduling",
+    "sjf": "dispatchers.backfilling.list_scheduling",
+    "ljf": "dispatchers.backfilling.list_scheduling",
+    "lxf": "dispatchers.backfilling.list_scheduling",
+    "easy": "dispatchers.backfilling.easy",
+    "easy-sjbf": "dispatchers.backfilling.easy",
+    "pbs": "dispatchers.backfilling.easy",
+    "conservative": "dispatchers.backfilling.conservative",
+    "rounds": "dispatchers.backfilling.conservative",
+    "lookahead": "dispatchers.lookahead.lookahead",
+    "hcp3": "dispatchers.cp.constraint_programming",
+    "pcp3": "dispatchers.cp.constraint_programming",
     "slurm": "dispatchers.slurm.slurm",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [name for name in registry.names() if name != "pcp"])

@@ -18,9 +18,13 @@ SAY = "import hpcdispatch as hd; print(hd.__version__, hd.simulate.__name__, hd.
 def python(code, folder, *options, **environment):
     """Return what a program prints that runs in a folder."""
     called = subprocess.run(
-        [sys.executable, *options, "-c", code], cwd=folder, env={**os.environ, **environment}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, *options, "-c", code],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert called.returncode == 0, called.stderr
     return called.stdout.split()
 
@@ -75,12 +79,14 @@ def test_is_imported_from_an_installed_wheel(clone):
     source, target, empty = (clone / name for name in ("source", "target", "empty"))
     kept = {"README.md", "LICENSE", "pyproject.toml", "setup.py", "py.typed", *PACKAGES}
     shutil.copytree(
-        ROOT, source,
+        ROOT,
+        source,
         ignore=lambda folder, names: [
-            name for name in names
+            name
+            for name in names
             if name == "__pycache__" or (folder == str(ROOT) and name not in kept and not name.startswith("__"))
         ],
-    )  # fmt: skip
+    )
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target, source]
     subprocess.run(pip, check=True, capture_output=True)
     empty.mkdir()

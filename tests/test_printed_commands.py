@@ -23,11 +23,24 @@ SITE = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 #: Pages with slow commands: more than a few seconds together.
 SLOW = {
-    "dispatchers/eviction.md", "dispatchers/moldable.md", "dispatchers/slurm.md",
-    "evidence/performance.md", "evidence/reproductions.md", "evidence/results.md", "evidence/verification.md",
-    "how-to/campaigns.md", "how-to/figures.md", "how-to/from-pyss.md", "how-to/live-slurm.md", "how-to/reports.md",
-    "how-to/traces.md", "how-to/walltimes.md", "how-to/what-if.md", "index.md", "start/first-comparison.md",
-}  # fmt: skip
+    "dispatchers/eviction.md",
+    "dispatchers/moldable.md",
+    "dispatchers/slurm.md",
+    "evidence/performance.md",
+    "evidence/reproductions.md",
+    "evidence/results.md",
+    "evidence/verification.md",
+    "how-to/campaigns.md",
+    "how-to/figures.md",
+    "how-to/from-pyss.md",
+    "how-to/live-slurm.md",
+    "how-to/reports.md",
+    "how-to/traces.md",
+    "how-to/walltimes.md",
+    "how-to/what-if.md",
+    "index.md",
+    "start/first-comparison.md",
+}
 #: Commands that do not run here, why, and what is checked instead.
 ELSEWHERE = {
     r"hpcdispatch campaign .* --cluster ": "needs a cluster; tests/bench/campaigns and the tutorial have Dask ones",

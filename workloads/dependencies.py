@@ -40,7 +40,8 @@ def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
     pairs = np.array([(link.parent, child) for child, listed in links.items() for link in listed], dtype=np.int64)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(jobs, jobs))
     _, labels = connected_components(graph, directed=False)
-    connected, found = np.unique(pairs), np.full(jobs, -1, dtype=np.int64)
+    connected = np.unique(pairs)
+    found = np.full(jobs, -1, dtype=np.int64)
     found[connected] = pd.factorize(labels[connected])[0]
     return found
 
@@ -80,9 +81,13 @@ def links(columns: JobColumns) -> dict[int, tuple[Link, ...]]:
 
 
 def _parents(
-    ids: Sequence[str], places: Mapping[str, int], tasks: Mapping[str, Sequence[int]], place: int, other: str,
+    ids: Sequence[str],
+    places: Mapping[str, int],
+    tasks: Mapping[str, Sequence[int]],
+    place: int,
+    other: str,
     condition: str,
-) -> Sequence[int]:  # fmt: skip
+) -> Sequence[int]:
     """Return the places of the jobs with an id."""
     if other == ids[place]:
         raise InputError(f"job {ids[place]}: depends: it waits for itself ({condition}:{other})")

@@ -133,9 +133,13 @@ def reading_report(workload: Workload) -> dict[str, Any]:
         {"what": reason, "count": count, "example": said.examples.get(reason)} for reason, count in said.counts.items()
     ]
     return {
-        "source": said.source, "jobs": len(workload), "machine": workload.machine.describe(), "options": said.options,
-        "findings": findings, "notes": list(said.notes),
-    }  # fmt: skip
+        "source": said.source,
+        "jobs": len(workload),
+        "machine": workload.machine.describe(),
+        "options": said.options,
+        "findings": findings,
+        "notes": list(said.notes),
+    }
 
 
 def describe(workload: Workload, *, requests: bool = True) -> Description:
@@ -150,13 +154,17 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
     requests
         Whether the walltimes are the jobs' own. Otherwise they are left out.
     """
-    jobs, machine = workload.columns, workload.machine
+    jobs = workload.columns
+    machine = workload.machine
     size = jobs.amounts(machine.resources[machine.primary]).astype(np.float64)
-    runtime, requested = jobs.runtime.astype(np.float64), jobs.walltime.astype(np.float64)
+    runtime = jobs.runtime.astype(np.float64)
+    requested = jobs.walltime.astype(np.float64)
     processors = int(machine.capacity[:, machine.primary].sum())
     span = int(jobs.submit[-1] - jobs.submit[0]) if jobs else 0
-    work, ratio = size * runtime, runtime / requested
-    ones, whole = np.log2(np.maximum(size, 1)), size >= 1
+    work = size * runtime
+    ratio = runtime / requested
+    ones = np.log2(np.maximum(size, 1))
+    whole = size >= 1
     return Description(
         source=workload.provenance.source,
         machine=machine.describe(),
@@ -199,7 +207,8 @@ def expected_waits(workload: Workload) -> dict[str, float]:
     if records is not None and "wait" in records:
         waits = records["wait"].to_numpy(dtype=np.float64)
         known = np.isfinite(waits) & (waits >= 0)
-        queues, waits = workload.columns.queue.take(known).categories(), waits[known]
+        queues = workload.columns.queue.take(known).categories()
+        waits = waits[known]
         found = {queue: max(1.0, float(waits[queues == queue].mean())) for queue in queues.categories}
     if not found:
         raise InputError(f"{workload.provenance.source or 'workload'}: no recorded waits to measure ewt from")
@@ -222,8 +231,10 @@ def _most_used(requested: FloatArray) -> tuple[tuple[int, float], ...]:
 def _by_work(column: Coded, work: FloatArray) -> tuple[Share, ...]:
     """Return the shares of each name, most work first, then by name. Jobs without a name are left out."""
     names = column.categories()
-    known, codes = np.array(names.categories, dtype=np.str_), names.codes
-    jobs, sums = np.bincount(codes, minlength=len(known)), np.bincount(codes, work, minlength=len(known))
+    known = np.array(names.categories, dtype=np.str_)
+    codes = names.codes
+    jobs = np.bincount(codes, minlength=len(known))
+    sums = np.bincount(codes, work, minlength=len(known))
     total = float(work.sum())
     return tuple(
         Share(str(known[one]), float(jobs[one]) / len(names), _ratio(float(sums[one]), total))

@@ -62,7 +62,8 @@ def fetch(name: str) -> Path:
     if not isinstance(name, str) or name.lower() not in known:
         raise InputError(f"unknown trace {shown(name)}; known: {', '.join(known)}")
     trace = known[name.lower()]
-    path, cache = at_hand(trace.file), cache_folder()
+    path = at_hand(trace.file)
+    cache = cache_folder()
     if path is not None:
         _verify(read_bounded(path, "a published trace"), trace, str(path))
         return path
@@ -79,7 +80,8 @@ def at_hand(file: str) -> Path | None:
     beside the checkout around the current folder. The second place is the cache (``$XDG_CACHE_HOME/hpcdispatch`` or
     ``~/.cache/hpcdispatch``).
     """
-    own, here = os.environ.get("HPCDISPATCH_DATA"), Path.cwd()
+    own = os.environ.get("HPCDISPATCH_DATA")
+    here = Path.cwd()
     checkouts = [parent for parent in (here, *here.parents) if (parent / "bench").is_dir()]
     folders = [Path(own)] if own else [checkout.parent / "shared" / "data" for checkout in checkouts]
     return next((folder / file for folder in (*folders, cache_folder()) if (folder / file).is_file()), None)

@@ -14,9 +14,7 @@ from .workload import Workload
 def fitting_requests(job: Job, machine: Machine) -> tuple[int, ...]:
     """Return the requests that fit. First comes -1 for the job's own, then the indices of shapes."""
     asked = [(job.nodes, job.per_node), *((shape.nodes, shape.per_node or job.per_node) for shape in job.shapes)]
-    return tuple(
-        place for place, (nodes, per_node) in enumerate(asked, -1) if nodes <= room_for(machine, per_node)
-    )  # fmt: skip
+    return tuple(place for place, (nodes, per_node) in enumerate(asked, -1) if nodes <= room_for(machine, per_node))
 
 
 def as_request(job: Job, places: Sequence[int]) -> Job:
@@ -40,7 +38,8 @@ def room_for(machine: Machine, per_node: Mapping[str, int]) -> int:
 
 def nodes_in_use(workload: Workload) -> IntArray:
     """Return the nodes with room for a slot of some job. Return all if no job fits."""
-    machine, columns = workload.machine, workload.columns
+    machine = workload.machine
+    columns = workload.columns
     every = np.arange(machine.nodes)
     if machine.nodes == 1:
         return every

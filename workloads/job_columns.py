@@ -22,9 +22,22 @@ from .job import Job
 NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = (
-    "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
-    "priority", "qos", "exclusive", "soft_walltime", "licences",
-)  # fmt: skip
+    "per_node",
+    "shapes",
+    "checkpoint",
+    "law",
+    "deadline",
+    "array",
+    "reservation",
+    "depends",
+    "begin",
+    "hold",
+    "priority",
+    "qos",
+    "exclusive",
+    "soft_walltime",
+    "licences",
+)
 #: Fields that enter a digest only if a job has one: they are newer than the digest.
 _LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS[OTHERS.index("array") :]}
 #: Jobs made at a time.

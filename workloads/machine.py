@@ -194,7 +194,8 @@ def _from_accasim(data: Any, path: Path) -> Machine:
     for key in ("groups", "resources"):
         if not isinstance(data.get(key), dict) or not data[key]:
             raise InputError(f"{path}: field {key!r}: expected a non-empty object, got {shown(data.get(key))}")
-    groups, counts = data["groups"], data["resources"]
+    groups = data["groups"]
+    counts = data["resources"]
     names: list[str] = []
     for group, amounts in groups.items():
         if not isinstance(amounts, dict) or not amounts:

@@ -337,7 +337,8 @@ class Rules:
         named += [("power: watts", name) for name in (self.power.watts if self.power else ())]
         for each in self.closing:
             where = f"reservation {each.name}".rstrip() if isinstance(each, Reservation) else "outage"
-            last, amounts = max(each.indices(len(capacity))), getattr(each, "amounts", None) or {}
+            last = max(each.indices(len(capacity)))
+            amounts = getattr(each, "amounts", None) or {}
             if last >= len(capacity):
                 raise ValueError(f"{where}: nodes must lie in 0..{len(capacity) - 1}, got {last}")
             named += [(where, name) for name in amounts]
@@ -485,7 +486,9 @@ def _names(several: Iterable[Reservation]) -> str:
 
 def _taken(reservation: Reservation, resources: Sequence[str], capacity: IntArray) -> IntArray:
     """Return what a reservation takes while it is on, shape (nodes, resources)."""
-    taken, nodes, amounts = np.zeros_like(capacity), list(reservation.indices(len(capacity))), reservation.amounts
+    taken = np.zeros_like(capacity)
+    nodes = list(reservation.indices(len(capacity)))
+    amounts = reservation.amounts
     taken[nodes] = capacity[nodes] if amounts is None else [amounts.get(name, 0) for name in resources]
     return taken
 
@@ -501,7 +504,8 @@ def _bounds(several: Sequence[Reservation]) -> tuple[IntArray, int, bool]:
     found, whole = [np.array([again])], True
     for each in several:
         every = each.every or LARGEST
-        count, first = 1 if each.every is None else (last - each.begin) // every + 1, (again - each.begin) // every
+        count = 1 if each.every is None else (last - each.begin) // every + 1
+        first = (again - each.begin) // every
         begins = each.begin + every * np.arange(count if count <= _WINDOWS else _SOME)
         found += [begins, begins + (each.end - each.begin)]
         if count > _WINDOWS:

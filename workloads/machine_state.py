@@ -140,12 +140,14 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     """
     if workload.records is None or "wait" not in workload.records:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
-    wait, jobs = workload.records["wait"].to_numpy(dtype=np.float64), workload.columns
+    wait = workload.records["wait"].to_numpy(dtype=np.float64)
+    jobs = workload.columns
     known = np.isfinite(wait) & (wait >= 0)
     start = np.where(known, jobs.submit + np.where(known, wait, 0), np.inf)
     end = start + jobs.runtime
     instant = int(end.min(initial=np.inf)) if at is None and known.any() else at or 0
-    stays, runs = end >= instant, (start < instant) & (end >= instant)
+    stays = end >= instant
+    runs = (start < instant) & (end >= instant)
     if not stays.any():
         raise InputError(f"{workload.provenance.source}: expected jobs that end at {instant} s or later, got none")
     rows = np.flatnonzero(runs).tolist()

@@ -19,17 +19,40 @@ RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
 _RUNS = ("running", "suspended", "completing")
 #: States and flags of nodes on which no job can start.
 _AWAY = {
-    "down", "drain", "drained", "draining", "error", "fail", "failing", "future", "inval", "maint", "maintenance",
-    "not_responding", "planned_down", "power_down", "powered_down", "powering_down", "reboot_issued",
-    "reboot_requested", "reserved", "unknown",
-}  # fmt: skip
+    "down",
+    "drain",
+    "drained",
+    "draining",
+    "error",
+    "fail",
+    "failing",
+    "future",
+    "inval",
+    "maint",
+    "maintenance",
+    "not_responding",
+    "planned_down",
+    "power_down",
+    "powered_down",
+    "powering_down",
+    "reboot_issued",
+    "reboot_requested",
+    "reserved",
+    "unknown",
+}
 
 
 #: Reasons for which a job never starts without an action of its owner or an operator.
 _NEVER = {
-    "jobhelduser", "jobheldadmin", "dependencyneversatisfied", "badconstraints", "invalidaccount", "invalidqos",
-    "partitiontimelimit", "partitionnodelimit",
-}  # fmt: skip
+    "jobhelduser",
+    "jobheldadmin",
+    "dependencyneversatisfied",
+    "badconstraints",
+    "invalidaccount",
+    "invalidqos",
+    "partitiontimelimit",
+    "partitionnodelimit",
+}
 #: A condition of a dependency, as in ``afterok:28(unfulfilled)``, with minutes after a ``+``.
 _DEPENDENCY = re.compile(r"(\w+)(?::((?:\d+(?:_(?:\d+|\*))?(?:\+\d+)?(?:\(\w+\))?:?)+))?(?:\(\w+\))?")
 _PARENT = re.compile(r"(\d+(?:_\d+)?)(?:_\*)?(?:\+(\d+))?(?:\(\w+\))?")
@@ -175,7 +198,8 @@ def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: i
     jobs = []
     taken = set[str]()
     for place, entry in _entries(squeue, "jobs"):
-        where, state = _where(entry, f"{squeue}: entry {place}", f"{squeue}: job"), _word(entry.get("job_state"))
+        where = _where(entry, f"{squeue}: entry {place}", f"{squeue}: job")
+        state = _word(entry.get("job_state"))
         if state in (*_RUNS, "pending"):
             job = _job(entry, where)
             left = tuple(id_ for id_ in job.ids if id_ not in taken)
@@ -212,7 +236,9 @@ def _nodes(entry: Mapping[str, Any], where: str) -> list[ClusterNode]:
     if not isinstance(group, dict):
         states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
         return [ClusterNode(_text(entry, "name"), _number(entry, "cpus", where) or 0, not states & _AWAY)]
-    node, cpus, names = entry.get("node"), entry.get("cpus"), group.get("nodes")
+    node = entry.get("node")
+    cpus = entry.get("cpus")
+    names = group.get("nodes")
     if not isinstance(node, dict) or not isinstance(cpus, dict) or not isinstance(names, list):
         raise InputError(f"{where}: expected 'node', 'cpus' and a list of 'nodes', as sinfo -N --json prints them")
     usable = not set(_words(node.get("state"))) & _AWAY
@@ -230,8 +256,10 @@ def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
 def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
     waits = _word(entry.get("job_state")) == "pending"
     tres = _text(entry, "tres_req_str") or _text(entry, "tres_alloc_str")
-    array, task = _number(entry, "array_job_id", where), _number(entry, "array_task_id", where)
-    limit, most = _number(entry, "time_limit", where), _number(entry, "array_max_tasks", where)
+    array = _number(entry, "array_job_id", where)
+    task = _number(entry, "array_task_id", where)
+    limit = _number(entry, "time_limit", where)
+    most = _number(entry, "array_max_tasks", where)
     id_ = f"{array}_{task}" if array and task is not None else _text(entry, "job_id")
     tasks: tuple[str, ...] = (id_,)
     if waits and (text := _text(entry, "array_task_string")):
@@ -239,7 +267,8 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         if found is None:
             raise InputError(f"{where}: field 'array_task_string': expected tasks as 9-39%10, got {shown(text)}")
         tasks = tuple(found)
-    asked, had = cpus_of_tres(tres), _number(entry, "cpus", where) or 0
+    asked = cpus_of_tres(tres)
+    had = _number(entry, "cpus", where) or 0
     alone = _word(entry.get("shared")) == "none" or _word(entry.get("exclusive")) == "true"
     return ClusterJob(
         id_,
@@ -271,7 +300,7 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         exclusive=alone,
         depends=_dependencies(_text(entry, "dependency")),
         begin=(_number(entry, "eligible_time", where) or 0) if waits else 0,
-    )  # fmt: skip
+    )
 
 
 def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ...]:

@@ -18,7 +18,9 @@ APART = "node"
 #: Resource of slots with memory requested per core, as with ``--mem-per-cpu``.
 BY_CORE = "mem_per_cpu"
 #: Prefixes of the resources of partitions, of features (``-C``) and of types of GPUs.
-PARTITION, FEATURE, GPU_TYPE = "partition/", "feature/", f"{GPU}/"
+PARTITION = "partition/"
+FEATURE = "feature/"
+GPU_TYPE = f"{GPU}/"
 #: Most bytes of a configuration. The output of scontrol for ten thousand nodes has half of this.
 _MOST_BYTES = 1 << 24
 #: The largest weight of a node.
@@ -32,10 +34,8 @@ _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
 _NAMES = re.compile(r"((?:[^,\[\]]++|\[[^\[\]]*\])*+)(?:,|$)")
 #: States of nodes that do not exist, and of nodes that are not in use.
-_FUTURE, _AWAY = (
-    ("FUTURE", "CLOUD_FUTURE"),
-    re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR|INVAL"),
-)
+_FUTURE = ("FUTURE", "CLOUD_FUTURE")
+_AWAY = re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR|INVAL")
 _INCLUDE = re.compile(r"include\s+\"?([^\s\"]+)\"?", re.IGNORECASE)
 #: Lines of scontrol show config that are no settings: on the daemons, and headers of parts.
 _HEADER = re.compile(r"Configuration data\b.*|Slurmctld\b.*|[A-Z][\w ./-]*(?:Support|Configuration|Plugin)[\w ./-]*:")
@@ -168,8 +168,10 @@ class SlurmSite:
     @property
     def licences(self) -> dict[str, int]:
         """Number of each licence (``Licenses``)."""
-        parts = (part.partition("@")[0] + part[part.find(":") :] if "@" in part else part
-                 for part in self.settings.get("licenses", "").split(","))  # fmt: skip
+        parts = (
+            part.partition("@")[0] + part[part.find(":") :] if "@" in part else part
+            for part in self.settings.get("licenses", "").split(",")
+        )
         named = (part.partition(":")[::2] for part in parts if part and part != "(null)")
         return {name: int(count) if count.isdecimal() else 1 for name, count in named}
 
@@ -267,7 +269,9 @@ def meets(expression: str, features: Collection[str]) -> bool:
 
     Brackets count as parentheses. Numbers of nodes (``fat*2``) are ignored.
     """
-    result, join, before = True, "&", list[tuple[bool, str]]()
+    result = True
+    join = "&"
+    before = list[tuple[bool, str]]()
     for operator, name in _WORD.findall(expression.lower()):
         if operator in ("&", "|"):
             join = operator
@@ -386,9 +390,18 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     away = [name for name, each in read.nodes.items() if _AWAY.search(each.get("state", "").upper())]
     away += [name for name in read.nodes if name in read.down and name not in away]
     return SlurmSite(
-        tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path), tuple(away),
-        tuple(map(_features, read.nodes.values())), types, tuple(read.missing),
-    )  # fmt: skip
+        tuple(read.nodes),
+        capacity,
+        partitions,
+        weights,
+        read.settings,
+        tables,
+        str(path),
+        tuple(away),
+        tuple(map(_features, read.nodes.values())),
+        types,
+        tuple(read.missing),
+    )
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
@@ -486,12 +499,14 @@ def _members(name: str, read: _Read, where: str) -> list[str]:
         return list(read.nodes)
     if name in read.nodes or name not in read.sets:
         return [name]
-    given, wanted = read.sets[name], read.sets[name].get("feature", "").lower()
+    given = read.sets[name]
+    wanted = read.sets[name].get("feature", "").lower()
     listed = expand_names(given.get("nodes", ""), where)
     return [
-        node for node, each in read.nodes.items()
+        node
+        for node, each in read.nodes.items()
         if (wanted and set(wanted.split(",")) & _features(each)) or node in listed or "ALL" in listed
-    ]  # fmt: skip
+    ]
 
 
 def _whole(name: str, text: str, where: str, most: int = MOST_PROCESSORS) -> int:

@@ -21,7 +21,9 @@ NORMAL = "normal"
 #: Limits by the name of what they limit: :data:`JOBS`, ``cpu``, ``mem`` (kilobytes), ``gres/gpu``, ``gres/gpu:a100``.
 #: With :data:`MINUTES` before the name, they limit the remaining minutes of running jobs times the amount.
 Most: TypeAlias = Mapping[str, int]
-JOBS, MINUTES, WALL = "jobs", "minutes of ", "wall"
+JOBS = "jobs"
+MINUTES = "minutes of "
+WALL = "wall"
 _MOST_BYTES = 1 << 24
 #: The first column of each table.
 _ASSOCIATIONS, _QUALITIES = "Account", "Name"
@@ -32,23 +34,62 @@ _OF_ACCOUNTS = {"MaxJobsPA": JOBS, "MaxTRESPA": "", "MaxTRESRunMinsPA": MINUTES}
 _OF_JOBS = {"MaxTRES": "", "MaxTRESMins": MINUTES, "MaxWall": WALL}
 #: Limits at submission, and limits of total usage. None is modelled: recorded jobs have passed the former.
 PASSED = (
-    "GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA", "GrpTRESMins", "GrpWall", "UsageThres", "MaxTRESPerNode",
-    "MaxJobsAccruePU", "MaxJobsAccruePA", "MaxJobsAccrue", "GrpJobsAccrue", "MinPrioThresh", "LimitFactor",
-)  # fmt: skip
+    "GrpSubmit",
+    "MaxSubmit",
+    "MaxSubmitPU",
+    "MaxSubmitPA",
+    "GrpTRESMins",
+    "GrpWall",
+    "UsageThres",
+    "MaxTRESPerNode",
+    "MaxJobsAccruePU",
+    "MaxJobsAccruePA",
+    "MaxJobsAccrue",
+    "GrpJobsAccrue",
+    "MinPrioThresh",
+    "LimitFactor",
+)
 #: Other names of columns: the full names of options, and names printed with blanks.
 _SPELLED = {
-    "parname": "ParentName", "parentname": "ParentName", "maxjobsperuser": "MaxJobsPU", "maxtresperuser": "MaxTRESPU",
-    "maxsubmitjobsperuser": "MaxSubmitPU", "maxjobsperaccount": "MaxJobsPA", "maxtresperaccount": "MaxTRESPA",
-    "maxtresperjob": "MaxTRES", "maxwalldurationperjob": "MaxWall", "maxtresminsperjob": "MaxTRESMins",
-    "grptresrunmin": "GrpTRESRunMins", "grptresrunminutes": "GrpTRESRunMins", "defaultqos": "DefQOS",
-    "maxsubmitjobs": "MaxSubmit", "grpsubmitjobs": "GrpSubmit", "usagethreshold": "UsageThres",
+    "parname": "ParentName",
+    "parentname": "ParentName",
+    "maxjobsperuser": "MaxJobsPU",
+    "maxtresperuser": "MaxTRESPU",
+    "maxsubmitjobsperuser": "MaxSubmitPU",
+    "maxjobsperaccount": "MaxJobsPA",
+    "maxtresperaccount": "MaxTRESPA",
+    "maxtresperjob": "MaxTRES",
+    "maxwalldurationperjob": "MaxWall",
+    "maxtresminsperjob": "MaxTRESMins",
+    "grptresrunmin": "GrpTRESRunMins",
+    "grptresrunminutes": "GrpTRESRunMins",
+    "defaultqos": "DefQOS",
+    "maxsubmitjobs": "MaxSubmit",
+    "grpsubmitjobs": "GrpSubmit",
+    "usagethreshold": "UsageThres",
 } | {
     name.lower(): name
     for name in (
-        *_ALL, *_OF_USERS, *_OF_ACCOUNTS, *_OF_JOBS, *PASSED, "Account", "User", "Name", "Partition", "DefQOS",
-        "Priority", "Preempt", "PreemptMode", "UsageFactor", "Flags", "MinTRES", "GraceTime", "PreemptExemptTime",
+        *_ALL,
+        *_OF_USERS,
+        *_OF_ACCOUNTS,
+        *_OF_JOBS,
+        *PASSED,
+        "Account",
+        "User",
+        "Name",
+        "Partition",
+        "DefQOS",
+        "Priority",
+        "Preempt",
+        "PreemptMode",
+        "UsageFactor",
+        "Flags",
+        "MinTRES",
+        "GraceTime",
+        "PreemptExemptTime",
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +234,8 @@ class SiteLimits:
 
         GPUs without a requested type count as those of the type of its nodes.
         """
-        capacity, primary = self._machine.capacity, self._machine.primary
+        capacity = self._machine.capacity
+        primary = self._machine.primary
         nodes = job.nodes if APART in job.per_node else 1
         names = {MEMORY: "mem", GPU: "gres/gpu", self._machine.resources[primary]: "cpu"}
         found = {
@@ -219,7 +261,9 @@ class SiteLimits:
         If both qualities of service limit the same amount, that of the partition has priority. With the flag
         ``OverPartQOS``, the job's own has priority.
         """
-        limits, account, user = self._limits, job.group, job.user
+        limits = self._limits
+        account = job.group
+        user = job.user
         associations = limits.associations
         most_jobs = [each.most_jobs for each in limits.associated(account, user) if each.most_jobs is not None]
         if most_jobs:
@@ -227,7 +271,8 @@ class SiteLimits:
         for key in ((account, user), *((above, "") for above in limits.above(account))):
             if key in associations:
                 yield ("association", *key), associations[key].all
-        own, partition = self.name_of(job), self._of_partition.get(job.queue, "")
+        own = self.name_of(job)
+        partition = self._of_partition.get(job.queue, "")
         names = [own, partition] if "overpartqos" in self.quality(job).flags else [partition, own]
         before = SlurmQos()
         for name in dict.fromkeys(filter(None, names)):
@@ -242,7 +287,8 @@ class SiteLimits:
 
     def over(self, job: LimitedJob) -> set[str]:
         """Return the limits that a job exceeds by itself. Such a job waits for ever."""
-        minutes, plain = -(-job.walltime // 60), self.amounts(job)
+        minutes = -(-job.walltime // 60)
+        plain = self.amounts(job)
         amounts = plain | {f"{MINUTES}{name}": amount * minutes for name, amount in plain.items()}
         amounts |= {WALL: 60 * minutes, JOBS: 1}
         quality = self.quality(job)
@@ -281,9 +327,13 @@ def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
         elif _ASSOCIATIONS in row:
             share = row.get("Share", row.get("Fairshare", ""))
             associations[row[_ASSOCIATIONS], row.get("User", "")] = SlurmAssociation(
-                _most(row, _ALL, where), _whole(row.get("MaxJobs", ""), where), _most(row, _OF_JOBS, where),
-                row.get("ParentName", ""), row.get("DefQOS", ""), int(share) if share.isdecimal() else None,
-            )  # fmt: skip
+                _most(row, _ALL, where),
+                _whole(row.get("MaxJobs", ""), where),
+                _most(row, _OF_JOBS, where),
+                row.get("ParentName", ""),
+                row.get("DefQOS", ""),
+                int(share) if share.isdecimal() else None,
+            )
         else:
             qualities[row[_QUALITIES]] = _quality(row, where)
     if not associations and not qualities:
@@ -296,11 +346,13 @@ def _quality(row: Mapping[str, str], where: str) -> SlurmQos:
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", factor):
         raise InputError(f"{where}: field 'UsageFactor': expected a number, got {shown(factor)}")
     return SlurmQos(
-        _whole(row.get("Priority", ""), where) or 0, float(factor),
-        tuple(filter(None, row.get("Preempt", "").split(","))), row.get("PreemptMode", "").lower() or "cluster",
+        _whole(row.get("Priority", ""), where) or 0,
+        float(factor),
+        tuple(filter(None, row.get("Preempt", "").split(","))),
+        row.get("PreemptMode", "").lower() or "cluster",
         frozenset(filter(None, row.get("Flags", "").lower().split(","))),
         *(_most(row, columns, where) for columns in (_ALL, _OF_USERS, _OF_ACCOUNTS, _OF_JOBS, {"MinTRES": ""})),
-    )  # fmt: skip
+    )
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -308,7 +360,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     header: list[str] = []
     text = read_bounded(path, "limits of Slurm", _MOST_BYTES).decode("utf-8", "replace")
     for number, line in enumerate(text.splitlines(), 1):
-        cells, where = [cell.strip() for cell in line.split("|")], f"{path}:{number}"
+        cells = [cell.strip() for cell in line.split("|")]
+        where = f"{path}:{number}"
         if {_ASSOCIATIONS, "User"} <= set(cells) or cells[0] == _QUALITIES:
             header = [_SPELLED.get(cell.lower().replace(" ", ""), cell) for cell in cells]
         elif line.strip():

@@ -86,9 +86,7 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, dict[str, str]]]:
         yield f"{path}: reservation {place}", fields | {"Flags": ",".join(map(str, flags))}
 
 
-def _reservation(
-    fields: Mapping[str, str], places: Mapping[str, int], site: SlurmSite, where: str
-) -> SlurmReservation:  # fmt: skip
+def _reservation(fields: Mapping[str, str], places: Mapping[str, int], site: SlurmSite, where: str) -> SlurmReservation:
     for name in ("ReservationName", "StartTime", "EndTime", "Nodes"):
         if fields.get(name, "(null)") == "(null)":
             raise InputError(f"{where}: expected a line of scontrol show reservation -o, got none of {name}=")

@@ -22,9 +22,7 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "PreemptMode": (("off", "requeue", "cancel"), "which jobs stop"),
     "PreemptParameters": ((), "which jobs stop"),
     "PreemptExemptTime": (("-1", "0", "00:00:00", "none"), "which jobs stop"),
-    "SelectType": (
-        ("select/cons_tres", "select/cons_res", "select/linear"), "on which nodes, and beside which jobs"
-    ),
+    "SelectType": (("select/cons_tres", "select/cons_res", "select/linear"), "on which nodes, and beside which jobs"),
     "TopologyPlugin": (("topology/none", "topology/default", "topology/flat"), "on which nodes"),
     "TopologyParam": ((), "on which nodes"),
     "OverTimeLimit": (("0", "0 min"), "when jobs are killed"),
@@ -34,7 +32,7 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "MaxMemPerNode": (("0", "unlimited"), "which jobs start"),
     "BurstBufferType": ((), "when data is there"),
     "MCSPlugin": (("mcs/none",), "beside which jobs"),
-}  # fmt: skip
+}
 #: The same for the fields of partitions and of nodes.
 _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "OverSubscribe": (("no", "exclusive"), "beside which jobs"),
@@ -59,23 +57,64 @@ _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
 _EMPTY = ("", "(null)", "none")
 #: Parts of SelectTypeParameters that are modelled, or have no effect.
 _SELECTED = (
-    "cr_core", "cr_core_memory", "cr_cpu", "cr_cpu_memory", "cr_memory", "other_cons_tres", "other_cons_res",
-    "cr_core_default_dist_block", "none",
-)  # fmt: skip
+    "cr_core",
+    "cr_core_memory",
+    "cr_cpu",
+    "cr_cpu_memory",
+    "cr_memory",
+    "other_cons_tres",
+    "other_cons_res",
+    "cr_core_default_dist_block",
+    "none",
+)
 #: Parts of SchedulerParameters that are modelled.
 MODELLED = (
-    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_array_resv", "bf_max_job_user",
-    "bf_max_job_part", "bf_max_job_assoc", "bf_max_job_user_part", "bf_max_job_start", "bf_min_prio_reserve",
-    "batch_sched_delay", "sched_interval", "default_queue_depth", "partition_job_depth",
-)  # fmt: skip
+    "bf_interval",
+    "bf_window",
+    "bf_resolution",
+    "bf_max_job_test",
+    "bf_max_job_array_resv",
+    "bf_max_job_user",
+    "bf_max_job_part",
+    "bf_max_job_assoc",
+    "bf_max_job_user_part",
+    "bf_max_job_start",
+    "bf_min_prio_reserve",
+    "batch_sched_delay",
+    "sched_interval",
+    "default_queue_depth",
+    "partition_job_depth",
+)
 #: Parts of SchedulerParameters on messages and locks, or that describe what is done anyway.
 _HARMLESS = (
-    "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_yield_rpc_cnt", "bf_max_time", "max_rpc_cnt",
-    "sched_max_job_start", "sched_min_interval", "max_sched_time", "defer", "defer_batch", "nohold_on_prolog_fail",
-    "bf_licenses", "max_depend_depth", "kill_invalid_depend", "no_backup_scheduling", "requeue_delay",
-    "disable_user_top", "enable_user_top", "max_script_size", "max_submit_line_size", "bf_hetjob_prio",
-    "disable_job_shrink", "batch_job_delay", "reduce_completing_frag", "default_gbytes", "bf_node_space_size",
-)  # fmt: skip
+    "bf_continue",
+    "bf_yield_interval",
+    "bf_yield_sleep",
+    "bf_yield_rpc_cnt",
+    "bf_max_time",
+    "max_rpc_cnt",
+    "sched_max_job_start",
+    "sched_min_interval",
+    "max_sched_time",
+    "defer",
+    "defer_batch",
+    "nohold_on_prolog_fail",
+    "bf_licenses",
+    "max_depend_depth",
+    "kill_invalid_depend",
+    "no_backup_scheduling",
+    "requeue_delay",
+    "disable_user_top",
+    "enable_user_top",
+    "max_script_size",
+    "max_submit_line_size",
+    "bf_hetjob_prio",
+    "disable_job_shrink",
+    "batch_job_delay",
+    "reduce_completing_frag",
+    "default_gbytes",
+    "bf_node_space_size",
+)
 #: Parts of enforced associations that hold no job back.
 _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 

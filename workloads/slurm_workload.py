@@ -118,7 +118,8 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         asked = _Asked(*fields)
         partition = next((name for name in asked.partitions.split(",") if name in known), None)
         if partition is None and known:
-            where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
+            where = f"{site.source}: job {job.id}"
+            wanted = f"one of {', '.join(sorted(known))}"
             raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(asked.partitions)}")
         alone = asked.exclusive == "yes" or site.whole_nodes or (partition is not None and known[partition].exclusive)
         if alone:
@@ -131,10 +132,16 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         if apart:
             per_node[APART] = 1
         yield replace(
-            job, nodes=slots, per_node=ResourceMap(per_node), group=asked.account or job.group,
-            queue=partition or job.queue, array=asked.array, reservation=asked.reservation, exclusive=alone,
+            job,
+            nodes=slots,
+            per_node=ResourceMap(per_node),
+            group=asked.account or job.group,
+            queue=partition or job.queue,
+            array=asked.array,
+            reservation=asked.reservation,
+            exclusive=alone,
             licences=licences_of(asked.licences, machine),
-        )  # fmt: skip
+        )
 
 
 def of_partition(partition: SlurmPartition, cores: int) -> dict[str, int]:
@@ -148,8 +155,9 @@ def of_gpu_types(text: str, gpus: int, slots: int, machine: Machine) -> dict[str
     amounts = {kind: gpus if len(counts) == 1 and gpus > 0 else int(count) for kind, count in counts.items()}
     return {
         f"{GPU_TYPE}{kind}": -(-amount // slots)
-        for kind, amount in amounts.items() if f"{GPU_TYPE}{kind}" in machine.resources
-    }  # fmt: skip
+        for kind, amount in amounts.items()
+        if f"{GPU_TYPE}{kind}" in machine.resources
+    }
 
 
 def licences_of(text: str, machine: Machine) -> ResourceMap:
@@ -182,7 +190,8 @@ class _Asked(NamedTuple):
     def of_whole_nodes(self) -> _Asked:
         """Return the request for whole nodes, with its cores and its memory per core."""
         nodes = max(int(self.nodes_asked), int(self.nodes), 1)
-        had, cores = int(self.requested_processors), int(self.cores_asked)
+        had = int(self.requested_processors)
+        cores = int(self.cores_asked)
         cores = min(cores, had) if cores > 0 else had
         memory = int(self.requested_memory) if self.requested_memory > 0 and self.memory_by == "core" else -1
         return self._replace(nodes_asked=nodes, requested_processors=max(cores, nodes), requested_memory=memory)
@@ -260,19 +269,22 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
     here = {id_ for _, id_ in found}
     try:
-        jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
-                for job, id_ in found]  # fmt: skip
+        jobs = [
+            _standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
+            for job, id_ in found
+        ]
     except ValueError as error:
         raise InputError(f"the cluster at {snapshot.now:,} seconds since 1970 (--now): {error}") from None
     jobs.sort(key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
-        for job, id_ in found if job.start is not None
-    ]  # fmt: skip
+        for job, id_ in found
+        if job.start is not None
+    ]
     priorities = {id_: job.priority for job, id_ in found if job.priority}
-    ended = () if past is None else tuple(
-        each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
-    )  # fmt: skip
+    ended = (
+        () if past is None else tuple(each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here)
+    )
     provenance = Provenance("a moment of a cluster", header=(f"; UnixStartTime: {zero}",))
     memory = {"Slurm": {"priorities": priorities}} if priorities else {}
     state = MachineState(snapshot.now - zero, tuple(running), ended=ended, memory=memory)
@@ -313,10 +325,18 @@ def _standing(
     asked = Job(id_, submit - zero, limit, limit, slots, per_slot)
     begin = max(job.begin - zero, 0) if job.begin > now and not depends else 0
     return replace(
-        asked, user=job.user, group=job.account, queue=partition.name, array=job.array, qos=job.qos,
-        reservation=job.reservation, exclusive=job.exclusive, depends=tuple(depends), begin=begin,
+        asked,
+        user=job.user,
+        group=job.account,
+        queue=partition.name,
+        array=job.array,
+        qos=job.qos,
+        reservation=job.reservation,
+        exclusive=job.exclusive,
+        depends=tuple(depends),
+        begin=begin,
         licences=licences_of(job.licences, machine),
-    )  # fmt: skip
+    )
 
 
 def _apart(job: ClusterJob, machine: Machine) -> int:

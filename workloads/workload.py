@@ -137,11 +137,16 @@ class Workload:
         totals = zip(machine.resources, machine.capacity.sum(axis=0), strict=True)
         rows = [
             ("jobs", f"{len(jobs):,}{span}"),
-            ("machine", f"{machine.nodes:,} node{'s' * (machine.nodes > 1)} with "
-                        + ", ".join(f"{total:,} {name}" for name, total in totals)),
-        ]  # fmt: skip
+            (
+                "machine",
+                f"{machine.nodes:,} node{'s' * (machine.nodes > 1)} with "
+                + ", ".join(f"{total:,} {name}" for name, total in totals),
+            ),
+        ]
         for label, column in (("run time", jobs.runtime), ("walltime", jobs.walltime)) if len(jobs) else ():
-            median, mean, most = np.median(column), column.mean(), column.max()
+            median = np.median(column)
+            mean = column.mean()
+            most = column.max()
             rows.append((label, f"median {time_text(median)}, mean {time_text(mean)}, max {time_text(most)}"))
         notes = self.provenance.notes
         rows += [("notes", note) for note in notes[:3]]

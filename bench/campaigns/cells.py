@@ -251,7 +251,8 @@ def simulate_cell(
 
 def _mismatch(cell: Cell) -> str | None:
     """Return the difference of versions from the start of the campaign. Results must come from the same code."""
-    theirs, ours = json.loads(cell.text)["made_by"], made_by(*cell.parts)
+    theirs = json.loads(cell.text)["made_by"]
+    ours = made_by(*cell.parts)
     for name in sorted({*theirs, *ours}):
         if theirs.get(name) != ours.get(name):
             return (

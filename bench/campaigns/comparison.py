@@ -180,9 +180,11 @@ class Comparison:
         seeds = f", seeds 0 to {self.seeds - 1}" if self.seeds > 1 else ""
         title = f"Comparison on {self.workload}: {self.planned:,} runs{seeds}{failed}"
         shows: dict[str, Callable[[float], str]] = {
-            "wait_mean": time_text, "bounded_slowdown_mean": "{:,.4g}".format, "wait_max": time_text,
+            "wait_mean": time_text,
+            "bounded_slowdown_mean": "{:,.4g}".format,
+            "wait_max": time_text,
             "utilization": "{:.1%}".format,
-        }  # fmt: skip
+        }
         columns = [
             [
                 f"{show(value)} [{show(low)}, {show(high)}]" if low < high else show(value)
@@ -279,7 +281,8 @@ def compare(
     if not callable(workload) and not isinstance(workload, Workload):
         source = source_of(workload)
         workload = Generated(str(source.spec)) if source.sampled and jitter is None else workload_of(workload)
-    dispatchers, predictors = _several(dispatchers), _several(predictors)
+    dispatchers = _several(dispatchers)
+    predictors = _several(predictors)
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
     shift = _jitter(workload, seeds, jitter)
     samples = Samples(workload, seeds, shift, str(Overrun.parse(overrun)), same_instant, check_invariants)
@@ -348,7 +351,8 @@ def _found(
         for dispatcher, predictor, seed, cell in asked
         if (error := failed.get(cell.key)) is not None
     )
-    several, contenders = len({predictor for _, predictor, *_ in asked}) > 1, dict[str, dict[int, Cell]]()
+    several = len({predictor for _, predictor, *_ in asked}) > 1
+    contenders = dict[str, dict[int, Cell]]()
     for dispatcher, predictor, seed, cell in asked:
         if cell.key in finished:
             name = f"{dispatcher}, {predictor}" if several else dispatcher

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
 #: Names of the metrics.
 WORDS = {
-    "wait_mean": "mean wait", "bounded_slowdown_mean": "mean bounded slowdown", "slowdown_mean": "mean slowdown",
-    "wait_max": "longest wait", "utilization": "utilization", "decision_ms_mean": "mean decision time",
-}  # fmt: skip
+    "wait_mean": "mean wait",
+    "bounded_slowdown_mean": "mean bounded slowdown",
+    "slowdown_mean": "mean slowdown",
+    "wait_max": "longest wait",
+    "utilization": "utilization",
+    "decision_ms_mean": "mean decision time",
+}
 
 
 class ComparisonPlots(ResultPlots):
@@ -45,9 +49,12 @@ class ComparisonPlots(ResultPlots):
         self._runs, self._best = runs, best
 
     def gantt(
-        self, window: tuple[float | str, float | str] | None = None, color: Colour = "user", ax: Axes | None = None,
+        self,
+        window: tuple[float | str, float | str] | None = None,
+        color: Colour = "user",
+        ax: Axes | None = None,
         dispatcher: str | None = None,
-    ) -> Axes:  # fmt: skip
+    ) -> Axes:
         """Draw the schedule of one contender, by default the best, for the first seed; see :class:`ResultPlots`."""
         name = self._known("dispatcher", self._best() if dispatcher is None else dispatcher)
         return ResultPlots({name: self._results[name]}).gantt(window, color, ax)
@@ -86,9 +93,14 @@ class ComparisonPlots(ResultPlots):
         draw_ratios(axes, rows, [order.index(str(name)) for name in rows.index])
         for place, ratio in enumerate(rows["ratio"]):
             axes.annotate(
-                f"{ratio:.3g}", (ratio, place), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8,
+                f"{ratio:.3g}",
+                (ratio, place),
+                xytext=(0, 6),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
                 annotation_clip=False,
-            )  # fmt: skip
+            )
         values = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
         positive = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
         axes.set_xscale("log")

@@ -134,8 +134,10 @@ def connect(
             if bool(tls) != address.startswith("tls://"):
                 raise InputError(f"--cluster {address}: expected tls:// with --tls-... files and tcp:// without")
             if not tls and not insecure:
-                raise InputError(f"--cluster {address}: {_OPEN}; start the scheduler with TLS and give tls:// and the "
-                                 "--tls-... files, or --insecure")  # fmt: skip
+                raise InputError(
+                    f"--cluster {address}: {_OPEN}; start the scheduler with TLS and give tls:// and the "
+                    "--tls-... files, or --insecure"
+                )
             target = address
         else:
             raise InputError(

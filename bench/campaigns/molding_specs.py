@@ -68,7 +68,8 @@ def _parsed(spec: str) -> tuple[Speedup | SpeedupLaw, int, int | None]:
         raise InputError(f"mold: expected {FORMS}, got {spec!r}")
     known = [*options_of(SPEEDUPS[name]), *options_of(_draws)]
     options: dict[str, Any] = convert_options(f"mold {name}", known, given)
-    choices, seed = options.pop("choices", CHOICES), options.pop("seed", None)
+    choices = options.pop("choices", CHOICES)
+    seed = options.pop("seed", None)
     for key, value, least in (("choices", choices, 2), ("seed", seed or 0, 0)):
         if value < least:
             raise InputError(f"mold {name}: option {key!r}: expected a whole number >= {least}, got {value}")

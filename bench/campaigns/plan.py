@@ -150,7 +150,8 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
     for seed in table.seeds:
         if not digest or source.source.sampled:
             workload = _loaded(path, index, source, seed, loaders)
-            digest, jobs = workload.digest(), len(workload)
+            digest = workload.digest()
+            jobs = len(workload)
             try:
                 steady_state(workload.frame()["submit"].to_numpy(), *cuts)
             except InputError as error:

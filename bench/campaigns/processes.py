@@ -95,8 +95,10 @@ class _Pool:
         self._losses = losses
         self._most_losses = most_losses
         self._begun_ones: dict[int, psutil.Process] = {}
-        self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
-        self._begun, self._compiling = context.RawValue("b"), context.RawValue("d")
+        self._jobs = context.RawArray("q", workers)
+        self._pids = context.RawArray("q", workers)
+        self._begun = context.RawValue("b")
+        self._compiling = context.RawValue("d")
         self._free = list(range(workers))
         self._running: dict[Future[None], _Running] = {}
         self._broken = self._told = False

@@ -126,10 +126,12 @@ class Samples(Generic[JobsT]):
             loaders.setdefault(workload.digest(), load)
             label = self.label or workload.provenance.source
             sample = label, len(workload), workload.digest(), self.jitter, seed
-            rows.append([
-                Cell(*sample, *named, self.overrun, self.same_instant, check=self.check, objects=given)
-                for named, given in zip(names, objects, strict=True)
-            ])  # fmt: skip
+            rows.append(
+                [
+                    Cell(*sample, *named, self.overrun, self.same_instant, check=self.check, objects=given)
+                    for named, given in zip(names, objects, strict=True)
+                ]
+            )
         return list(zip(*rows, strict=True))
 
 

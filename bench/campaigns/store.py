@@ -18,7 +18,8 @@ from ...simulation.schema import SCHEMA, schema_of
 from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 
 #: SHA-256 of each reproducible file, in the form of ``sha256sum``; and of the one that is not.
-SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
+SUMS = "SHA256SUMS"
+TIMINGS_SUM = "timings.sha256"
 #: The folder of the campaigns' names for their cells.
 CAMPAIGNS = "campaigns"
 #: The folder of parsed large traces, see :func:`hpcdispatch.workloads.read`.

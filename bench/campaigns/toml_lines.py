@@ -24,11 +24,13 @@ def line_of(text: str, path: KeyPath) -> int:
     Every beginning of a TOML text that ends with a complete statement is TOML itself. Longer beginnings set everything
     that shorter ones set. Therefore a binary search finds the statement.
     """
-    lines, ends = text.split("\n"), statement_ends(text)
+    lines = text.split("\n")
+    ends = statement_ends(text)
     place = bisect_left(ends, True, key=lambda end: _leads(_beginning(text, end), path))
     if place == len(ends):
         return line_of(text, path[:-1]) if path else 1
-    begun, end = ends[place - 1] if place else 0, ends[place]
+    begun = ends[place - 1] if place else 0
+    end = ends[place]
     # The first line that is neither empty nor a comment.
     first = next((n for n in range(begun, end) if lines[n].strip() and not lines[n].strip().startswith("#")), begun)
     value = _value(_beginning(text, end), path)
@@ -50,7 +52,9 @@ def statement_ends(text: str) -> list[int]:
 
     Blank lines and comments count.
     """
-    ends, line, depth = [], 0, 0
+    ends = []
+    line = 0
+    depth = 0
     for token in _TOKENS.findall(text + "\n"):
         line += token.count("\n")
         depth += (token in "[{") - (token in "]}")

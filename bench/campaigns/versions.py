@@ -152,7 +152,10 @@ def _digest(files: Iterable[Path]) -> str:
             tree = ast.parse(data, path.name)
             node: Any
             for node in ast.walk(tree):  # since 3.13 a class keeps its first line number
-                node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = 1, 1, 0, 0
+                node.lineno = 1
+                node.end_lineno = 1
+                node.col_offset = 0
+                node.end_col_offset = 0
             for part in _parts(compile(tree, path.name, "exec", optimize=2, dont_inherit=True)):
                 sha.update(part)
         except (SyntaxError, ValueError):  # for another Python version: use the text

@@ -76,13 +76,31 @@ class Figure:
 #: Distributions: their name in :data:`.GRIDS`, key, title, label of x, a remark, and what they count.
 _DISTRIBUTIONS = (
     ("wait", "ecdf-wait", "Waiting times", "wait (s)", "Waits below 1 s count as 1 s.", "jobs"),
-    ("bounded_slowdown", "ecdf-bounded-slowdown", "Bounded slowdowns", "bounded slowdown",
-     "Jobs of less than 10 s count as 10 s long.", "jobs"),
-    ("real_over_predicted", "ecdf-prediction", "Real over predicted run times", "real / predicted run time",
-     "Below 1: the job took less than predicted. Times below 1 s count as 1 s.", "jobs"),
-    ("decision_ms", "ecdf-decision", "Decision times", "time of a decision (ms)",
-     "A decision is a call of the dispatcher; times as measured, on whatever machine.", "decisions"),
-)  # fmt: skip
+    (
+        "bounded_slowdown",
+        "ecdf-bounded-slowdown",
+        "Bounded slowdowns",
+        "bounded slowdown",
+        "Jobs of less than 10 s count as 10 s long.",
+        "jobs",
+    ),
+    (
+        "real_over_predicted",
+        "ecdf-prediction",
+        "Real over predicted run times",
+        "real / predicted run time",
+        "Below 1: the job took less than predicted. Times below 1 s count as 1 s.",
+        "jobs",
+    ),
+    (
+        "decision_ms",
+        "ecdf-decision",
+        "Decision times",
+        "time of a decision (ms)",
+        "A decision is a call of the dispatcher; times as measured, on whatever machine.",
+        "decisions",
+    ),
+)
 
 
 def figures_of(study: Study, workload: str) -> dict[str, Figure]:
@@ -136,14 +154,29 @@ def loads(study: Study, workload: str) -> list[Figure]:
     queue = base.assign(waiting_jobs=series["queue"])
     return [
         Figure(
-            "utilization", "lines", "Utilization over time", f"Share of the primary resource that is held. {note}",
-            used, f"time_{unit}", "utilization_percent", label, "utilization (%)", panels=True,
+            "utilization",
+            "lines",
+            "Utilization over time",
+            f"Share of the primary resource that is held. {note}",
+            used,
+            f"time_{unit}",
+            "utilization_percent",
+            label,
+            "utilization (%)",
+            panels=True,
         ),
         Figure(
-            "queue", "lines", "Queue over time", f"Jobs that wait. {note}",
-            queue, f"time_{unit}", "waiting_jobs", label, "waiting jobs",
+            "queue",
+            "lines",
+            "Queue over time",
+            f"Jobs that wait. {note}",
+            queue,
+            f"time_{unit}",
+            "waiting_jobs",
+            label,
+            "waiting jobs",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def class_waits(study: Study, workload: str, split: str) -> Figure:
@@ -161,9 +194,16 @@ def class_waits(study: Study, workload: str, split: str) -> Figure:
     axis = {"run time": "run time of the job", "width": "share of the machine that the job takes"}[split]
     note = f"Mean over the jobs of a class, then over the seeds. The table by {split} below has all numbers."
     return Figure(
-        f"waits-by-{split.replace(' ', '-')}", "classes", f"Mean wait by {split}", note,
-        data, "class", f"wait_{unit}", axis, f"mean wait ({unit})",
-    )  # fmt: skip
+        f"waits-by-{split.replace(' ', '-')}",
+        "classes",
+        f"Mean wait by {split}",
+        note,
+        data,
+        "class",
+        f"wait_{unit}",
+        axis,
+        f"mean wait ({unit})",
+    )
 
 
 def tunings(study: Study, workload: str) -> Figure:
@@ -174,10 +214,16 @@ def tunings(study: Study, workload: str) -> Figure:
     told = "; ".join(f"{number}: {name}" for number, name in zip(names["number"], names["candidate"], strict=True))
     data = found.assign(**{f"time_{unit}": found["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
     return Figure(
-        "tunings-figure", "steps", "What portfolios chose over time",
+        "tunings-figure",
+        "steps",
+        "What portfolios chose over time",
         f"{_seed(study, workload)} Who goes on after each tuning, by number: {told}.",
-        data, f"time_{unit}", "number", f"time since the first submission ({unit})", "candidate, by number",
-    )  # fmt: skip
+        data,
+        f"time_{unit}",
+        "number",
+        f"time since the first submission ({unit})",
+        "candidate, by number",
+    )
 
 
 def piece(study: Study, workload: str) -> Figure:
@@ -205,9 +251,17 @@ def piece(study: Study, workload: str) -> Figure:
         data[f"{name}_{unit}"] = (data.pop(name) - first) / size
     label = f"time from day {first / 86_400:,.2f} on ({unit})"
     return Figure(
-        "schedule", "schedule", "A piece of the schedule", note,
-        data, f"begin_{unit}", "low", label, "units held", shown=(0.0, (last - first) / size),
-    )  # fmt: skip
+        "schedule",
+        "schedule",
+        "A piece of the schedule",
+        note,
+        data,
+        f"begin_{unit}",
+        "low",
+        label,
+        "units held",
+        shown=(0.0, (last - first) / size),
+    )
 
 
 def _seed(study: Study, workload: str) -> str:

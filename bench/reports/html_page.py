@@ -97,7 +97,8 @@ def rendered(page: Page, folder: str) -> str:
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "allow_nan": False}
     environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
-    js, plotly = _text("report.js"), get_plotlyjs()
+    js = _text("report.js")
+    plotly = get_plotlyjs()
     # Only these scripts run, and nothing is loaded from elsewhere. Plotly writes styles on its drawings.
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (js, plotly)]
     scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
@@ -134,11 +135,19 @@ def _write_files(part: Part, folder: Path) -> None:
 def _drawn(name: str, figure: Figure) -> dict[str, Any]:
     """Return the data from which the page draws a figure."""
     return {
-        "file": name, "kind": figure.kind, "x": figure.x, "y": figure.y, "x_label": figure.x_label,
-        "y_label": figure.y_label, "log_x": figure.log_x, "columns": columns(rounded(figure.data)),
-        "window": figure.shown, "panels": figure.panels, "names": figure.names,
+        "file": name,
+        "kind": figure.kind,
+        "x": figure.x,
+        "y": figure.y,
+        "x_label": figure.x_label,
+        "y_label": figure.y_label,
+        "log_x": figure.log_x,
+        "columns": columns(rounded(figure.data)),
+        "window": figure.shown,
+        "panels": figure.panels,
+        "names": figure.names,
         "places": [figure.place(name) for name in figure.names],
-    }  # fmt: skip
+    }
 
 
 def columns(frame: pd.DataFrame) -> dict[str, Any]:

@@ -16,26 +16,54 @@ from .verdict import verdict
 
 #: Tables and figures of a workload, in their order on the page. Others follow at the end.
 _ORDER = (
-    "leaderboard", "paired", "paired-figure", "utilization", "queue", "ecdf-wait", "ecdf-bounded-slowdown", "details",
-    "waits-by-run-time", "by-run-time", "waits-by-width", "by-width", "fairness", "tunings", "tunings-figure",
-    "schedule", "prediction", "ecdf-prediction", "decisions", "ecdf-decision",
-)  # fmt: skip
+    "leaderboard",
+    "paired",
+    "paired-figure",
+    "utilization",
+    "queue",
+    "ecdf-wait",
+    "ecdf-bounded-slowdown",
+    "details",
+    "waits-by-run-time",
+    "by-run-time",
+    "waits-by-width",
+    "by-width",
+    "fairness",
+    "tunings",
+    "tunings-figure",
+    "schedule",
+    "prediction",
+    "ecdf-prediction",
+    "decisions",
+    "ecdf-decision",
+)
 _GLOSSARY = (
     ("Wait", "Time in the queue, over all attempts of a job."),
     ("Turnaround", "Time from submission to the end."),
     ("Slowdown", "Turnaround over run time, at least 1; run times below 1 s count as 1 s."),
     ("Bounded slowdown", "Turnaround over the larger of run time and 10 s, at least 1."),
-    ("Utilization", "Useful work over the capacity of the primary resource, from first submission to last end; with "
-     "a warm-up or cool-down, from the first to the last submission that is left."),
+    (
+        "Utilization",
+        "Useful work over the capacity of the primary resource, from first submission to last end; with "
+        "a warm-up or cool-down, from the first to the last submission that is left.",
+    ),
     ("Median, p90, p95, p99", "Percentiles over jobs. p95: 95% of the jobs have at most that."),
-    ("Seeds", "Each seed is another sample of the workload; all contenders get the same samples, so that they are "
-     "compared in pairs."),
+    (
+        "Seeds",
+        "Each seed is another sample of the workload; all contenders get the same samples, so that they are "
+        "compared in pairs.",
+    ),
     ("Intervals", "Percentile bootstrap over the seeds, 95%. Few seeds make them too narrow."),
-    ("p", "How probable at least such a difference would be if contender and baseline were alike. Not corrected for "
-     "the number of comparisons."),
-    ("Jain's index", "(sum x)² / (n sum x²) of the users' mean bounded slowdowns: 1 if all fare alike, 1/n if one has "
-     "it all."),
-)  # fmt: skip
+    (
+        "p",
+        "How probable at least such a difference would be if contender and baseline were alike. Not corrected for "
+        "the number of comparisons.",
+    ),
+    (
+        "Jain's index",
+        "(sum x)² / (n sum x²) of the users' mean bounded slowdowns: 1 if all fare alike, 1/n if one has it all.",
+    ),
+)
 
 
 def write_report(study: Study, out: Path) -> Path:
@@ -50,7 +78,8 @@ def write_report(study: Study, out: Path) -> Path:
 
 def title_of(study: Study) -> str:
     """Return the title of a page: its contenders, and its workload if there is only one."""
-    names, workloads = study.order, study.workloads
+    names = study.order
+    workloads = study.workloads
     where = f" on {workloads[0]}" if len(workloads) == 1 else f" on {len(workloads)} workloads"
     if len(names) == 1:
         return names[0] + where
@@ -62,7 +91,8 @@ def title_of(study: Study) -> str:
 def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
     """Yield tables and figures of a workload in their order."""
     prefix = "" if len(study.workloads) == 1 else f"{index + 1}-"
-    tables, figures = tables_of(study, workload), figures_of(study, workload)
+    tables = tables_of(study, workload)
+    figures = figures_of(study, workload)
     figures["paired-figure"] = figures.pop("paired")
     found: dict[str, Table | Figure] = {**figures, **tables}
     for key in dict.fromkeys((*_ORDER, *tables, *figures)):

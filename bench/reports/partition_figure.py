@@ -36,7 +36,8 @@ def _turnarounds(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
     shown = [option for option in advice.options if option is not None]
     end = clipped([option.turnaround for option in shown])
     for place, option in enumerate(shown):
-        wait, chosen = option.start - moment.now, option == advice.choice
+        wait = option.start - moment.now
+        chosen = option == advice.choice
         first = place == 0
         axes.barh(place, wait, color="none", edgecolor="#555555", hatch="///", linewidth=0, label="wait" * first)
         colour = COLOURS[1] if chosen else COLOURS[2]
@@ -58,9 +59,14 @@ def _machine(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
     times = [max(begin - moment.now, 0) / length for begin, _, _ in steps]
     frees = [free for _, _, free in steps]
     axes.plot(
-        [*times, last / length], [*frees, frees[-1]], drawstyle="steps-post", color="#555555", marker="o", markersize=3,
+        [*times, last / length],
+        [*frees, frees[-1]],
+        drawstyle="steps-post",
+        color="#555555",
+        marker="o",
+        markersize=3,
         label="free processors",
-    )  # fmt: skip
+    )
     others = [option for option in advice.options if option is not None and option.turnaround <= last]
     for option in sorted(others, key=lambda option: -option.request.processors):
         chosen = option == advice.choice

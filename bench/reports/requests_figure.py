@@ -47,9 +47,14 @@ def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64]) -> None:
         axes.plot(request, (run_times <= request).mean(), "o", color=COLOURS[5], markersize=5, clip_on=False)
         if len(requests) <= _MOST_NUMBERED:
             axes.annotate(
-                str(number), (request, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2),
-                textcoords="offset points", ha="center", color=COLOURS[5],
-            )  # fmt: skip
+                str(number),
+                (request, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                color=COLOURS[5],
+            )
     axes.set_ylabel(f"share of the {len(run_times):,} runs")
     axes.set_ylim(0, 1.02)
     time_axis(axes, 0.9 * min(run_times.min(), requests[0]), 1.1 * max(run_times.max(), requests[-1]))
@@ -67,12 +72,20 @@ def _times(axes: Axes, advice: Advice) -> None:
             fared = getattr(row, name)
             if fared is None:
                 continue
-            at, waste = index + (place - (len(kinds) - 1) / 2) * height, min(fared.waste, fared.time)
+            at = index + (place - (len(kinds) - 1) / 2) * height
+            waste = min(fared.waste, fared.time)
             axes.barh(at, fared.time, height, color=colour, label="" if index else label)
             axes.barh(
-                at, waste, height, left=fared.time - waste, color="none", edgecolor="#555555", hatch="///", linewidth=0,
+                at,
+                waste,
+                height,
+                left=fared.time - waste,
+                color="none",
+                edgecolor="#555555",
+                hatch="///",
+                linewidth=0,
                 label="waste" if index == place == 0 else "",
-            )  # fmt: skip
+            )
             bar_end(axes, at, fared.time, end)
     axes.invert_yaxis()
     names = [row.strategy.name for row in advice.rows]

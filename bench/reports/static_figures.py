@@ -83,9 +83,11 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
         chosen = figure.data[figure.data["contender"] == name]
         index = figure.place(name)
         options = line_style(index)
-        x, y = chosen[figure.x].to_numpy(), chosen[figure.y].to_numpy()
+        x = chosen[figure.x].to_numpy()
+        y = chosen[figure.y].to_numpy()
         if figure.kind == "classes":
-            x, options["marker"] = chosen[figure.x].map(classes.index).to_numpy(), marker(index)
+            x = chosen[figure.x].map(classes.index).to_numpy()
+            options["marker"] = marker(index)
         if figure.kind == "steps":
             options |= {"drawstyle": "steps-post", "marker": marker(index), "markersize": 4}
             if len(x) > MOST_MARKED:
@@ -114,7 +116,8 @@ def _panels(figure: Figure, canvas: Canvas) -> None:
     for axes, name in zip(panels, names, strict=True):
         chosen = figure.data[figure.data["contender"] == name]
         colour = style(figure.place(name))[0]
-        x, y = chosen[figure.x].to_numpy(), chosen[figure.y].to_numpy()
+        x = chosen[figure.x].to_numpy()
+        y = chosen[figure.y].to_numpy()
         axes.fill_between(x, y, color=colour, alpha=0.3, linewidth=0)
         axes.plot(x, y, color=colour, linewidth=0.8)
         axes.set_title(shortened(name), loc="left", fontsize=9)
@@ -125,7 +128,8 @@ def _panels(figure: Figure, canvas: Canvas) -> None:
 
 
 def _intervals(figure: Figure, canvas: Canvas) -> None:
-    names, metrics = figure.names, list(dict.fromkeys(figure.data["metric"]))
+    names = figure.names
+    metrics = list(dict.fromkeys(figure.data["metric"]))
     canvas.set_size_inches(WIDTH, len(metrics) * (0.6 + 0.22 * len(names)) + 0.4)
     panels = canvas.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for axes, metric in zip(panels, metrics, strict=True):
@@ -149,9 +153,16 @@ def _schedule(figure: Figure, canvas: Canvas) -> None:
         for kind, (colour, hatch) in CLASS_STYLE.items():
             part = chosen[chosen["run_time"] == kind]
             axes.bar(
-                part[figure.x], part["high"] - part["low"], part[end] - part[figure.x], part["low"], align="edge",
-                color=colour, hatch=2 * hatch, edgecolor="black", linewidth=0.3,
-            )  # fmt: skip
+                part[figure.x],
+                part["high"] - part["low"],
+                part[end] - part[figure.x],
+                part["low"],
+                align="edge",
+                color=colour,
+                hatch=2 * hatch,
+                edgecolor="black",
+                linewidth=0.3,
+            )
         axes.set_title(shortened(name), loc="left", fontsize=9)
         axes.set_ylabel(figure.y_label)
         axes.grid(visible=False)

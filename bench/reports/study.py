@@ -246,10 +246,15 @@ class _Reader:
         """Add the numbers of a run."""
         whole = result.summary()
         row: dict[str, Any] = {
-            "workload": run.workload, "contender": self._names[run], "dispatcher": run.dispatcher,
-            "predictor": run.predictor, "seed": run.seed, "sample": run.sample,
-            "jobs": len(metrics), "cut": len(result.jobs) - len(chosen),
-        }  # fmt: skip
+            "workload": run.workload,
+            "contender": self._names[run],
+            "dispatcher": run.dispatcher,
+            "predictor": run.predictor,
+            "seed": run.seed,
+            "sample": run.sample,
+            "jobs": len(metrics),
+            "cut": len(result.jobs) - len(chosen),
+        }
         for name in ("killed", "rejected"):
             row[name] = int((chosen["status"] == name).sum())
         for name in METRICS:

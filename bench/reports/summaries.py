@@ -159,9 +159,13 @@ def classes(study: Study, workload: str, split: str) -> Table:
     """Return wait and bounded slowdown of the classes of jobs."""
     chosen = study.classes[(study.classes["workload"] == workload) & (study.classes["split"] == split)]
     headers = [
-        split, "contender", "jobs", *map(Times, ("mean wait", "median wait", "p95 wait", "max wait")),
-        "mean bounded slowdown", "p95 bounded slowdown",
-    ]  # fmt: skip
+        split,
+        "contender",
+        "jobs",
+        *map(Times, ("mean wait", "median wait", "p95 wait", "max wait")),
+        "mean bounded slowdown",
+        "p95 bounded slowdown",
+    ]
     rows = []
     for job_class in dict.fromkeys(chosen["class"]):
         of_class = chosen[chosen["class"] == job_class]
@@ -185,9 +189,15 @@ def classes(study: Study, workload: str, split: str) -> Table:
 
 
 def _by_contender(
-    key: str, title: str, runs: pd.DataFrame, columns: tuple[tuple[str, str, Show], ...], note: str,
-    names: tuple[str, ...] = ("contender",), *, seeds: bool = False,
-) -> Table:  # fmt: skip
+    key: str,
+    title: str,
+    runs: pd.DataFrame,
+    columns: tuple[tuple[str, str, Show], ...],
+    note: str,
+    names: tuple[str, ...] = ("contender",),
+    *,
+    seeds: bool = False,
+) -> Table:
     """Return means over the seeds of each contender, with the number of seeds if `seeds` is set."""
     rows = [
         [

@@ -26,13 +26,15 @@ def tunings_of(result: Result) -> pd.DataFrame | None:
     found = decisions[rows]
     chosen = found["chosen"].reset_index(drop=True)
     seconds = found["time"].to_numpy() - int(result.jobs["submit"].min())
-    return pd.DataFrame({
-        "seconds": seconds,
-        "candidate": chosen,
-        "gain": np.where(found["tuned"] == 1, found["gain"].to_numpy(dtype=np.float64), np.nan),
-        "lasted": np.append(np.diff(seconds), 0),
-        "changed": chosen.ne(chosen.shift(fill_value=chosen.iloc[0])),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "seconds": seconds,
+            "candidate": chosen,
+            "gain": np.where(found["tuned"] == 1, found["gain"].to_numpy(dtype=np.float64), np.nan),
+            "lasted": np.append(np.diff(seconds), 0),
+            "changed": chosen.ne(chosen.shift(fill_value=chosen.iloc[0])),
+        }
+    )
 
 
 def numbered(found: pd.DataFrame) -> pd.DataFrame:
@@ -52,12 +54,17 @@ def tunings_table(found: pd.DataFrame, note: str) -> Table:
         whole = max(float(part["lasted"].sum()), 1.0)
         for number, chosen in part.groupby("number"):
             changes = chosen[chosen["changed"]]
-            share, gain = 100 * float(chosen["lasted"].sum()) / whole, 100 * float(changes["gain"].mean())
+            share = 100 * float(chosen["lasted"].sum()) / whole
+            gain = 100 * float(changes["gain"].mean())
             numbers = ((float(number), 0), (share, 1), (float(len(changes)), 0), (gain, 1))  # type: ignore[arg-type]
             names = label(contender), label(chosen["candidate"].iloc[0])
             rows.append([*names, *(Cell(fixed(value, digits), value=value) for value, digits in numbers)])
     columns = (
-        "contender", "candidate", "number in the figure", "of the time (%)", "times changed to",
+        "contender",
+        "candidate",
+        "number in the figure",
+        "of the time (%)",
+        "times changed to",
         "better than the one before, mean (%)",
-    )  # fmt: skip
+    )
     return Table("What portfolios chose", columns, rows, 2, note, "tunings")

@@ -27,18 +27,21 @@ _LEAST = 5
 _PLACES = 600
 _GLOSSARY = (
     ("Recorded", "What the site's own scheduler did, from its accounting."),
-    ("slurm", "The model of that scheduler with the site's configuration. What the page says of changes and of other "
-     "schedulers is worth as much as this one meets the record."),
+    (
+        "slurm",
+        "The model of that scheduler with the site's configuration. What the page says of changes and of other "
+        "schedulers is worth as much as this one meets the record.",
+    ),
     ("Wait", "Time from when a job could have started to its start."),
     ("Bounded slowdown", "Turnaround over the larger of run time and 10 s, at least 1."),
     ("Off the record", "By how much a start differs from the recorded one, either way."),
     ("Correlation", "Of the waits with the recorded ones, job by job (Pearson)."),
-)  # fmt: skip
+)
 
 
 def write_what_if(
     found: Sequence[WhatIf], submit: FloatArray, classes: pd.DataFrame, facts: Sequence[tuple[str, str]], out: Path
-) -> Path:  # fmt: skip
+) -> Path:
     """Write the page, and the folder of files beside it. Return the folder.
 
     Parameters
@@ -54,7 +57,8 @@ def write_what_if(
     out
         The file of the page.
     """
-    names, said = short_names(found), answer(found)
+    names = short_names(found)
+    said = answer(found)
     facts = [*facts, *((short, name) for name, short in names.items() if short != name)]
     found = [replace(row, name=names[row.name]) for row in found]
     recorded, model = found[0], found[1]
@@ -62,12 +66,18 @@ def write_what_if(
     met = f"The other figures of this page are worth as much as this. {'; '.join(in_a_sentence(recorded, model))}."
     others = "Of the same jobs, from the same beginning. Sorted as asked for; the record and slurm first."
     sections = [
-        Section("How well slurm meets the recorded starts", f"{met} {furthest(classes)}".strip(),
-                [*_fidelity(recorded, model), Part("fidelity-by-class", _class_fidelity(classes))]),
+        Section(
+            "How well slurm meets the recorded starts",
+            f"{met} {furthest(classes)}".strip(),
+            [*_fidelity(recorded, model), Part("fidelity-by-class", _class_fidelity(classes))],
+        ),
         Section("What others would have done", others, list(_outlook(found, submit))),
-        Section("Classes of jobs", " ".join(losers(classes)) or "There is one class of each kind.",
-                [*(Part(table.key, table) for table in tables), Part("classes", _measures(classes, names))]),
-    ]  # fmt: skip
+        Section(
+            "Classes of jobs",
+            " ".join(losers(classes)) or "There is one class of each kind.",
+            [*(Part(table.key, table) for table in tables), Part("classes", _measures(classes, names))],
+        ),
+    ]
     told = [*facts, ("Made by", f"hpcdispatch {version('hpcdispatch')}")]
     return write_page(Page("What if: a recorded site under other schedulers", said, told, (), sections, _GLOSSARY), out)
 
@@ -109,10 +119,9 @@ def class_tables(classes: pd.DataFrame, names: Mapping[str, str], show: Show) ->
     tables = []
     for kind, part in classes.groupby("kind", sort=False):
         rows = [
-            [label(name), number(own["jobs"].iloc[0], count),
-             *(number(wait, show) for wait in own["wait"])]
+            [label(name), number(own["jobs"].iloc[0], count), *(number(wait, show) for wait in own["wait"])]
             for name, own in part.groupby("jobs_of", sort=False)
-        ]  # fmt: skip
+        ]
         columns = (str(kind), "jobs", *(Times(names[name]) for name in part["scheduler"].unique()))
         tables.append(Table(f"Mean wait by {kind}", columns, rows, 1, "", f"by-{kind}"))
     return tables
@@ -125,7 +134,7 @@ def furthest(classes: pd.DataFrame) -> str:
     told = [
         f"{row['kind']} {row['jobs_of']} ({time_text(row['slurm'])}, recorded {time_text(row['recorded'])})"
         for row in rows[:3]
-    ]  # fmt: skip
+    ]
     return f"Furthest from the recorded mean waits: {', '.join(told)}." if told else ""
 
 
@@ -148,7 +157,7 @@ def losers(classes: pd.DataFrame) -> list[str]:
             first = [
                 f"{row['kind']} {row['jobs_of']} ({100 * (row['change'] - 1):+.0f}%)"
                 for row in rows.head(3).to_dict("records")
-            ]  # fmt: skip
+            ]
             texts += [f"{', '.join(first)} {word}"] if first else []
         if texts and name not in ("recorded", "slurm"):
             told.append(f"Under {name} {'; '.join(texts)}.")
@@ -165,8 +174,10 @@ def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
 
 
 def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
-    near = [[label(f"starts within {time_text(within)} of the record (%)"), number(share, percent)]
-            for within, share in model.near.items()]  # fmt: skip
+    near = [
+        [label(f"starts within {time_text(within)} of the record (%)"), number(share, percent)]
+        for within, share in model.near.items()
+    ]
     rows = [
         *near,
         [label("mean distance from the recorded start"), number(model.deviation, time_text)],
@@ -179,46 +190,92 @@ def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
     note = "Whole runs are chaotic: a real Slurm that is given the same jobs again does not meet its own starts either."
     table = Table("slurm beside the record", ("measure", "value"), rows, 1, note, "fidelity")
     off = np.abs(model.waits - recorded.waits)
-    figure = _curve("off-the-record", "How far starts are off the record", "distance from the recorded start (s)",
-                    {model.name: off}, (recorded.name, model.name))  # fmt: skip
+    figure = _curve(
+        "off-the-record",
+        "How far starts are off the record",
+        "distance from the recorded start (s)",
+        {model.name: off},
+        (recorded.name, model.name),
+    )
     return Part("fidelity", table), Part("off-the-record", figure)
 
 
 def _class_fidelity(classes: pd.DataFrame) -> Table:
     rows = [
-        [label(row["kind"]), label(row["jobs_of"]), number(row["jobs"], count), number(row["recorded"], time_text),
-         number(row["slurm"], time_text), _change(row["slurm"], row["recorded"])]
+        [
+            label(row["kind"]),
+            label(row["jobs_of"]),
+            number(row["jobs"], count),
+            number(row["recorded"], time_text),
+            number(row["slurm"], time_text),
+            _change(row["slurm"], row["recorded"]),
+        ]
         for row in _beside(classes)
-    ]  # fmt: skip
+    ]
     columns = ("class by", "class", "jobs", Times("recorded"), Times("slurm"), "to the record (%)")
     return Table("Mean waits by class, slurm beside the record", columns, rows, 2, "", "fidelity-by-class")
 
 
 def _measures(classes: pd.DataFrame, names: Mapping[str, str]) -> Table:
-    columns = ("class by", "class", "scheduler", "jobs", Times("mean wait"), "mean bounded slowdown",
-               "utilization (%)", "to slurm (%)", "noise from (%)", "noise to (%)")  # fmt: skip
+    columns = (
+        "class by",
+        "class",
+        "scheduler",
+        "jobs",
+        Times("mean wait"),
+        "mean bounded slowdown",
+        "utilization (%)",
+        "to slurm (%)",
+        "noise from (%)",
+        "noise to (%)",
+    )
     rows = [
-        [label(row["kind"]), label(row["jobs_of"]), label(names[row["scheduler"]]), number(row["jobs"], count),
-         number(row["wait"], time_text), number(row["slowdown"], ratio), number(row["utilization"], percent),
-         *(_change(row[name], 1.0) for name in ("change", "least", "most"))]
+        [
+            label(row["kind"]),
+            label(row["jobs_of"]),
+            label(names[row["scheduler"]]),
+            number(row["jobs"], count),
+            number(row["wait"], time_text),
+            number(row["slowdown"], ratio),
+            number(row["utilization"], percent),
+            *(_change(row[name], 1.0) for name in ("change", "least", "most")),
+        ]
         for row in classes.to_dict("records")
-    ]  # fmt: skip
+    ]
     note = "Utilization: what the jobs of the class use of all cores."
     return Table("All measures by class", columns, rows, 3, note, "classes", folded=True)
 
 
 def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
     names = tuple(row.name for row in found)
-    columns = ("scheduler", Times("mean wait"), "to the record (%)", "to slurm (%)", "noise (%)", Times("p95 wait"),
-               "mean bounded slowdown", Times("off the record"), "correlation", "utilization (%)",
-               "never start")  # fmt: skip
+    columns = (
+        "scheduler",
+        Times("mean wait"),
+        "to the record (%)",
+        "to slurm (%)",
+        "noise (%)",
+        Times("p95 wait"),
+        "mean bounded slowdown",
+        Times("off the record"),
+        "correlation",
+        "utilization (%)",
+        "never start",
+    )
     rows = [
-        [label(row.name), number(row.wait, time_text), *(_change(row.wait, base.wait) for base in found[:2]),
-         label(band(row)), number(row.wait_p95, time_text), number(row.slowdown, ratio),
-         number(row.deviation, time_text),
-         number(row.correlation, _hundredths), number(row.utilization, percent), number(row.unstarted, count)]
+        [
+            label(row.name),
+            number(row.wait, time_text),
+            *(_change(row.wait, base.wait) for base in found[:2]),
+            label(band(row)),
+            number(row.wait_p95, time_text),
+            number(row.slowdown, ratio),
+            number(row.deviation, time_text),
+            number(row.correlation, _hundredths),
+            number(row.utilization, percent),
+            number(row.unstarted, count),
+        ]
         for row in found
-    ]  # fmt: skip
+    ]
     note = (
         "Compare with slurm, not with the record: what the model misses is then on both sides. Noise: the change of "
         f"the mean wait to slurm over runs with submissions up to {JITTER} s later."
@@ -233,7 +290,8 @@ def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...])
     parts = []
     for row in found:  # number of waiting jobs at evenly spaced times
         known = ~np.isnan(row.waits)
-        came, began = np.sort(submit[known]), np.sort(submit[known] + row.waits[known])
+        came = np.sort(submit[known])
+        began = np.sort(submit[known] + row.waits[known])
         first, last = (came[0], began[-1]) if len(came) else (0.0, 0.0)
         times = np.linspace(first, last, _PLACES)
         waiting = np.searchsorted(came, times, side="right") - np.searchsorted(began, times, side="right")
@@ -242,8 +300,18 @@ def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...])
     unit, length = ("hours", 3600) if data["time"].max() > 4 * 3600 else ("minutes", 60)
     data["time"] /= length
     note = "Jobs that wait, from the first arrival that is counted on."
-    return Figure("queue", "lines", "Queue over time", note, data.rename(columns={"time": f"time_{unit}"}),
-                  f"time_{unit}", "waiting_jobs", f"time ({unit})", "waiting jobs", order=names)  # fmt: skip
+    return Figure(
+        "queue",
+        "lines",
+        "Queue over time",
+        note,
+        data.rename(columns={"time": f"time_{unit}"}),
+        f"time_{unit}",
+        "waiting_jobs",
+        f"time ({unit})",
+        "waiting jobs",
+        order=names,
+    )
 
 
 def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names: tuple[str, ...]) -> Figure:
@@ -254,8 +322,19 @@ def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names
         parts.append(pd.DataFrame({"contender": name, "seconds": x, "share_percent": 100 * y}))
     note = f"Share of the {count(len(known), 'job')} at or below x; below 1 s counts as 1 s. Logarithmic scale."
     data = pd.concat(parts, ignore_index=True)
-    return Figure(key, "steps", title, note, data, "seconds", "share_percent", axis, "share of the jobs (%)",
-                  log_x=True, order=names)  # fmt: skip
+    return Figure(
+        key,
+        "steps",
+        title,
+        note,
+        data,
+        "seconds",
+        "share_percent",
+        axis,
+        "share of the jobs (%)",
+        log_x=True,
+        order=names,
+    )
 
 
 def _change(value: float, base: float) -> Cell:

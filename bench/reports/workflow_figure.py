@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "picture"]
 
 _COLUMNS = 2
-_LINE, _POINTS, _BIN = COLOURS[5], COLOURS[4], COLOURS[2]
+_LINE = COLOURS[5]
+_POINTS = COLOURS[4]
+_BIN = COLOURS[2]
 #: With more points than this they are pixels, also in SVG and PDF.
 _MANY = 2000
 #: Times are on a logarithmic scale if the largest is at least this many times the least.

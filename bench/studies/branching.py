@@ -219,7 +219,9 @@ class _Watch(Recorder):
 
 def _end_to_come(job: SimulatedJob) -> JobEnd:
     """Return the outcome of a running job that is not stopped and does not come back."""
-    running, request, end = job.running, job.request, job.completion[0]
+    running = job.running
+    request = job.request
+    end = job.completion[0]
     assert running is not None
     asked = request.walltime
     stay = Attempt(running.start, end, job.outcome, 0, request.shape, 0, asked, asked, running.placement)
@@ -318,13 +320,15 @@ class _Trunk:
 
     def _copy(self, recorder: Recorder) -> Engine:
         """Return the simulation in its current state, with a recorder of its own."""
-        whole, own = self._engine.arrivals.recorder, self._setup.workload
+        whole = self._engine.arrivals.recorder
+        own = self._setup.workload
         same = (own, own.jobs, own.columns, own.machine, self._setup)
         memo: dict[int, Any] = {id(part): part for part in same}
         memo[id(whole)] = recorder
         memo[id(self)] = self
         copied = copy.deepcopy(self._engine, memo)
-        copied.mapper.pause, copied.mapper.at_pause = math.inf, None
+        copied.mapper.pause = math.inf
+        copied.mapper.at_pause = None
         return copied
 
     def _anew(self, recorder: Recorder) -> Engine:
@@ -348,7 +352,8 @@ def _ended(engine: Engine, plan: _Planned) -> JobEnd:
 
 def _change(engine: Engine, place: int, job: Job) -> None:
     """Replace a job that has not arrived yet by another one."""
-    arrivals, mapper = engine.arrivals, engine.mapper
+    arrivals = engine.arrivals
+    mapper = engine.mapper
     if place >= arrivals.position:
         arrivals.changed[place] = job
         return

@@ -70,7 +70,8 @@ def command(
 
     A comma before key=value belongs to the item before it.
     """
-    policies, beliefs = split_specs(dispatchers, "dispatcher"), split_specs(predictors, "predictor")
+    policies = split_specs(dispatchers, "dispatcher")
+    beliefs = split_specs(predictors, "predictor")
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
     source = resolve(trace)

@@ -42,8 +42,11 @@ _MOST_STEPS = 10_000
 #: Losses are on a logarithmic scale if the largest is at least this many times the least above 0.
 _WIDE = 20
 _DOES = {
-    "kill": "kill", "system": "system checkpoint", "application": "application checkpoint", "end": "its own end",
-}  # fmt: skip
+    "kill": "kill",
+    "system": "system checkpoint",
+    "application": "application checkpoint",
+    "end": "its own end",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +177,13 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
     finish(answer, fields, title, _grid(found))
     if plot is not None:
         named = {nodes: f"{nodes:,} nodes" for nodes in possible["nodes"].unique()[::-1]}
-        data = pd.DataFrame({
-            "contender": possible["nodes"].map(named), "deadline": possible["deadline"] / 60, "loss": possible["loss"],
-        })  # fmt: skip
+        data = pd.DataFrame(
+            {
+                "contender": possible["nodes"].map(named),
+                "deadline": possible["deadline"] / 60,
+                "loss": possible["loss"],
+            }
+        )
         title_of = "Loss by deadline, for eighths of the nodes"
         figure = Figure(
             "front", "steps", title_of, "", data, "deadline", "loss", *_scale(data), order=tuple(named.values())

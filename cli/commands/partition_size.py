@@ -135,8 +135,11 @@ def _of_runs(
         raise InputError(f"{runs}: {error}") from None
     best = found.best
     values = ", ".join(f"{name} {value:.3g}" for name, value in best.parameters.items())
-    say("note", f"{len(own)} runs: best is {best.name} ({values}), left-out error {percent(best.left_out_error)}%; "
-                f"measure {found.measure_next([r.processors for r in requests]):.0f} processors next")  # fmt: skip
+    say(
+        "note",
+        f"{len(own)} runs: best is {best.name} ({values}), left-out error {percent(best.left_out_error)}%; "
+        f"measure {found.measure_next([r.processors for r in requests]):.0f} processors next",
+    )
     return requests, found
 
 

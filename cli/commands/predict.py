@@ -94,15 +94,28 @@ def _errors(found: PredictorEvaluation) -> Table:
         interval = f"\n{row['wait_low']:.2f}-{row['wait_high']:.2f}" if row["wait_low"] > 0 else ""
         covered = NOTHING if pd.isna(row["coverage_80"]) else percent(row["coverage_80"])
         shown.add_row(
-            Text(str(row["predictor"])), time(row["mae"]), percent(row["close"]), percent(row["under"]),
-            percent(row["over"]), covered, ratio(row["ms"]), time(row["wait"]), f"{row['wait_ratio']:.3f}{interval}",
-        )  # fmt: skip
+            Text(str(row["predictor"])),
+            time(row["mae"]),
+            percent(row["close"]),
+            percent(row["under"]),
+            percent(row["over"]),
+            covered,
+            ratio(row["ms"]),
+            time(row["wait"]),
+            f"{row['wait_ratio']:.3f}{interval}",
+        )
     return shown
 
 
 def _classes(found: PredictorEvaluation) -> Table:
     shown = terminal_table(["predictor", "run time", "jobs", headed("error"), "within 25% (%)", "under (%)"], 2)
     for row in found.by_length.to_dict("records"):
-        shown.add_row(Text(str(row["predictor"])), str(row["length"]), f"{row['jobs']:,}", time(row["mae"]),
-                      percent(row["close"]), percent(row["under"]))  # fmt: skip
+        shown.add_row(
+            Text(str(row["predictor"])),
+            str(row["length"]),
+            f"{row['jobs']:,}",
+            time(row["mae"]),
+            percent(row["close"]),
+            percent(row["under"]),
+        )
     return shown

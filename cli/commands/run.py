@@ -96,7 +96,8 @@ def command(
     validate([dispatcher], [predictor])
     begin = None if state is None else read_scenario(state)
     if begin is not None and trace is None:
-        source, (workload, started) = Source(str(state)), from_state(begin)
+        source = Source(str(state))
+        (workload, started) = from_state(begin)
     else:
         source, started = resolve(trace), None
         workload = molded(load(source, reading, seed), mold, seed)
@@ -172,7 +173,8 @@ def _baseline(workload: Workload, result: Result, predictor: str, given: dict[st
 
 def _answer(result: Result, easy: Result | None) -> str:
     """Return the mean wait, against easy."""
-    name, mean = result.manifest["dispatcher"], result.summary()["wait_mean"]
+    name = result.manifest["dispatcher"]
+    mean = result.summary()["wait_mean"]
     if np.isnan(mean):
         return f"Under {name} no job starts."
     if easy is None:

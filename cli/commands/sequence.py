@@ -178,7 +178,8 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
 
 def _warn(history: RunHistory, advice: Advice, planning: Planning) -> None:
     """Print the limits of the advice."""
-    ended, runs = int((~history.censored).sum()), len(history)
+    ended = int((~history.censored).sum())
+    runs = len(history)
     if runs < LEAST_TO_TRUST:
         say("note", f"{count(runs, 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     _say_left_out(history)
@@ -207,7 +208,8 @@ def _say_left_out(history: RunHistory, timeouts: int = 0) -> None:
 
 def _warn_of_fit(advice: Advice) -> None:
     """Warn if the fitted family differs from the runs."""
-    best, loss = advice.fits[0], advice.loss or 0.0
+    best = advice.fits[0]
+    loss = advice.loss or 0.0
     unlike = best.p_value is not None and best.p_value < _UNLIKE
     if unlike or loss > _COSTLY:
         told = f"its requests cost {percent(loss)}% more time on the runs than the best ones for them"
@@ -266,7 +268,8 @@ def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> li
 
 def _options(advice: Advice, write: int | None) -> list[str]:
     """Return the requests as options of ``sbatch``, with a signal before each checkpoint."""
-    lengths, keeps = advice.sequence.values.tolist(), advice.sequence.keeps.tolist()
+    lengths = advice.sequence.values.tolist()
+    keeps = advice.sequence.keeps.tolist()
     if not any(keeps):
         return sbatch_lines(lengths)
     times = [line for length in lengths for line in sbatch_lines([length])]
@@ -291,7 +294,8 @@ def _shown(advice: Advice, history: RunHistory, planning: Planning) -> list[Rend
     families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
     law = advice.fits[0].name if planning.fitted and advice.fits else "the runs" + ", smoothed" * planning.smoothed
     law += "" if planning.bins is None else f", in {count(planning.bins, 'value')}"
-    expected, waste = exact(advice.sequence.expected_makespan), exact(advice.sequence.expected_waste)
+    expected = exact(advice.sequence.expected_makespan)
+    waste = exact(advice.sequence.expected_waste)
     half = len(run_times) // 2
     shown: list[RenderableType] = [
         Text(f"{count(len(run_times), 'run')}: {span}", style="bold"),

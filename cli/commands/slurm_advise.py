@@ -77,7 +77,8 @@ def advise(
     if judged + yes + undo > 1:
         raise InputError("--judge, --yes, --undo: expected one of them")
     folder = advising.kept or cache_folder() / "advice"
-    log, journal = folder / "advice.jsonl", folder / "nice.json"
+    log = folder / "advice.jsonl"
+    journal = folder / "nice.json"
     if undo:
         _undo(journal)
         return
@@ -108,11 +109,17 @@ def _advice(now: Moment, advising: Advising) -> list[Advice]:
     waiting = now.snapshot.by_id()
     return [
         Advice(
-            now.snapshot.now, id_, advising.dispatcher, advising.predictor, start + now.zero,
-            None if math.isnan(model) else model + now.zero, waiting[id_].expected if id_ in waiting else None, reason,
+            now.snapshot.now,
+            id_,
+            advising.dispatcher,
+            advising.predictor,
+            start + now.zero,
+            None if math.isnan(model) else model + now.zero,
+            waiting[id_].expected if id_ in waiting else None,
+            reason,
         )
         for id_, (start, model, reason) in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path) -> list[str]:
@@ -122,7 +129,8 @@ def _set_nice(now: Moment, made: list[Advice], advising: Advising, journal: Path
     priorities = {job.id: job.priority for job in now.snapshot.waiting}
     before = dict(line.split("|") for line in answer(["squeue", "-h", "-t", "PD", "-o", "%A|%y"]).decode().split())
     nice = {id_: int(value) for id_, value in before.items()}
-    kept, commands = read_journal(journal, NiceJournal, "changes of Nice") or NiceJournal(), []
+    kept = read_journal(journal, NiceJournal, "changes of Nice") or NiceJournal()
+    commands = []
     for change in nice_changes(order, priorities, nice, advising.most_nice, advising.next):
         if change.job not in nice:
             continue
@@ -159,10 +167,14 @@ def _given(job: str, nice: int) -> list[str]:
 
 def _print(made: list[Advice], advising: Advising, commands: list[str]) -> None:
     rows = [
-        (each.job, exact(max(0, each.start - each.made)),
-         *(NOTHING if at is None else exact(max(0, at - each.made)) for at in (each.model, each.slurm)), each.reason)
+        (
+            each.job,
+            exact(max(0, each.start - each.made)),
+            *(NOTHING if at is None else exact(max(0, at - each.made)) for at in (each.model, each.slurm)),
+            each.reason,
+        )
         for each in made
-    ]  # fmt: skip
+    ]
     columns = ("job", *map(headed, ("starts in", "in the model", "Slurm says")), "why")
     fields = {"advice": [asdict(each) for each in made], "commands": commands}
     if not made:

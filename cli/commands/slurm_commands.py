@@ -51,8 +51,12 @@ def state(
     waiting = sum(job.tasks for job in snapshot.waiting)
     used = found.machine.nodes - found.idle
     fields = {
-        "file": str(out), "running": len(found.jobs), "waiting": waiting, "used": used, "total": found.machine.nodes,
+        "file": str(out),
+        "running": len(found.jobs),
+        "waiting": waiting,
+        "used": used,
+        "total": found.machine.nodes,
         "unit": unit,
-    }  # fmt: skip
+    }
     machine = f"{used:,} of {count(found.machine.nodes, unit)}"
     finish(f"{count(len(found.jobs), 'running job')} on {machine}, {waiting:,} waiting: written to {out}.", fields)

@@ -59,9 +59,14 @@ def evict(
     loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
     killed = sum(action == "kill" for action in decision.actions.values())
     fields = {
-        "nodes": nodes, "deadline_s": deadline, "jobs": killed, "loss_node_hours": loss, "reserved": operator,
-        "commands": [shlex.join(command) for command in commands], "ran": yes,
-    }  # fmt: skip
+        "nodes": nodes,
+        "deadline_s": deadline,
+        "jobs": killed,
+        "loss_node_hours": loss,
+        "reserved": operator,
+        "commands": [shlex.join(command) for command in commands],
+        "ran": yes,
+    }
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
     for command in commands:
@@ -83,9 +88,17 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
     idle = [node.name for node in snapshot.nodes if node.usable and node.name not in taken]
     chosen = [node_argument(name, "squeue, sinfo") for name in (freed + idle)[:nodes]]
     made = [
-        ["scontrol", "create", "reservation", f"Users={getpass.getuser()}", "StartTime=now",
-         f"Duration={-(-seconds // 60)}", f"Nodes={','.join(chosen)}", "Flags=IGNORE_JOBS"]
-    ]  # fmt: skip
+        [
+            "scontrol",
+            "create",
+            "reservation",
+            f"Users={getpass.getuser()}",
+            "StartTime=now",
+            f"Duration={-(-seconds // 60)}",
+            f"Nodes={','.join(chosen)}",
+            "Flags=IGNORE_JOBS",
+        ]
+    ]
     stops = [_requeue(id_) for id_, action in decision.actions.items() if action == "kill"]
     return made * reserve + stops
 

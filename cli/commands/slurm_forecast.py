@@ -83,26 +83,32 @@ def forecast(
 
 def _forecasts(now: Moment, learning: Learning) -> list[KeptForecast]:
     """Return the forecasts of all waiting jobs."""
-    predictor, zero = create_predictor(learning.predictor), now.zero
-    found = forecast_starts(
-        now.workload, now.state, now.slurm(), predictor, draws=learning.draws, seed=learning.seed
-    )  # fmt: skip
+    predictor = create_predictor(learning.predictor)
+    zero = now.zero
+    found = forecast_starts(now.workload, now.state, now.slurm(), predictor, draws=learning.draws, seed=learning.seed)
     waiting = now.snapshot.by_id()
     return [
         KeptForecast(
-            now.snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero,
+            now.snapshot.now,
+            id_,
+            each.low + zero,
+            each.median + zero,
+            each.high + zero,
             waiting[id_].expected if id_ in waiting else None,
         )
         for id_, each in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def _print(made: list[KeptForecast]) -> None:
     rows = [
-        (each.job, *(exact(max(0.0, moment - each.made)) for moment in (each.low, each.median, each.high)),
-         NOTHING if each.slurm is None else exact(max(0, each.slurm - each.made)))
+        (
+            each.job,
+            *(exact(max(0.0, moment - each.made)) for moment in (each.low, each.median, each.high)),
+            NOTHING if each.slurm is None else exact(max(0, each.slurm - each.made)),
+        )
         for each in made
-    ]  # fmt: skip
+    ]
     columns = ("job", *map(headed, ("starts in at least", "about", "at most", "Slurm says")))
     shown = Table("", columns, rows).terminal()
     finish(_answer(made), {"forecasts": [asdict(each) for each in made]}, shown)

@@ -49,13 +49,15 @@ def why(
 
 def question_of(now: Moment) -> Question:
     """Return the question for a moment."""
-    jobs, machine = now.workload.jobs, now.workload.machine
+    jobs = now.workload.jobs
+    machine = now.workload.machine
     rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
     limits = [] if rows is None else site_limits(rows, jobs, machine)[0]
     reservations = [
         Reservation(max(each.start - now.zero, 0), each.end - now.zero, each.nodes, each.name)
-        for each in now.reservations if each.end > now.snapshot.now
-    ]  # fmt: skip
+        for each in now.reservations
+        if each.end > now.snapshot.now
+    ]
 
     def slurm(reserved: bool, limited: bool) -> Slurm:
         off = {"reservations": ""} if not reserved else {}

@@ -135,9 +135,10 @@ def command(
         _write(record, found, classes, site, out)
     rows = [{key: value for key, value in asdict(row).items() if key not in ("waits", "repeated")} for row in found]
     finish(
-        answer(found, time), {"schedulers": rows, "classes": classes.to_dict("records")},
+        answer(found, time),
+        {"schedulers": rows, "classes": classes.to_dict("records")},
         *_shown(record.workload, found, record.state, classes),
-    )  # fmt: skip
+    )
 
 
 def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site: SiteFiles, out: Path) -> None:
@@ -159,9 +160,7 @@ def _begun(workload: Workload, state: MachineState) -> str:
     return f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that"
 
 
-def _shown(
-    workload: Workload, found: list[WhatIf], state: MachineState, classes: pd.DataFrame
-) -> list[RenderableType]:  # fmt: skip
+def _shown(workload: Workload, found: list[WhatIf], state: MachineState, classes: pd.DataFrame) -> list[RenderableType]:
     names = short_names(found)
     waits = map(headed, ("mean wait", "p95 wait"))
     columns = ("scheduler", *waits, "mean bounded slowdown", "utilization (%)", "to slurm (%)")

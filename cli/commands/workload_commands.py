@@ -58,7 +58,8 @@ def describe_command(
     try:
         workload = load(source, reading, seed, notes=False)
     except NoRequestedTimesError:
-        workload, requests = load(source, replace(reading, default_walltime="runtime"), seed, notes=False), False
+        workload = load(source, replace(reading, default_walltime="runtime"), seed, notes=False)
+        requests = False
     except UnknownTableError as error:
         say("note", f"{source.name}: no built-in column map fits; complete this one and give it as --format MAP.toml")
         click.echo(suggested_map(error.columns), nl=False)

@@ -30,7 +30,8 @@ def closures_ahead(state: State, walltimes: int = 4) -> list[Closure]:
     """Return the closures up to so many longest walltimes after the last predicted end."""
     if not closes(state.machine):
         return []
-    last, longest = state.running.predicted_end.max(initial=state.now), state.queue.walltime.max(initial=0)
+    last = state.running.predicted_end.max(initial=state.now)
+    longest = state.queue.walltime.max(initial=0)
     ahead = bounded_ahead(state.machine, int(last) - state.now + walltimes * int(longest))
     return list(state.machine.rules.closures(state.machine.nodes, state.now, state.now + ahead))
 
@@ -45,7 +46,8 @@ def fitting_beside(state: State, rule: PlacementRule, jobs: Sequence[Waiting]) -
     """Return which jobs each fit now beside running jobs and closures, for their predicted run times. Shape (jobs,)."""
     running = state.running.entries
     profile = profile_beside(state, rule, running, [run.expected_end(state.now) for run in running])
-    soon, found = state.now + 1, np.zeros(len(jobs), dtype=np.bool_)
+    soon = state.now + 1
+    found = np.zeros(len(jobs), dtype=np.bool_)
     for place, job in enumerate(jobs):
         found[place] = profile.earliest(job.nodes, job.demand, job.predicted, state.now, soon) is not None
     return found
@@ -58,7 +60,8 @@ def profile_beside(
 
     `ends` are the ends of the running jobs. Closures count up to four longest walltimes after the last of them.
     """
-    now, profile = state.now, profile_of(state.machine, state.now, rule)
+    now = state.now
+    profile = profile_of(state.machine, state.now, rule)
     ahead = max(ends, default=now) - now + 4 * int(state.queue.walltime.max(initial=0))
     for taken in ClosedTimes(state.machine, ahead).more(now):
         profile.take(*taken)
@@ -95,7 +98,8 @@ class ClosedTimes:
     """
 
     def __init__(self, machine: Machine, ahead: int = AHEAD) -> None:
-        self._machine, self._ahead = machine, bounded_ahead(machine, ahead)
+        self._machine = machine
+        self._ahead = bounded_ahead(machine, ahead)
         self._until: int | None = None
 
     def more(self, now: int) -> Iterator[tuple[int, int, IntArray, tuple[int, ...]]]:

@@ -54,10 +54,17 @@ class CompiledTrace(CompiledSteps):
     """
 
     def __init__(
-        self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
-        capacity: IntArray, pool: bool, successors: tuple[IntArray, IntArray] | None = None,
-        closed: IntArray | None = None, decisions: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        entry: Entry,
+        columns: tuple[IntArray, IntArray, IntArray],
+        walltime: IntArray,
+        amount: IntArray,
+        capacity: IntArray,
+        pool: bool,
+        successors: tuple[IntArray, IntArray] | None = None,
+        closed: IntArray | None = None,
+        decisions: int | None = None,
+    ) -> None:
         self._entry = entry
         slots = None if pool else capacity
         total = capacity if pool else np.array([capacity.sum()])
@@ -93,6 +100,7 @@ class CompiledTrace(CompiledSteps):
         """See :meth:`.CompiledSteps.placements`."""
         if not len(self._events.slots):
             return None
-        first, placed = self._events.queue.columns[FIRST_SLOT, self._rows(jobs)], self._events.placed
+        first = self._events.queue.columns[FIRST_SLOT, self._rows(jobs)]
+        placed = self._events.placed
         last = first + self._events.amount[jobs, 0]
         return [placed[at:end] for at, end in zip(first.tolist(), last.tolist(), strict=True)]

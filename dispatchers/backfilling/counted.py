@@ -55,7 +55,8 @@ class QueueIndex:
         """Return the jobs that start under EASY. See :func:`.models.backfilling.backfill`."""
         running = state.running
         held = running.nodes[:, None] if self._slots else running.nodes[:, None] * running.demand
-        room, ends = self._room(state, held), running.predicted_end.copy()
+        room = self._room(state, held)
+        ends = running.predicted_end.copy()
         return self._jobs(room, chosen_by_easy(self._queue, room, ends, state.now, shortest_first))
 
     def _room(self, state: State, held: IntArray | None) -> Room:
@@ -80,7 +81,9 @@ class QueueIndex:
 
     def _row(self, waiting: Waiting, came: int) -> tuple[int, ...]:
         """Record a change. Return its row for the queue."""
-        order, demand, nodes = waiting.tie, waiting.demand, waiting.nodes
+        order = waiting.tie
+        demand = waiting.demand
+        nodes = waiting.nodes
         if came:
             self._waiting[order] = waiting
         else:
@@ -101,7 +104,8 @@ def indexed(state: State) -> QueueIndex | None:
     one. ``None`` otherwise, for short queues, and for queues without kept columns. For those an index costs more than a
     walk over the jobs.
     """
-    queue, slots = state.queue, len(state.free) > 1
+    queue = state.queue
+    slots = len(state.free) > 1
     if len(queue.entries) < LONG or not queue.kept:
         return None
     if slots and (len(queue.slots) > 1 or not (state.running.demand == queue[0].demand).all()):

@@ -132,13 +132,16 @@ class EASY(OrderOption):
                 break
         if blocked is None or self.depth == 0 or blocked == len(queue) - 1:
             return started
-        head, behind = queue[blocked], queue[blocked + 1 :]
+        head = queue[blocked]
+        behind = queue[blocked + 1 :]
         pool = space if isinstance(space, PoolSpace) and len(space.free) == 1 else None
         if pool is not None and not pool.free[0]:
             return started
-        ending, length = ending_order(state, started), _by_prediction
+        ending = ending_order(state, started)
+        length = _by_prediction
         if self.reserve_by == "walltimes":
-            ending, length = walltime_order(state.now, ending), _by_walltime
+            ending = walltime_order(state.now, ending)
+            length = _by_walltime
         if self.depth != 1:
             return started + self._backfill_deep(state, ending, queue[blocked:])
         behind = self._candidates(state, behind)
@@ -160,7 +163,8 @@ class EASY(OrderOption):
 
     def _backfill_deep(self, state: State, running: Sequence[Running], queue: Sequence[Waiting]) -> list[Start]:
         """Reserve for the first jobs that do not fit, then start jobs that delay none. Beside closed nodes."""
-        now, most = state.now, len(queue) if self.depth == "all" else self.depth
+        now = state.now
+        most = len(queue) if self.depth == "all" else self.depth
         most = most if self.strict else 0
         by_walltime = self.reserve_by == "walltimes"
         length = _by_walltime if by_walltime else _by_prediction
@@ -184,14 +188,17 @@ class EASY(OrderOption):
                 continue
             reserved += 1
             if reserved == most:
-                queue, tried = self._candidates(state, queue[tried:]), 0
+                queue = self._candidates(state, queue[tried:])
+                tried = 0
         return started
 
 
 EASYSJBF = Preset(
-    EASY, EASY(backfill="shortest"), "EASY that backfills the shortest predicted job first (Tsafrir, TPDS 2007).",
+    EASY,
+    EASY(backfill="shortest"),
+    "EASY that backfills the shortest predicted job first (Tsafrir, TPDS 2007).",
     frozenset({"backfill"}),
-)  # fmt: skip
+)
 #: By queues, in strict order, with a backfill depth of 1: the default of PBS Professional (Altair PBS Professional
 #: Administrator's Guide, chapter on scheduling). Without its fair share and limits per user.
 PBS = Preset(EASY, EASY(), "EASY in order of the priority of queues, as a model of PBS Professional.")
@@ -224,7 +231,8 @@ def _backfill_counting(
     fitting = [(w, amount) for w in behind if (amount := w.nodes * w.demand[0]) <= free]
     if not fitting:
         return []
-    shadow, spare = now, free - head.nodes * head.demand[0]
+    shadow = now
+    spare = free - head.nodes * head.demand[0]
     for run in ending:
         end = run.expected_end(now)
         if spare >= 0 and end > shadow:

@@ -48,7 +48,8 @@ class ListScheduler(OrderOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start the jobs that fit, in order."""
-        skip, order = self.blocked == "skip", COMPILED.get(self.order, SUBMISSION)
+        skip = self.blocked == "skip"
+        order = COMPILED.get(self.order, SUBMISSION)
         # In order of submission, only the head matters.
         index = indexed(state) if order != SUBMISSION else None
         if index is not None:
@@ -70,6 +71,8 @@ FCFS = ListScheduler
 SJF = Preset(ListScheduler, ListScheduler(order="sjf"), "Shortest predicted job first.", frozenset({"order"}))
 LJF = Preset(ListScheduler, ListScheduler(order="ljf"), "Longest predicted job first.", frozenset({"order"}))
 LXF = Preset(
-    ListScheduler, ListScheduler(order="lxf", blocked="skip"),
-    "Largest expansion factor first, and whatever else fits.", frozenset({"order"}),
-)  # fmt: skip
+    ListScheduler,
+    ListScheduler(order="lxf", blocked="skip"),
+    "Largest expansion factor first, and whatever else fits.",
+    frozenset({"order"}),
+)

@@ -94,7 +94,8 @@ def sort_jobs(name: str, order: QueueOrder, state: State) -> list[Waiting]:
     InputError
         Unless the ranks are numbers, one per waiting job.
     """
-    entries, ranks = state.queue.entries, np.asarray(order.ranks(state))
+    entries = state.queue.entries
+    ranks = np.asarray(order.ranks(state))
     if ranks.shape == (len(entries),) and ranks.dtype.kind in "iuf":
         places = ranks.argsort(kind="stable").tolist()
         if not places or ranks[places[-1]] == ranks[places[-1]]:  # NaN comes last.

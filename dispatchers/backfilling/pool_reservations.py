@@ -27,7 +27,8 @@ class PoolReservations:
     def __init__(self, state: State) -> None:
         self._total = int(state.machine.capacity[0, 0])
         self._book = book.open_book(self._total, state.now)
-        self._closed, self._closures = ClosedTimes(state.machine), 0
+        self._closed = ClosedTimes(state.machine)
+        self._closures = 0
         self._close(state.now)
         self._state = state
 
@@ -38,7 +39,8 @@ class PoolReservations:
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Restore the bookings, before any others."""
-        orders, ran = _orders(state), {id_ for id_, *_ in memory["running"]}
+        orders = _orders(state)
+        ran = {id_ for id_, *_ in memory["running"]}
         last = max(orders.values(), default=-1)
         for name, kind in _KINDS:
             for id_, start, end, units in memory[name]:
@@ -61,7 +63,9 @@ class PoolReservations:
 
     def follow(self, state: State) -> bool:
         """Update the profile. Return whether the reservations were made anew."""
-        now, queue, running = state.now, state.queue, state.running
+        now = state.now
+        queue = state.queue
+        running = state.running
         self._queue = np.stack((queue.order, queue.nodes * queue.demand[:, 0], queue.predicted))
         runs = (running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start)
         last = max(queue.order.max(initial=0), running.order.max(initial=0))
@@ -92,7 +96,8 @@ class PoolReservations:
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
         """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
-        queue, places = state.queue, np.empty(len(state.queue), dtype=np.int64)
+        queue = state.queue
+        places = np.empty(len(state.queue), dtype=np.int64)
         first = int(self._book.numbers[book.RUNNING])
         count, late, following = book.start_due(state.now, int(state.free[0, 0]), self._book, places)
         if (self._book.running[book.START, first : first + count] < state.now).any():
@@ -131,7 +136,8 @@ class PoolReservations:
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Record that a job starts in a gap, for at most `seconds`. Its own reservation stays."""
-        now, units = self._now, len(placement) * waiting.demand[0]
+        now = self._now
+        units = len(placement) * waiting.demand[0]
         self._book = book.with_room_for(self._book, 1, waiting.order)
         book.book_row(self._book, book.RUNNING, waiting.order, units, now, now + seconds)
         add(self._book.profile, now, now + seconds, -units)

@@ -152,8 +152,10 @@ class Reservations:
 
     def _drop_if_gone(self, id_: str, entry: Waiting | None, now: int) -> None:
         """Drop the reservation of a job that left for good, or returned changed as `entry`."""
-        booking, run = self.reserved[id_], self.running.get(id_)
-        was_away, booking.away = booking.away, entry is None and run is not None and run.end <= booking.start
+        booking = self.reserved[id_]
+        run = self.running.get(id_)
+        was_away = booking.away
+        booking.away = entry is None and run is not None and run.end <= booking.start
         if was_away and not booking.away:
             self.freed.append((now, booking.end))  # It may move again.
         if entry is not None and booking.is_for(entry):
@@ -205,7 +207,8 @@ class Reservations:
         """Move a reservation to another start and other nodes."""
         self.profile.give(booking.start, booking.end, booking.placement, booking.demand)
         booking.end += start - booking.start
-        booking.start, booking.placement = start, placement
+        booking.start = start
+        booking.placement = placement
         self.profile.take(start, booking.end, placement, booking.demand)
 
     def compress(self, how: Compress, now: int) -> None:
@@ -277,7 +280,8 @@ class Reservations:
                 continue
             if booking.start < now:  # A late start occupies the profile for longer.
                 self.profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
-                booking.start, booking.end = now, now + waiting.predicted
+                booking.start = now
+                booking.end = now + waiting.predicted
             del self.reserved[waiting.id]
             booking.waiting = None
             self.running[waiting.id] = booking
@@ -312,7 +316,8 @@ class Reservations:
 
         At most until its own reservation. ``None`` if they are not free. The seconds are ``None`` if they stay free.
         """
-        now, own = self.profile.now, self.reserved.get(waiting.id)
+        now = self.profile.now
+        own = self.reserved.get(waiting.id)
         found = None if own is not None and own.start <= now else self._free_until(waiting, now)
         if found is None:
             return None

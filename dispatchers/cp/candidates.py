@@ -44,7 +44,8 @@ def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[
     urgency = goal.priorities(queue, places, state.now)
     if count < len(places):
         chosen = urgency >= np.partition(urgency, len(places) - count)[len(places) - count]
-        places, urgency = places[chosen], urgency[chosen]
+        places = places[chosen]
+        urgency = urgency[chosen]
     share = (queue.demand[places] / np.maximum(state.machine.capacity.sum(axis=0), 1)).sum(axis=1)
     order = np.lexsort((share * queue.nodes[places] * queue.predicted[places], -urgency))
     return [queue[place] for place in places[order[:count]].tolist()]

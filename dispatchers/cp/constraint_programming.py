@@ -96,12 +96,20 @@ class DecisionRecord:
 
     def starts_all(self, value: float) -> None:
         """Record that all candidates start, which is optimal, and the objective."""
-        self.status, self.objective, self.bound, self.gap, self.used = "trivial", value, value, 0.0, "list"
+        self.status = "trivial"
+        self.objective = value
+        self.bound = value
+        self.gap = 0.0
+        self.used = "list"
 
     def follows(self, plan: Plan) -> None:
         """Record the result of a plan."""
-        answer, schedule, listed = plan.answer, plan.schedule, plan.answer.listed
-        self.status, self.deterministic_time, self.used = answer.status.value, answer.solver_time, plan.used
+        answer = plan.answer
+        schedule = plan.schedule
+        listed = plan.answer.listed
+        self.status = answer.status.value
+        self.deterministic_time = answer.solver_time
+        self.used = plan.used
         self.budget_used = answer.spent
         if answer.decided and answer.status is Status.FEASIBLE:
             self.status = "decided"
@@ -242,7 +250,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self._most = max(1, self._most // 2) if plan.answer.schedule is None else self.options.m
         record.follows(plan)
         if plan.own is not None and plan.schedule is not None:
-            record.objective, record.bound, record.gap = plan.own.cost(plan.schedule), None, None
+            record.objective = plan.own.cost(plan.schedule)
+            record.bound = None
+            record.gap = None
             record.gain = plan.own.cost(plan.answer.listed) - record.objective if plan.answer.listed else 0.0
         self._exceeded += plan.answer.exceeded
         if plan.schedule is None and restrictions is not None and restrictions.planned:

@@ -27,7 +27,9 @@ LimitKind = Literal["deterministic", "wall"]
 _Steps = Annotated[int, whole(0, MOST_STEPS, EACH_STEP)]
 #: First limits in deterministic seconds. With a known schedule and bounds, with all jobs in the model, and with nodes
 #: for every job. The wall-clock limit is the paper's.
-_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.01
+_FIRST = 0.0005
+_FIRST_OF_ALL = 0.002
+_FIRST_ON_NODES = 0.01
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
 #: Budget of a decision, deterministic seconds.

@@ -120,15 +120,23 @@ class Planner:
         options = self.options
         waiting, earliest = self._planned(state, candidates)
         horizon = self.horizon(state, waiting)
-        free, pinned = waiting, list[tuple[Waiting, int]]()
+        free = waiting
+        pinned = list[tuple[Waiting, int]]()
         if not (options.reduced or options.formulation == "pcp"):  # The others stand at the end of the horizon.
-            free, pinned = waiting[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in waiting[most:]]
+            free = waiting[:most]
+            pinned = [(entry, max(horizon - entry.predicted, 0)) for entry in waiting[most:]]
         objective = self.goal.objective(free, state.now)
         problem, scale = problem_of(
-            state, free, objective.rates, due=objective.due, pooled=options.pooled,
-            overdue=bool(options.underestimates), pinned=pinned, earliest=earliest,
+            state,
+            free,
+            objective.rates,
+            due=objective.due,
+            pooled=options.pooled,
+            overdue=bool(options.underestimates),
+            pinned=pinned,
+            earliest=earliest,
             instant=options.formulation == "pcp",
-        )  # fmt: skip
+        )
         if self.shortened(state):
             # A job may start until the end of the horizon, and end after it.
             problem = replace(problem, latest=np.minimum(problem.latest, max(horizon, 0)))
@@ -146,7 +154,8 @@ class Planner:
                 answer = self._solved(problem, free, horizon, state, beside)
         if restrictions is not None and beside:
             restrictions.follow(answer, free)
-        schedule, used = answer.schedule, answer.source
+        schedule = answer.schedule
+        used = answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
             schedule, used = answer.listed, "list"
         # A plan without starts on an empty machine would wait for ever. A solver's first schedule within its limit may
@@ -162,9 +171,13 @@ class Planner:
         return self.goal.objective(jobs, state.now)
 
     def _solved(
-        self, problem: Problem, waiting: list[Waiting], horizon: int, state: State,
+        self,
+        problem: Problem,
+        waiting: list[Waiting],
+        horizon: int,
+        state: State,
         beside: Sequence[PlannedConstraint] = (),
-    ) -> Answer:  # fmt: skip
+    ) -> Answer:
         """Return the best schedule found. If the objective failed, only the first list schedule."""
         if self.goal.failure:
             listed = list_schedule(problem, np.arange(problem.jobs))
@@ -179,14 +192,23 @@ class Planner:
 
     def _search(self, problem: Problem, waiting: list[Waiting], horizon: int) -> Search:
         """Return the search for a problem under these options."""
-        options, whole = self.options, not self.options.reduced
+        options = self.options
+        whole = not self.options.reduced
         return Search(
-            problem, horizon, Budget(options.seconds), options.solver_limit, options.iterations,
-            solver=whole or options.solver == "cp-sat", whole=whole,
-            hinted=not whole or options.formulation == "hcp", calls=Calls(options.limit == "wall", options.log),
-            labels=[f"{job.job.id}" for job in waiting], rng=self.rng, inspect=self._export if options.export else None,
+            problem,
+            horizon,
+            Budget(options.seconds),
+            options.solver_limit,
+            options.iterations,
+            solver=whole or options.solver == "cp-sat",
+            whole=whole,
+            hinted=not whole or options.formulation == "hcp",
+            calls=Calls(options.limit == "wall", options.log),
+            labels=[f"{job.job.id}" for job in waiting],
+            rng=self.rng,
+            inspect=self._export if options.export else None,
             allocation=NodeBoxes(problem) if options.boxes and problem.nodes > 1 else None,
-        )  # fmt: skip
+        )
 
     def _export(self, model: SchedulingModel) -> None:
         """Write a model as a file for CP-SAT's own tools."""
@@ -296,13 +318,15 @@ class ModesPlanner(Planner):
         if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
             return super().plan(state, candidates, most, restrictions)
         each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
-        rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
+        rows = [entry for modes in each for entry in modes]
+        job_of = np.repeat(np.arange(len(jobs)), [*map(len, each)])
         objective = self._ends(jobs, rows, job_of, state)
         due = None if objective.due is None else objective.due + objective.fastest
         problem, scale = problem_of(state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates))
         problem = replace(problem, mode_of=job_of)
         answer = self._solved(problem, rows, problem.horizon, state)
-        schedule, used = answer.schedule or answer.listed, answer.source if answer.schedule else "list"
+        schedule = answer.schedule or answer.listed
+        used = answer.source if answer.schedule else "list"
         return Plan(rows, objective, scale, problem, answer, schedule, used)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> EndObjective:
@@ -314,9 +338,12 @@ class ModesPlanner(Planner):
         shown = [job.shown_as(predicted=least) for job, least in zip(jobs, fastest, strict=True)]
         terms = self.goal.objective(shown, state.now)
         return EndObjective(
-            terms.rates[job_of], None if terms.due is None else terms.due[job_of], terms.constant,
-            np.array(fastest, dtype=np.int64)[job_of], np.array([row.predicted for row in rows], dtype=np.int64),
-        )  # fmt: skip
+            terms.rates[job_of],
+            None if terms.due is None else terms.due[job_of],
+            terms.constant,
+            np.array(fastest, dtype=np.int64)[job_of],
+            np.array([row.predicted for row in rows], dtype=np.int64),
+        )
 
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:

@@ -150,7 +150,7 @@ class Slowdown(Goal):
         rates = np.array([1 / entry.predicted for entry in waiting])
         return Objective(
             rates, None, sum((now - entry.job.submit + entry.predicted) / entry.predicted for entry in waiting)
-        )  # fmt: skip
+        )
 
 
 class WeightedWait(Goal):
@@ -186,7 +186,8 @@ class WeightedWait(Goal):
         return Objective(rates, None, float(rates @ waits))
 
     def _rates(self, waiting: Sequence[Waiting]) -> FloatArray:
-        longest, queues = self.waits.longest(), [entry.job.queue for entry in waiting]
+        longest = self.waits.longest()
+        queues = [entry.job.queue for entry in waiting]
         expected = {queue: self.waits.of(queue) for queue in dict.fromkeys(queues)}
         rates = {queue: max(longest, wait) / wait for queue, wait in expected.items()}
         return np.array([rates[queue] for queue in queues], dtype=np.float64)

@@ -161,8 +161,12 @@ class Evict(Layer[EvictOptions]):
             and run.job.kind == "batch"
             and (self.options.most is None or self._evicted[run.id] < self.options.most)
         ]
-        written = [eviction.free_at for other in self._orders.values() for eviction in other.evictions.values()
-                   if eviction.writes]  # fmt: skip
+        written = [
+            eviction.free_at
+            for other in self._orders.values()
+            for eviction in other.evictions.values()
+            if eviction.writes
+        ]
         idle = max([now, self._written, *written])
         due = now if self.options.policy == "kill" else order.due
         chosen = decide(waiting, round_, candidates, order.leaving, idle, due, self.options)

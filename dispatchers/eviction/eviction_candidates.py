@@ -37,7 +37,9 @@ class Candidate(NamedTuple):
     def of(cls, run: Running, now: int, options: EvictOptions, primary: int) -> Candidate:
         """Return the loss of a job and the duration of its checkpoints."""
         units = 3600 * max(run.demand[primary], 1)
-        elapsed, saves, storage = max(0, now - run.start - run.restart), run.job.checkpoint, options.storage
+        elapsed = max(0, now - run.start - run.restart)
+        saves = run.job.checkpoint
+        storage = options.storage
         ends = run.predicted_end - now if options.ends and run.predicted_end > now else None
         unsure = 0.0 if ends is None else _unsure(run, elapsed, ends, options.unsure)
         writing = writing_job(
@@ -51,7 +53,8 @@ class Candidate(NamedTuple):
 
     def writing_in(self, seconds: int, nodes: int) -> WritingJob:
         """Return the job for the model of shared bandwidth, in `seconds` seconds, worth `nodes` nodes."""
-        application, ends = self.writing.application, later(self.writing.ends, seconds)
+        application = self.writing.application
+        ends = later(self.writing.ends, seconds)
         return replace(self.writing, nodes=nodes, application=application and application.later(seconds), ends=ends)
 
     def alone_in(self, seconds: int, nodes: int) -> RunningJob:

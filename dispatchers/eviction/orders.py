@@ -100,7 +100,9 @@ class Order:
         if options.sharing:
             turn += math.ceil(finish(writes, options.storage) - _NOTHING)  # All end together.
         for candidate, how in chosen if options.sharing else sorted(chosen, key=_due):
-            write, stop, free_at = candidate.write(how), now, now
+            write = candidate.write(how)
+            stop = now
+            free_at = now
             if write is not None:
                 begin = idle if options.sharing else turn
                 stop = begin if how == "system" else now + int(write.delay)

@@ -39,7 +39,8 @@ class Partition:
         InputError
             If nothing is left.
         """
-        capacity, one = machine.capacity, machine.nodes == 1
+        capacity = machine.capacity
+        one = machine.nodes == 1
         room = int(capacity[0, machine.primary]) if one else machine.nodes
         if reserve >= room:
             unit = f"{machine.resources[machine.primary]} units" if one else "nodes"

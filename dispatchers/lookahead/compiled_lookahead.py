@@ -33,14 +33,25 @@ class CompiledLookahead(CompiledTrace):
     """
 
     def __init__(
-        self, settings: Settings, patience: float, recent: int, columns: tuple[IntArray, IntArray, IntArray],
-        walltime: IntArray, amount: IntArray, capacity: IntArray,
-    ) -> None:  # fmt: skip
-        self._told, self._count = np.empty((_DECISIONS, len(REPORTED))), 0
+        self,
+        settings: Settings,
+        patience: float,
+        recent: int,
+        columns: tuple[IntArray, IntArray, IntArray],
+        walltime: IntArray,
+        amount: IntArray,
+        capacity: IntArray,
+    ) -> None:
+        self._told = np.empty((_DECISIONS, len(REPORTED)))
+        self._count = 0
         entry = partial(
-            run_look_ahead, settings=settings, patience=patience, recent=recent, reports=self._told,
+            run_look_ahead,
+            settings=settings,
+            patience=patience,
+            recent=recent,
+            reports=self._told,
             past=open_past(columns[0], columns[2], walltime, amount, capacity),
-        )  # fmt: skip
+        )
         super().__init__(entry, columns, walltime, amount, capacity, pool=True, decisions=_DECISIONS)
 
     def go_on(self) -> tuple[IntArray, IntArray]:

@@ -80,7 +80,8 @@ class Guard:
         wanted = history.places(starts)
         if (wanted < 0).any() or (amounts_of(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
             return actions
-        stands, bound = history.standing(state), self._bound(history.longest_wait(state.now))
+        stands = history.standing(state)
+        bound = self._bound(history.longest_wait(state.now))
         if all_safe(stands, wanted, bound):
             return actions
         safe = safe_starts(stands, wanted, max(bound, self._bound(history.longest_ahead(state.now))))
@@ -107,7 +108,8 @@ def _why_unchecked(state: State, history: History) -> str:
 
 def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> bool:
     """Return whether the jobs at these queue positions fit together on their proposed nodes."""
-    space, nodes = space_of(state, "first-fit"), len(state.free)
+    space = space_of(state, "first-fit")
+    nodes = len(state.free)
     for waiting in map(state.queue.__getitem__, places):
         placement = np.asarray(wanted[waiting.id].placement)
         if len(placement) != waiting.nodes or placement.min() < 0 or placement.max() >= nodes:
@@ -119,7 +121,8 @@ def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> 
 
 def _placed(state: State, places: Sequence[int], given: dict[str, Start]) -> list[Start]:
     """Return the starts that fit of these queue positions, on proposed or any nodes."""
-    space, placed = space_of(state, "first-fit"), list[Start]()
+    space = space_of(state, "first-fit")
+    placed = list[Start]()
     for place in places:
         waiting = state.queue[place]
         start = given.get(waiting.id, Start(waiting, ()))

@@ -42,7 +42,8 @@ class History:
         capacity = machine.capacity.sum(axis=0)
         self.jobs = open_shadow(capacity, now)
         self.expected = open_expected(self.jobs, capacity)
-        self._by_walltimes, self._recent = by_walltimes, recent
+        self._by_walltimes = by_walltimes
+        self._recent = recent
         self._guaranteed = nothing
         self._row: dict[str, int] = {}
         self._known = nothing  # Row by position in the trace, of jobs with kept columns. -1 for none.
@@ -50,7 +51,10 @@ class History:
         self._last = Seen(nothing, nothing, now, 0)
         self._still = 0
         self._moldable: list[int] = []
-        self._summed, self._work, self._residual = 0, 0.0, 0.0  # Over `_summed` jobs, for remaining times.
+        # Over `_summed` jobs, for remaining times.
+        self._summed = 0
+        self._work = 0.0
+        self._residual = 0.0
 
     def see(self, state: State, predicted_in: State | None = None) -> None:
         """Record a state, and predictions of waiting jobs from another state of the same jobs, if given.
@@ -58,7 +62,8 @@ class History:
         EASY uses the first state. Expected run times come from the other.
         """
         columns = state.queue.table
-        waiting, predicted = columns[0], columns[5 if self._by_walltimes else 2]
+        waiting = columns[0]
+        predicted = columns[5 if self._by_walltimes else 2]
         started, _, end, start = state.running.table[:4]
         self._close(state.now)
         first = not self._row
@@ -72,7 +77,9 @@ class History:
 
     def _close(self, now: int) -> None:
         """Store in both schedules when the whole machine is closed. Closures of some nodes are ignored."""
-        nodes, since, closed = self.machine.nodes, int(self.jobs.state[CLOCK]), []
+        nodes = self.machine.nodes
+        since = int(self.jobs.state[CLOCK])
+        closed = []
         until = now + bounded_ahead(self.machine, AHEAD)
         for rule in self.machine.rules.closing:
             for each in () if getattr(rule, "floating", False) else rule.closures(nodes, since, until):
@@ -87,12 +94,14 @@ class History:
         row = self._row.get(id_)
         if row is not None:
             self._sightings.status[row] = GONE
-            self.jobs.run[row], self.jobs.known[row] = ran, 1
+            self.jobs.run[row] = ran
+            self.jobs.known[row] = 1
 
     def start(self, ids: Iterable[str]) -> None:
         """Record which waiting jobs start at the last recorded instant. Unknown ids are ignored."""
         known = [self._row[id_] for id_ in ids if id_ in self._row]
-        rows, now = np.array(known, dtype=np.int64), self._last.now
+        rows = np.array(known, dtype=np.int64)
+        now = self._last.now
         self._sightings.status[rows] = RUNS
         self._sightings.start[rows] = now
         self._sightings.end[rows] = now + self.jobs.duration[rows]
@@ -147,7 +156,8 @@ class History:
     def standing(self, state: State) -> Standing:
         """Return the real schedule of the last state."""
         # Copies, because read-only columns would compile the models once more.
-        started, free = state.running.start.copy(), np.array(state.free.sum(axis=0), dtype=np.int64)
+        started = state.running.start.copy()
+        free = np.array(state.free.sum(axis=0), dtype=np.int64)
         seen = self._last
         return standing(self.jobs, self.expected, seen.waiting, seen.running, started, free, state.now)
 
@@ -156,7 +166,8 @@ class History:
 
         Both of shape (jobs,). For a job that still waits there, its wait so far.
         """
-        some, clock = len(self._row), int(self.jobs.state[CLOCK])
+        some = len(self._row)
+        clock = int(self.jobs.state[CLOCK])
         submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.queue.start, self.jobs.run))
         waiting = start == WAITS
         late = waiting | (start >= now - self._recent)
@@ -164,7 +175,9 @@ class History:
 
     def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
         """Return the rows of waiting and of running jobs. New jobs get one."""
-        now, queue, running = state.now, state.queue, state.running
+        now = state.now
+        queue = state.queue
+        running = state.running
         if not (queue.kept and running.kept):
             runs = np.array([self._row_of(job, now) for job in running], dtype=np.int64)
             return np.array([self._row_of(job, now) for job in queue], dtype=np.int64), runs

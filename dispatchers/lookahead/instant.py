@@ -61,15 +61,18 @@ class Instant:
         On nodes, and for jobs of several shapes, the whole plan then uses walltimes. So do jobs of several shapes
         beside closures.
         """
-        closures, shaped = closures_ahead(state), any(waiting.job.shapes for waiting in state.queue)
+        closures = closures_ahead(state)
+        shaped = any(waiting.job.shapes for waiting in state.queue)
         if shaped and closures:
             state = by_walltimes(state)
         if literally and (state.machine.nodes > 1 or shaped):
             state, literally = by_walltimes(state), False
-        space, amount = space_of(state, rule), amounts_of(state.queue)
+        space = space_of(state, rule)
+        amount = amounts_of(state.queue)
         fits, together = fitting(state, amount, space)
         if closures:
-            fits, together = fits & fitting_beside(state, rule, state.queue), False
+            fits = fits & fitting_beside(state, rule, state.queue)
+            together = False
         return cls(state, amount, fits, together, space, tuple(space.totals), closures, literally)
 
     @property
@@ -82,7 +85,8 @@ class Instant:
     @property
     def busy(self) -> Running:
         """Running jobs by predicted ends, in the form of the models."""
-        running, now = self.state.running, self.state.now
+        running = self.state.running
+        now = self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
         busy = Running(np.maximum(running.predicted_end - now, 1), amounts_of(running), free, capacity)
@@ -100,7 +104,9 @@ class Instant:
 
 def by_walltimes(state: State) -> State:
     """Return a state with walltimes as predictions. The same state if they are equal."""
-    queue, running, now = state.queue, state.running, state.now
+    queue = state.queue
+    running = state.running
+    now = state.now
     same = (queue.predicted == queue.walltime).all() and all(
         run.walltime_end(now) == run.predicted_end for run in running
     )
@@ -112,7 +118,8 @@ def by_walltimes(state: State) -> State:
 
 def _literally(waiting: Waiting) -> Waiting:
     """Return a job with its remaining walltime as prediction, also on its shapes."""
-    left, whole = waiting.walltime, max(1, waiting.job.walltime)
+    left = waiting.walltime
+    whole = max(1, waiting.job.walltime)
     job = waiting.job.with_shapes_predicted(lambda shape: -(-shape.walltime * left // whole))
     return waiting.shown_as(job=job, predicted=left)
 

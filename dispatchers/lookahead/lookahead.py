@@ -34,7 +34,8 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
 
     The plan uses sums of resources. A planned job starts if it fits on the nodes.
     """
-    state, each = seen.state, modes.of_queue(seen.state)
+    state = seen.state
+    each = modes.of_queue(seen.state)
     rows = [mode for job in each for mode in job]
     fits = modes_that_fit(state, seen.space, [mode.waiting for mode in rows], pooled=False)
     if seen.closures:
@@ -196,11 +197,17 @@ class Lookahead(Configured[LookaheadOptions]):
         seen = Instant.of(state, self.options.placement, doubting)
         decision = self._decide(seen, settings, history)
         self._record = {
-            "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
-            "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
-            "objective": decision.objective, "used": decision.used, "guarantees": decision.guarantees,
-            "literally": int(doubting), "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
-        }  # fmt: skip
+            "candidates": decision.candidates,
+            "intervals": decision.candidates + len(state.running),
+            "requested": decision.requested,
+            "available": sum(seen.available),
+            "status": decision.status,
+            "objective": decision.objective,
+            "used": decision.used,
+            "guarantees": decision.guarantees,
+            "literally": int(doubting),
+            "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
+        }
         wakes = []
         if history is not None and decision.guaranteed is not None:
             history.guarantee(decision.guaranteed)
@@ -235,7 +242,8 @@ class Lookahead(Configured[LookaheadOptions]):
         """Return the compiled simulation of a trace, see :class:`.CompiledLookahead`. ``None`` if the engine must."""
         if type(self) is not Lookahead or self.options.reserve_by == "walltimes":
             return None
-        patience, recent = float(self.options.patience), self.options.recent_seconds
+        patience = float(self.options.patience)
+        recent = self.options.recent_seconds
         return CompiledLookahead(self.settings(), patience, recent, *jobs_and_capacity)
 
     def told_settings(self) -> Settings | None:

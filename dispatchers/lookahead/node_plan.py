@@ -54,9 +54,15 @@ class NodePromises:
 
 
 def guarantee_on_nodes(
-    queue: Queue, entries: Sequence[Waiting], planned: BoolArray, busy: Held, capacity: IntArray, free: IntArray,
-    settings: Settings, rule: PlacementRule,
-) -> NodePromises:  # fmt: skip
+    queue: Queue,
+    entries: Sequence[Waiting],
+    planned: BoolArray,
+    busy: Held,
+    capacity: IntArray,
+    free: IntArray,
+    settings: Settings,
+    rule: PlacementRule,
+) -> NodePromises:
     """Guarantee starts on nodes to the oldest jobs.
 
     Once the oldest job is overdue, it gets its earliest start. Each of the `guards` oldest gets, by age, the last start
@@ -82,7 +88,8 @@ def guarantee_on_nodes(
     found = NodePromises(busy, latest=np.full(len(entries), WHENEVER))
     if settings.due < 0 or settings.guards == 0:
         return found
-    missing, oldest = settings.due - queue.wait, int(np.argmax(queue.wait))
+    missing = settings.due - queue.wait
+    oldest = int(np.argmax(queue.wait))
     if missing[oldest] <= 0:
         found = _overdue(oldest, entries[oldest], found, capacity, free, rule)
     young = np.flatnonzero(missing[: settings.guards] > 0)
@@ -119,10 +126,17 @@ def _last_starts(jobs: Problem, due: IntArray, busy: Held, rule: PlacementRule) 
     """
     end = int((due + jobs.duration).max())
     back = Problem(
-        jobs.duration, jobs.slots, jobs.demand, jobs.weight, jobs.capacity,
-        held_from=np.maximum(end - busy.end, 0), held_to=np.maximum(end - busy.begin, 0), held_node=busy.node,
-        held_amount=busy.amount, earliest=end - due - jobs.duration,
-    )  # fmt: skip
+        jobs.duration,
+        jobs.slots,
+        jobs.demand,
+        jobs.weight,
+        jobs.capacity,
+        held_from=np.maximum(end - busy.end, 0),
+        held_to=np.maximum(end - busy.begin, 0),
+        held_node=busy.node,
+        held_amount=busy.amount,
+        earliest=end - due - jobs.duration,
+    )
     found = list_schedule(back, np.arange(jobs.jobs), rule)
     if found is None:
         return np.full(jobs.jobs, -1), np.zeros((jobs.jobs, jobs.nodes), dtype=np.int64)
@@ -163,9 +177,13 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     rule
         Choice of nodes, where every job has its own.
     """
-    state, queue, capacity, free = seen.state, seen.waiting, seen.state.machine.capacity, _NO_NODES
+    state = seen.state
+    queue = seen.waiting
+    capacity = seen.state.machine.capacity
+    free = _NO_NODES
     if len(capacity) > MOST_NODES:
-        capacity, free = capacity.sum(axis=0, keepdims=True), state.free
+        capacity = capacity.sum(axis=0, keepdims=True)
+        free = state.free
     weight = weights(queue.wait, queue.duration, settings.age_scale)
     places = candidates(queue.fits, weight, np.zeros(0, dtype=np.int64), settings.blocked)
     planned = np.bincount(places, minlength=len(weight)) > 0
@@ -232,18 +250,21 @@ def _in_turn(schedule: Schedule, jobs: Sequence[Waiting], weight: FloatArray, la
     for row, job in enumerate(jobs):
         key = weight[row], job.predicted, job.nodes, job.demand
         alike.setdefault(key, []).append(row)
-    starts, counts = schedule.starts.copy(), schedule.counts.copy()
+    starts = schedule.starts.copy()
+    counts = schedule.counts.copy()
     for rows in alike.values():
         rows.sort(key=lambda row: jobs[row].place)
         given = sorted(rows, key=lambda row: schedule.starts[row])
         if (schedule.starts[given] <= latest[rows]).all():
-            starts[rows], counts[rows] = schedule.starts[given], schedule.counts[given]
+            starts[rows] = schedule.starts[given]
+            counts[rows] = schedule.counts[given]
     return replace(schedule, starts=starts, counts=counts)
 
 
 def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement]]:
     """Return the jobs that start now, of those at `places` in the queue, with nodes."""
-    nodes, now = np.arange(schedule.counts.shape[1]), np.flatnonzero(schedule.starts == 0).tolist()
+    nodes = np.arange(schedule.counts.shape[1])
+    now = np.flatnonzero(schedule.starts == 0).tolist()
     return [(places[job], np.repeat(nodes, schedule.counts[job])) for job in now]
 
 

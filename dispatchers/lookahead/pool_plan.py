@@ -21,7 +21,9 @@ def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
 
     Once predictions are not trusted, no job starts that delays a guarantee by its walltime.
     """
-    queue, running, nothing = seen.waiting, seen.busy, np.zeros(0, dtype=np.int64)
+    queue = seen.waiting
+    running = seen.busy
+    nothing = np.zeros(0, dtype=np.int64)
     walltimes = Walltimes(nothing, nothing, nothing)
     if seen.literally:
         walltimes = told_apart(queue, running, _walltimes(seen, nothing))
@@ -67,7 +69,9 @@ def put(
 
     A job with `nodes` must fit on these, else on any.
     """
-    state, space, starts = seen.state, seen.space, []
+    state = seen.state
+    space = seen.space
+    starts = []
     guard: tuple[int, IntArray] | None = None
     if overdue >= 0 and isinstance(space, NodeSpace):
         guard = shadow_of(state.now, space.free, state.queue[overdue], state.running)

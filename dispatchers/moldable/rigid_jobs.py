@@ -43,6 +43,8 @@ def as_rigid(waiting: Waiting, size: Size) -> Waiting:
     if size.shape is None:
         return waiting
     job = copy.copy(waiting.job)
-    job.nodes, job.walltime, job.per_node = size.nodes, size.walltime, waiting.job.shapes[size.shape].per_node
+    job.nodes = size.nodes
+    job.walltime = size.walltime
+    job.per_node = waiting.job.shapes[size.shape].per_node
     job.shapes = ()
     return waiting.shown_as(job=job, predicted=size.predicted, demand=size.demand)

@@ -163,11 +163,13 @@ class SA(Layer[SAOptions]):
 
     def _keep(self, waiting: Waiting, machine: Machine) -> None:
         """Restore the choice of a job from before the simulation."""
-        order, known = waiting.order, self._recalled[waiting.id]
+        order = waiting.order
+        known = self._recalled[waiting.id]
         size = next((size for size in sizes_of(waiting, machine) if size.shape == known["shape"]), None)
         if size is None:
             return
-        self._chosen[order], self._ids[order] = size, waiting.id
+        self._chosen[order] = size
+        self._ids[order] = waiting.id
         self._shown[order] = waiting, waiting  # It was seen before, and may choose again.
         if known["chooses"]:
             self._choosers.add(order)
@@ -221,7 +223,8 @@ class SA(Layer[SAOptions]):
         A forecast ends once its size can no longer be the first to end. Size `known` comes first and is simulated to
         its start. The others follow in order of their earliest possible ends.
         """
-        starts, least = [math.inf] * len(sizes), math.inf
+        starts = [math.inf] * len(sizes)
+        least = math.inf
         order = sorted(range(len(sizes)), key=lambda place: (place != known, earliest_end(state, sizes[place])))
         for place in order:
             size = sizes[place]
@@ -230,7 +233,8 @@ class SA(Layer[SAOptions]):
             ahead = _with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)})
             start = forecast_start(self.over, ahead, waiting.order, before)
             if start is not None:
-                starts[place], least = start, min(least, start + size.predicted)
+                starts[place] = start
+                least = min(least, start + size.predicted)
         return starts
 
     def _choose_anew(self, state: State, shown: dict[int, Waiting]) -> None:

@@ -76,7 +76,8 @@ class Book:
 
     def __init__(self, state: State, rule: PlacementRule) -> None:
         machine, now = state.machine, state.now
-        self._capacity, self._closed = machine.capacity, ClosedTimes(machine)
+        self._capacity = machine.capacity
+        self._closed = ClosedTimes(machine)
         self._same: Demand | None = None
         if machine.capacity.size > 1:
             demands = {waiting.demand for waiting in state.queue} | {run.demand for run in state.running}

@@ -167,7 +167,8 @@ class Hybrid(Configured[HybridOptions]):
 
     def _reserve(self, state: State) -> list[Action]:
         """Reserve in order, start jobs that fit now, and preempt overrunning jobs."""
-        now, space = state.now, space_of(state, self.options.placement)
+        now = state.now
+        space = space_of(state, self.options.placement)
         queue = sorted(state.queue, key=lambda waiting: self._key(waiting, now))
         actions: list[Action] = list(self._starts_and_stops(state, queue, space))
         started = [action.job for action in actions if isinstance(action, Start)]
@@ -183,7 +184,8 @@ class Hybrid(Configured[HybridOptions]):
         Overrunning jobs give way before a later job starts. Otherwise later jobs could delay the first one again and
         again.
         """
-        now, last = state.now, _last_fitting(queue, len(queue) - 1, space)
+        now = state.now
+        last = _last_fitting(queue, len(queue) - 1, space)
         over = [run for run in state.running if not run.stopping and self._end(run) <= now]
         may_stop = bool(over)
         if last < 0 and not over:
@@ -222,7 +224,8 @@ class Hybrid(Configured[HybridOptions]):
 
         Room that is free at once is given to `space`.
         """
-        asked, rules = [first.nodes * amount for amount in first.demand], state.machine.rules
+        asked = [first.nodes * amount for amount in first.demand]
+        rules = state.machine.rules
         end = state.now + self.options.cost + self._seconds(first)
         if any(rules.closures(state.machine.nodes, state.now, end)):  # It may not be able to start there.
             return []

@@ -79,7 +79,8 @@ class LawOrder:
         return kept[1]
 
 
-_by_prediction, _by_seconds = attrgetter("predicted"), itemgetter(1)
+_by_prediction = attrgetter("predicted")
+_by_seconds = itemgetter(1)
 
 #: Which job comes first.
 First = Literal["shortest", "longest"]

@@ -201,7 +201,8 @@ class RBS(Configured[RBSOptions]):
 
     def _start(self, book: Book, state: State) -> Iterator[Start]:
         """Start due jobs, then small jobs that fit before all reservations."""
-        now, space = state.now, space_of(state, self.options.placement)
+        now = state.now
+        space = space_of(state, self.options.placement)
         due = [ask for ask in self._booked.values() if ask.booking.start <= now]
         for ask in sorted(due, key=lambda ask: self._key(ask, now)):
             yield from self._occupy(book, ask, space, now)

@@ -101,7 +101,8 @@ def _run_of(dispatcher: Dispatcher) -> Run | None:
 
 def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:
     """Return the jobs of a past as arrays. ``None`` if arrays cannot describe them fully."""
-    jobs, demands = past.jobs, dict[Any, tuple[int, tuple[int, ...]]]()
+    jobs = past.jobs
+    demands = dict[Any, tuple[int, tuple[int, ...]]]()
     starts = _starts(past, bounded)
     if starts is None or any(job.shapes for job in jobs):
         return None
@@ -114,7 +115,8 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
     submit, runtime, walltime = times.T
     predicted = np.array([max(1, past.predicted[job.id]) for job in jobs], dtype=np.int64)
     if bounded:
-        runtime, predicted = np.minimum(runtime, walltime), np.minimum(predicted, walltime)
+        runtime = np.minimum(runtime, walltime)
+        predicted = np.minimum(predicted, walltime)
     start = np.array([starts.get(job.id, -1) for job in jobs], dtype=np.int64)
     if (start[start >= 0] + runtime[start >= 0] < past.begin).any() or (submit < 0).any():
         return None
@@ -126,7 +128,8 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
     known = [found for found in corrected if found is not None]
     if len(known) < len(jobs):
         return None
-    first, flat = np.array([0, *accumulate(map(len, known))]), np.array([*chain.from_iterable(known)], dtype=np.int64)
+    first = np.array([0, *accumulate(map(len, known))])
+    flat = np.array([*chain.from_iterable(known)], dtype=np.int64)
     amounts = np.array(amount, dtype=np.int64).reshape(len(jobs), past.machine.capacity.shape[1])
     return PoolPast(submit, runtime, predicted, np.maximum(walltime, 1), amounts, start, first, flat)
 

@@ -59,7 +59,8 @@ class PredictedAnew:
             return
         waiting.ended += 1
         if waiting.ended == waiting.due:
-            waiting.ended, waiting.due = 0, 2 * waiting.due
+            waiting.ended = 0
+            waiting.due = 2 * waiting.due
             self._due |= waiting.ids
 
     def taken(self) -> Iterable[str]:
@@ -155,8 +156,10 @@ class OwnPredictions:
         self._name = name
         self._predictor = predictor_of(name)
         self._correct = getattr(self._predictor, "correct", None)
-        self._queue, self._waiting = WaitingQueue(len(machine.resources)), ChangesSeen[Waiting]()
-        self._machine, self._running = JobsOnMachine(len(machine.resources)), ChangesSeen[Running]()
+        self._queue = WaitingQueue(len(machine.resources))
+        self._waiting = ChangesSeen[Waiting]()
+        self._machine = JobsOnMachine(len(machine.resources))
+        self._running = ChangesSeen[Running]()
         self._entries: dict[str, _Entry] = {}
         self._left: dict[str, _Entry] = {}
         self._runs: dict[str, _Run] = {}
@@ -208,7 +211,8 @@ class OwnPredictions:
     def _see_queue(self, state: State) -> None:
         present, touched = self._waiting.look(state.queue)
         for id_ in touched:
-            entry, known = present.get(id_), self._entries.get(id_)
+            entry = present.get(id_)
+            known = self._entries.get(id_)
             if known is not None and known.entry is not entry:
                 self._queue.remove(known.shown)
                 self._anew.leave(known.job)
@@ -239,7 +243,8 @@ class OwnPredictions:
     def _see_running(self, state: State) -> None:
         present, touched = self._running.look(state.running)
         for id_ in touched:
-            run, known = present.get(id_), self._runs.get(id_)
+            run = present.get(id_)
+            known = self._runs.get(id_)
             follows = known is not None and known.run is run and known.entry is not None
             if follows and run is not None and not run.stopping:
                 continue
@@ -273,7 +278,8 @@ class OwnPredictions:
 
     def _corrected(self, run: _Run, entry: _Entry) -> int:
         """Return the new expected end of an overrunning job. The same end if unknown."""
-        shown, job = run.shown, entry.job.on_shape(self._starts.get(run.run.id, (0, None))[1])
+        shown = run.shown
+        job = entry.job.on_shape(self._starts.get(run.run.id, (0, None))[1])
         at = shown.predicted_end
         elapsed = shown.done + max(0, at - shown.start - shown.restart)
         whole = self._asked("correct", self._correct, job, at, elapsed, self._misses[job.id])

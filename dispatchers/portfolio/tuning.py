@@ -81,7 +81,8 @@ class Tuner:
         incumbent
             Position of the present candidate, kept if no other is better.
         """
-        found, compared = Tuning(incumbent), _Compared({}, set())
+        found = Tuning(incumbent)
+        compared = _Compared({}, set())
         alive = list(range(len(self.names)))
         known = now - (now if past.begin is None else past.begin)  # No rung is longer than the known past.
         for rung in rungs(len(alive), min(self.options.length, max(1, known)), self.options.halving):
@@ -133,10 +134,13 @@ class Tuner:
 
     def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
         """Return the costs of candidates. Those that the goal cannot judge are left out with a note."""
-        costs, tails, exceeding = dict[int, float](), dict[int, float](), set[int]()
+        costs = dict[int, float]()
+        tails = dict[int, float]()
+        exceeding = set[int]()
         for place, outcome in outcomes.items():
             with self._asking(place, found):
-                cost, tail = float(self._goal.cost(outcome)), float(self._goal.tail(outcome))
+                cost = float(self._goal.cost(outcome))
+                tail = float(self._goal.tail(outcome))
                 if math.isfinite(cost) and math.isfinite(tail):
                     costs[place], tails[place] = cost, tail
                 else:

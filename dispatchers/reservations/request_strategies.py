@@ -253,7 +253,11 @@ class Adaptive(TimeOptimal):
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Drop the small jobs."""
-        self.rate, self._begin, self._work, self._counted, self._last = 0.0, None, 0, set(), 0
+        self.rate = 0.0
+        self._begin = None
+        self._work = 0
+        self._counted = set()
+        self._last = 0
 
     def observe(self, state: State) -> None:
         """Count the work of new small jobs."""

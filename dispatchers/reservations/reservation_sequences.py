@@ -190,10 +190,13 @@ class ReservationSequences(Layer[SequenceOptions]):
     def _follow(self, waiting: Mapping[str, Waiting], changed: Iterable[str], machine: Machine) -> None:
         """Update the queue of the inner dispatcher: drop jobs that left, and choose requests for new ones."""
         if self._machine is not machine:
-            self._machine, self._queue, self._asked = machine, WaitingQueue(len(machine.resources)), {}
+            self._machine = machine
+            self._queue = WaitingQueue(len(machine.resources))
+            self._asked = {}
         came = []
         for id_ in changed:
-            before, entry = self._asked.get(id_), waiting.get(id_)
+            before = self._asked.get(id_)
+            entry = waiting.get(id_)
             if before is not None and before.entry is not entry:
                 self._queue.remove(before.shown)
                 del self._asked[id_]

@@ -56,7 +56,8 @@ class RoundReservations(Reservations):
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Restore the bookings and the round."""
         super().recall(state, memory)
-        self._round, self._round_end = set(memory["round"]), memory["round_end"]
+        self._round = set(memory["round"])
+        self._round_end = memory["round_end"]
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds a job's slots are free from now within the round, and where."""
@@ -114,7 +115,8 @@ class RoundReservations(Reservations):
         room = self.profile.peak(now, now + 1)
         for booking in sorted(self.reserved.values(), key=lambda booking: booking.start) if any(room) else ():
             if booking.start > now and not booking.away and not booking.exceeds(room):
-                slots, seconds = len(booking.placement), booking.end - booking.start
+                slots = len(booking.placement)
+                seconds = booking.end - booking.start
                 found = self.profile.earliest(slots, booking.demand, seconds, now, now + 1)
                 if found is not None:
                     self.rebook(booking, *found)

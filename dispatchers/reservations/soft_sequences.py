@@ -53,9 +53,11 @@ class PlanTrials:
         """
         running = {run.id for run in state.running}
         for id_ in [id_ for id_ in self._running if id_ not in running]:
-            row, (start, most) = self._rows[id_], self._running.pop(id_)
+            row = self._rows[id_]
+            (start, most) = self._running.pop(id_)
             for each in self._replays:
-                each.run[row], each.known[row] = max(1, min(state.now - start, most)), 1
+                each.run[row] = max(1, min(state.now - start, most))
+                each.known[row] = 1
         # New jobs may be anywhere in the queue, because machine rules hide jobs for a time.
         return [entry for entry in state.queue if entry.id not in self._rows]
 
@@ -71,7 +73,9 @@ class PlanTrials:
         if row == len(self._replays[0].running):
             self._replays = [lengthen(each, max(1024, 2 * row)) for each in self._replays]
         for each, plan in zip(self._replays, plans, strict=True):
-            each.submit[row], each.arrival[row], each.duration[row] = min(entry.job.submit, now), now, plan
+            each.submit[row] = min(entry.job.submit, now)
+            each.arrival[row] = now
+            each.duration[row] = plan
             each.queue.amount[row] = [entry.nodes * amount for amount in entry.demand]
             each.run[row] = 1
 

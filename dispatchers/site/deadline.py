@@ -13,7 +13,9 @@ class JobPattern:
     """Jobs whose name, queue and user match patterns with ``*`` and ``?``."""
 
     def __init__(self, job: str = "*", queue: str = "*", user: str = "*") -> None:
-        self.job, self.queue, self.user = job, queue, user
+        self.job = job
+        self.queue = queue
+        self.user = user
 
     def matches(self, job: JobView) -> bool:
         """Return whether a job matches."""
@@ -49,9 +51,16 @@ class Deadline(SiteConstraint):
     name = "deadline"
 
     def __init__(
-        self, within: int | None = None, at: int | None = None, kind: Literal["hard", "soft"] = "hard",
-        job: str = "*", queue: str = "*", user: str = "*", weight: float = 10.0, k: float = 2.0,
-    ) -> None:  # fmt: skip
+        self,
+        within: int | None = None,
+        at: int | None = None,
+        kind: Literal["hard", "soft"] = "hard",
+        job: str = "*",
+        queue: str = "*",
+        user: str = "*",
+        weight: float = 10.0,
+        k: float = 2.0,
+    ) -> None:
         if within is None and at is None:
             raise ValueError("within or at must be given, got neither")
         self.within = None if within is None else check_whole("within", within, 1)
@@ -59,7 +68,9 @@ class Deadline(SiteConstraint):
         check_choice("kind", kind, ("hard", "soft"))
         check_number("weight", weight, above=0)
         check_number("k", k, above=0)
-        self.kind, self.weight, self.k = kind, weight, k
+        self.kind = kind
+        self.weight = weight
+        self.k = k
         self.which = JobPattern(job, queue, user)
 
     def due(self, job: JobView) -> int | None:

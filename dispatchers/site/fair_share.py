@@ -59,7 +59,8 @@ class FairShare(Goal):
         passed = 0 if self._last is None else state.now - self._last
         for user in self.usage:
             self.usage[user] *= math.exp2(-passed / self.half_life)
-        still, rate = {run.order for run in state.running}, np.log(2.0) / self.half_life
+        still = {run.order for run in state.running}
+        rate = np.log(2.0) / self.half_life
         for order, (user, units, expected_end) in self._charged.items():
             seconds = passed if order in still else min(passed, max(expected_end - (self._last or 0), 0))
             self.usage[user] = self.usage.get(user, 0.0) + units * float(-np.expm1(-rate * seconds) / rate)

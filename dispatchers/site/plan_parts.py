@@ -198,7 +198,8 @@ def surroundings(state: State) -> Surroundings:
     """Return the state around a plan."""
     running = {}
     for run in state.running:
-        left, began = max(run.predicted_end - state.now, 1), run.start - state.now
+        left = max(run.predicted_end - state.now, 1)
+        began = run.start - state.now
         running[run.job.id] = PlannedJob(run.job, left - began, began, tuple(np.asarray(run.placement).tolist()))
     return Surroundings(state.now, state.machine, {entry.job.id: entry.job for entry in state.queue}, running)
 

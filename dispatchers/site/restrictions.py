@@ -149,7 +149,8 @@ def checked_closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> li
 def _window(given: Any, nodes: int) -> Closed:
     try:
         closed = Closed(*given)
-        begin, end = check_whole("begin", closed.begin, -LONGEST, LONGEST), check_whole("end", closed.end, 0, LONGEST)
+        begin = check_whole("begin", closed.begin, -LONGEST, LONGEST)
+        end = check_whole("end", closed.end, 0, LONGEST)
         known = np.asarray(closed.nodes)
         whole = known.ndim == 1 and known.dtype.kind in "iu" and known.size > 0
         if not whole or known.min() < 0 or known.max() >= nodes or end <= begin:
@@ -282,7 +283,8 @@ class SiteRules:
             count + (time is not None and time <= now) if idle else 0
             for count, time in zip(self._in_vain, self._announced, strict=True)
         )
-        self._announced, self._in_vain = (start, change), (starts, changes)
+        self._announced = (start, change)
+        self._in_vain = (starts, changes)
         return starts > _STARTS or changes > _CHANGES
 
     def earliest(self, job: JobView, now: int) -> int:
@@ -305,7 +307,8 @@ class SiteRules:
 
     def too_late(self, entry: Waiting, now: int) -> str:
         """Return which constraint a job would break by its end if it started now."""
-        bound, end = bound_of(entry), self.of(entry, now).latest_end
+        bound = bound_of(entry)
+        end = self.of(entry, now).latest_end
         found = (
             label(part)
             for part in self.constraints
@@ -328,7 +331,9 @@ class SiteRules:
 
         The result is shared by equal jobs without bounds on start and end.
         """
-        job, bound, time = entry.job, bound_of(entry), now
+        job = entry.job
+        bound = bound_of(entry)
+        time = now
         ends = [self.calls.call(part, checked_latest_end, part, job) for part in parts]
         last = min([now + _AHEAD, *(end - bound for end in ends if end is not None)])
         timed, closing = ([part for part in parts if part in known] for known in (self.timed, self.closing))
@@ -462,7 +467,8 @@ class Restrictions:
     def answer(self, starts: Sequence[Start]) -> list[Action]:
         """Return starts, rejections, and a timer for the next closure end or allowed start."""
         actions: list[Action] = [*starts, *self.rejected]
-        now, left = self.given.now, len(self.given.queue) - len(actions)
+        now = self.given.now
+        left = len(self.given.queue) - len(actions)
         times = [closed.end for closed in self.closures if closed.end > now]
         times += [time for time in self._earliest.values() if time > now]
         changes = self._changes()
@@ -481,7 +487,8 @@ class Restrictions:
         """
         reasons = dict(self._blocked)
         if in_vain:
-            names, now = ", ".join(map(label, self.rules.planning)), self.given.now
+            names = ", ".join(map(label, self.rules.planning))
+            now = self.given.now
             planned = {job.job.id for job in self._planned}
             reasons |= {
                 entry.order: f"constraint {names}: puts it off again and again, at {now} s on an empty machine"
@@ -492,7 +499,8 @@ class Restrictions:
 
     def _judge(self, entry: Waiting) -> bool:
         """Return whether a waiting job may ever start. Otherwise reject it, or hold it back if a constraint fails."""
-        now, said = self.given.now, self.rules.of(entry, self.given.now)
+        now = self.given.now
+        said = self.rules.of(entry, self.given.now)
         never, failure = said.never, said.failure
         if not never and said.latest_end is not None and now + bound_of(entry) > said.latest_end:
             never = self.rules.too_late(entry, now)
@@ -567,7 +575,8 @@ class Restrictions:
             later = answer.schedule.starts[answer.schedule.starts > 0]
             self._next = self.given.now + int(later.min()) if len(later) else None
         elif not self.failure:
-            names, ids = ", ".join(map(label, self.rules.planning)), [entry.job.id for entry in waiting]
+            names = ", ".join(map(label, self.rules.planning))
+            ids = [entry.job.id for entry in waiting]
             found = "no schedule meets it" if answer.status is Status.INFEASIBLE else "no schedule was found"
             more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
             self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {found}"
@@ -619,7 +628,8 @@ class Restrictions:
         overdue
             As for :func:`.problems.problem_of`.
         """
-        now, bounds = self.given.now, np.array([bound_of(entry) for entry in waiting], dtype=np.int64)
+        now = self.given.now
+        bounds = np.array([bound_of(entry) for entry in waiting], dtype=np.int64)
         begins = min((closed.begin - now for closed in self.closures), default=WHENEVER)
         ends = [self.rules.of(entry, now).latest_end for entry in waiting]
         latest = [
@@ -658,10 +668,11 @@ class Restrictions:
         amount = np.pad(rows.amount, ((0, 0), (0, problem.capacity.shape[1] - rows.amount.shape[1])))
         return replace(
             problem,
-            held_from=np.append(problem.held_from, rows.begin), held_to=np.append(problem.held_to, rows.end),
+            held_from=np.append(problem.held_from, rows.begin),
+            held_to=np.append(problem.held_to, rows.end),
             held_node=np.append(problem.held_node, rows.node),
             held_amount=np.append(problem.held_amount, amount, axis=0),
-        )  # fmt: skip
+        )
 
     def _limited(self, problem: Problem, waiting: Sequence[Waiting]) -> Problem:
         """Add the quotas that the jobs could exceed."""
@@ -683,7 +694,8 @@ def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Close
 
     For closures of amounts, such a resource is the amount they leave at their begin.
     """
-    nodes, bounds = state.machine.nodes, np.array([bound_of(entry) for entry in queue], dtype=np.int64)
+    nodes = state.machine.nodes
+    bounds = np.array([bound_of(entry) for entry in queue], dtype=np.int64)
     opened = open_until(closures, state.now, nodes)
     times = np.unique(opened[opened < bounds.max(initial=0)])
     partial = _left_at_begins(state, closures, int(bounds.max(initial=0)))
@@ -711,10 +723,13 @@ def _left_at_begins(state: State, closures: Sequence[Closed], longest: int) -> l
 
     Running jobs outside of reservations count if their walltimes reach past the begin, where something is closed.
     """
-    now, machine, found = state.now, state.machine, []
+    now = state.now
+    machine = state.machine
+    found = []
     begins = {max(closed.begin - now, 0) for closed in closures if closed.amounts is not None}
     for time in sorted(begin for begin in begins if begin < longest):
-        closed, left = closed_amounts(closures, now + time, machine), machine.capacity.copy()
+        closed = closed_amounts(closures, now + time, machine)
+        left = machine.capacity.copy()
         for run in state.running:
             if run.walltime_end(now) > now + time and not run.job.reservation:
                 shift(left, run.placement, run.demand, -1)

@@ -160,7 +160,8 @@ class RuleGate:
         running: Sequence[Running] = state.running
         inside = [run for run in running if self._machine.rules.is_on(run.job.reservation, state.now)]
         if inside:
-            hidden, free = set(map(id, inside)), free.copy()
+            hidden = set(map(id, inside))
+            free = free.copy()
             running = [run for run in running if id(run) not in hidden]
             for run in inside:
                 shift(free, run.placement, run.demand, 1)
@@ -199,7 +200,8 @@ class RuleGate:
         if not quotas.take(entry):
             return None
         demand, bound = _asked(start, entry)
-        placement, now = np.asarray(start.placement), state.now
+        placement = np.asarray(start.placement)
+        now = state.now
         if self._moved or any(closed.begin < now + bound and closed.end > now for closed in rest.closures):
             free, started = state.free.copy(), []
             for other in before:
@@ -231,7 +233,8 @@ class RuleGate:
     def _room(self, entry: Waiting, free: IntArray) -> IntArray:
         """Return the free amounts in a job's reservation."""
         reservation = self._named[entry.job.reservation]
-        nodes, room = list(reservation.indices(self._machine.nodes)), np.zeros_like(free)
+        nodes = list(reservation.indices(self._machine.nodes))
+        room = np.zeros_like(free)
         most = np.maximum(free[nodes], 0)
         if reservation.amounts is not None:
             most = np.minimum(most, [reservation.amounts.get(name, 0) for name in self._machine.resources])
@@ -249,12 +252,14 @@ class RuleGate:
         wakes: list[int] = []
         started: list[tuple[Placement, tuple[int, ...], str]] = []
         for entry in inside:
-            reservation, walltime = self._named[entry.job.reservation], entry.job.walltime
+            reservation = self._named[entry.job.reservation]
+            walltime = entry.job.walltime
             begin, end = next(reservation.windows(now, now + (reservation.every or reservation.end) + 1), (now, now))
             if begin > now:
                 wakes.append(begin)
                 continue
-            whole, uses = reservation.amounts is None, rest.rules.of_running(entry).uses
+            whole = reservation.amounts is None
+            uses = rest.rules.of_running(entry).uses
             room = self._room(entry, free if whole else self._machine.capacity)
             if not whole:
                 for run in state.running:
@@ -348,7 +353,8 @@ class _Quotas:
 
     def _admits(self, entry: Waiting) -> bool:
         """Return whether a job may start. The first job that lacks a quota gets a reservation of it."""
-        uses, place = self._rest.uses_of(entry), self._places[entry.order]
+        uses = self._rest.uses_of(entry)
+        place = self._places[entry.order]
         ends = self._state.now + bound_of(entry)
         short = [(what, amount) for what, amount in uses if amount > self._rest.left(what)]
         for what, amount in short:
@@ -364,7 +370,8 @@ class _Quotas:
 
     def _shadow(self, what: Quota, amount: int) -> tuple[int, int]:
         """Return when enough of a quota is available, by predicted ends, and the amount left then."""
-        time, left = self._state.now, self._rest.left(what)
+        time = self._state.now
+        left = self._rest.left(what)
         for run in self._state.running:
             if left >= amount:
                 break

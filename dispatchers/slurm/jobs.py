@@ -18,10 +18,18 @@ from .limits import Limits
 from .partitions import Partitions
 from .usage import AccountUsage, Charge
 
-_COLUMNS = np.dtype([
-    ("partition", np.int64), ("apart", np.bool_), ("priority", np.int64), ("again", np.int64), ("size", np.float64),
-    ("joined", np.int64), ("place", np.int64), ("qos", np.float64),
-])  # fmt: skip
+_COLUMNS = np.dtype(
+    [
+        ("partition", np.int64),
+        ("apart", np.bool_),
+        ("priority", np.int64),
+        ("again", np.int64),
+        ("size", np.float64),
+        ("joined", np.int64),
+        ("place", np.int64),
+        ("qos", np.float64),
+    ]
+)
 #: Number of ended jobs with cached nodes.
 _MANY = 1_000
 
@@ -52,9 +60,13 @@ class Jobs:
     def __init__(
         self, machine: Machine, partitions: Partitions, limits: Limits, weights: Weights, *, small: bool, epoch: int
     ) -> None:
-        self._machine, self._partitions, self._weights, self._small = machine, partitions, weights, small
+        self._machine = machine
+        self._partitions = partitions
+        self._weights = weights
+        self._small = small
         self._limits = limits
-        self._epoch, self._cores = epoch, int(machine.capacity[:, machine.primary].sum())
+        self._epoch = epoch
+        self._cores = int(machine.capacity[:, machine.primary].sum())
         self._index = {name: index for index, name in enumerate(machine.resources)}
         self.columns = np.zeros(0, _COLUMNS)
         self.owners: dict[int, tuple[tuple[str, str], Association]] = {}
@@ -65,7 +77,8 @@ class Jobs:
 
     def add(self, state: State, usage: AccountUsage, tick: int) -> list[Waiting]:
         """Add jobs that joined the queue, with priorities as of the last tick, and return them."""
-        order, since = state.queue.order, state.queue.since
+        order = state.queue.order
+        since = state.queue.since
         self._grow(int(order.max(initial=-1)))
         rows = np.flatnonzero(self.columns["joined"][order] != since + 1)
         joined = [state.queue.entries[row] for row in rows.tolist()]
@@ -104,7 +117,8 @@ class Jobs:
     def waiting(self, state: State, rows: IntArray) -> WaitingJobs:
         """Return waiting jobs in scheduling order, from their rows in the queue."""
         queue, machine = state.queue, self._machine
-        order, demand = queue.order[rows], queue.demand[rows]
+        order = queue.order[rows]
+        demand = queue.demand[rows]
         partition, apart = (self.columns[name][order] for name in ("partition", "apart"))
         limit = queue.predicted[rows]
         if not machine.rules.closing:  # Closures of the machine are checked in seconds.
@@ -112,7 +126,8 @@ class Jobs:
         limit = np.minimum(limit, self._partitions.max_time[partition])
         per_cpu, per_node = np.zeros((2, *demand.shape), np.int64)
         if {BY_CORE, MEMORY} <= self._index.keys():
-            by_core, memory = demand[:, self._index[BY_CORE]] > 0, self._index[MEMORY]
+            by_core = demand[:, self._index[BY_CORE]] > 0
+            memory = self._index[MEMORY]
             cores = np.maximum(demand[by_core, machine.primary], 1)
             per_cpu[by_core, memory] = demand[by_core, memory] // cores
         return WaitingJobs(partition, queue.nodes[rows], apart, demand, limit, per_cpu, per_node, order)
@@ -122,7 +137,8 @@ class Jobs:
         if not self._partitions.gpus or not joined:
             return
         rows = np.flatnonzero(np.isin(state.queue.order, [waiting.order for waiting in joined]))
-        jobs, cluster = self.waiting(state, rows), self._partitions.cluster(state.free, self._partitions.members)
+        jobs = self.waiting(state, rows)
+        cluster = self._partitions.cluster(state.free, self._partitions.members)
         for job in range(len(rows)):
             note_submitted(job, jobs, cluster)
 
@@ -189,9 +205,15 @@ class Jobs:
         size = job_size(*parts, small=self._small)
         again = self.columns["again"][order]
         self.columns[order] = (
-            self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1, waiting.tie,
+            self._partitions.index(job.queue),
+            apart,
+            0,
+            again,
+            size,
+            waiting.since + 1,
+            waiting.tie,
             self._limits.factor(job),
-        )  # fmt: skip
+        )
         owner = (job.group, job.user)
         self.owners[order] = owner, usage.user(*owner)
         self.ids[order] = waiting.id

@@ -32,8 +32,10 @@ class Limits:
 
     def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
         found = limits or SlurmLimits()
-        self.associations, self.qualities = found.associations, found.qualities
-        self._given, self.site = limits is not None, SiteLimits(found, site, machine)
+        self.associations = found.associations
+        self.qualities = found.qualities
+        self._given = limits is not None
+        self.site = SiteLimits(found, site, machine)
         each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
         each += [association.all for association in found.associations.values()]
         names = dict.fromkeys(name for most in each for name in most)
@@ -114,10 +116,11 @@ class Limits:
     def _takes(self, amounts: dict[str, int], minutes: int) -> list[int]:
         """Return a job's amount of each kind. Some kinds count its minutes."""
         return [
-            1 if kind == JOBS
+            1
+            if kind == JOBS
             else amounts.get(kind.removeprefix(MINUTES), 0) * (minutes if kind.startswith(MINUTES) else 1)
             for kind in self._kinds
-        ]  # fmt: skip
+        ]
 
     def _amounts_of(self, job: Waiting | Running) -> dict[str, int]:
         """Return a job's total amounts by Slurm's names. An exclusive job uses all cores of its nodes."""
@@ -193,7 +196,8 @@ class Arrays:
         # A job that runs when the simulation begins has never joined the queue.
         running = [self.add(each.order, each.job) for each in state.running if each.job.array] if self._most else []
         left = np.empty((len(self._most), 2), np.int64)
-        left[:, 0], left[:, 1] = self._most, self._reserved
+        left[:, 0] = self._most
+        left[:, 1] = self._reserved
         np.subtract.at(left[:, 0], running, 1)
         return left
 

@@ -41,7 +41,8 @@ class JobClasses:
 
     def __init__(self, options: SlurmOptions, site: SlurmSite | None, partitions: Partitions, limits: Limits) -> None:
         self.by_qos = options.PreemptType == "preempt/qos"
-        self._partitions, self._limits = partitions, limits
+        self._partitions = partitions
+        self._limits = limits
         plain = options.PreemptMode.lower()
         given: list[tuple[str, str, int]] = []
         if self.by_qos:
@@ -90,7 +91,9 @@ class JobPreemption:
     """
 
     def __init__(self, classes: JobClasses, kill_wait: int) -> None:
-        self._classes, self.modes, self._patience = classes, classes.modes, kill_wait + _PATIENCE
+        self._classes = classes
+        self.modes = classes.modes
+        self._patience = kill_wait + _PATIENCE
         self._stopped_others: dict[int, int] = {}
         self.away: dict[int, int] = {}
         self.stopped_at: int | None = None

@@ -50,10 +50,11 @@ class Reservations:
         if not self._of:
             return []
         return [
-            Reject(job, _INVALID) for job in waiting
+            Reject(job, _INVALID)
+            for job in waiting
             if job.order in self._of
             and ((place := self._of[job.order]) < 0 or self._known[place].end - self._epoch <= now)
-        ]  # fmt: skip
+        ]
 
     def due(self, before: int, now: int, machine: Machine) -> bool:
         """Return whether a reservation or a closure of the machine begins or ends in (`before`, `now`]."""
@@ -113,10 +114,15 @@ class Reservations:
         All nodes close at the end of the reservation `within`, if it is given.
         """
         known = [self._known[place] for place in places]
-        start, end, nodes = [each.start for each in known], [each.end for each in known], self._masks[places]
+        start = [each.start for each in known]
+        end = [each.end for each in known]
+        nodes = self._masks[places]
         for closure in closures:
-            start, end = [*start, closure.begin + self._epoch], [*end, closure.end + self._epoch]
+            start = [*start, closure.begin + self._epoch]
+            end = [*end, closure.end + self._epoch]
             nodes = np.vstack([nodes, np.isin(np.arange(nodes.shape[1]), closure.nodes)])
         if within is not None:
-            start, end, nodes = [*start, within.end], [*end, _FAR], np.vstack([nodes, np.ones_like(self._masks[:1])])
+            start = [*start, within.end]
+            end = [*end, _FAR]
+            nodes = np.vstack([nodes, np.ones_like(self._masks[:1])])
         return ClosedNodes(np.array(start, np.int64), np.array(end, np.int64), nodes, partly)

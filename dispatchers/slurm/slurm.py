@@ -73,7 +73,9 @@ class Slurm(Configured[SlurmOptions]):
     def forget(self) -> None:
         """Drop all jobs."""
         self._machine = None
-        self._ran, self._full, self._cycle = _NEVER, 0, 0
+        self._ran = _NEVER
+        self._full = 0
+        self._cycle = 0
         self._asked = self._changed = False
         self._ticked = self._seen = 0
         self._running = np.empty(0, dtype=np.int64)
@@ -120,14 +122,18 @@ class Slurm(Configured[SlurmOptions]):
         now, rules = state.now, self._rules
         parts = [_Part(*part) for part in self._reservations.parts(state, left, self._partitions.members)]
         turn = _Turn(state, state.free.copy(), self._limits.room(state), self._arrays.room(state), actions)
-        full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
+        full = now - self._full >= rules.sched_interval
+        stopped = self._preemption.stopped_at
         due = now - self._ran >= rules.batch_sched_delay
         if full or (self._asked and due) or (stopped is not None and now > stopped):
             self._preemption.stopped_at = None
             late = self._late if not pending and not full else ()
             for part in parts:
                 self._main(turn, part, len(part.left) if full else rules.default_queue_depth + 1, late)
-            self._ran, self._full, self._asked, self._changed = now, now if full else self._full, bool(late), True
+            self._ran = now
+            self._full = now if full else self._full
+            self._asked = bool(late)
+            self._changed = True
         stops = self._preemption.stopped_at is not None
         waits = any(len(part.left) for part in parts)
         if waits and self._changed and now - self._cycle >= rules.bf_interval and not stops:
@@ -195,7 +201,8 @@ class Slurm(Configured[SlurmOptions]):
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that joined the queue after the recalled memory."""
-        recalled, self._recalled = self._recalled, None
+        recalled = self._recalled
+        self._recalled = None
         if recalled is None:
             return joined
         self._jobs.restore(state, recalled["priorities"])
@@ -230,7 +237,8 @@ class Slurm(Configured[SlurmOptions]):
         stopping = None
         if preemption is not None:
             stopping = job_table(self._jobs.running(state), jobs, len(turn.free)), preemption
-        cluster, now = self._partitions.cluster(turn.free, part.members), state.now + self._rules.epoch
+        cluster = self._partitions.cluster(turn.free, part.members)
+        now = state.now + self._rules.epoch
         starts = main_pass(jobs, cluster, now, limits, stopping, part.closed, self._rules.partition_job_depth)
         self._act(turn, part, jobs, preemption, starts)
 
@@ -240,13 +248,17 @@ class Slurm(Configured[SlurmOptions]):
             return
         jobs, limits, preemption = self._first(turn, part, self._rules.bf_max_job_test)
         limits = self._with_tests(turn, part, jobs, limits)
-        running, now = self._jobs.running(turn.state) + turn.started, turn.state.now + self._rules.epoch
-        cluster, table = self._partitions.cluster(turn.free, part.members), job_table(running, jobs, len(turn.free))
+        running = self._jobs.running(turn.state) + turn.started
+        now = turn.state.now + self._rules.epoch
+        cluster = self._partitions.cluster(turn.free, part.members)
+        table = job_table(running, jobs, len(turn.free))
         backfill_pass(jobs, cluster, table, now, self._rules.rules(), limits, preemption, part.closed)
         first = len(running)
         begin = table.start[first:]
-        starts = [(job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
-                  for job in np.flatnonzero((begin >= 0) & (begin <= now)).tolist()]  # fmt: skip
+        starts = [
+            (job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
+            for job in np.flatnonzero((begin >= 0) & (begin <= now)).tolist()
+        ]
         self._act(turn, part, jobs, preemption, starts)
 
     def _first(self, turn: _Turn, part: _Part, most: int) -> tuple[WaitingJobs, JobLimits, Preemption | None]:
@@ -279,9 +291,13 @@ class Slurm(Configured[SlurmOptions]):
         return limits._replace(reserves=reserves)
 
     def _act(
-        self, turn: _Turn, part: _Part, jobs: WaitingJobs, preemption: Preemption | None,
+        self,
+        turn: _Turn,
+        part: _Part,
+        jobs: WaitingJobs,
+        preemption: Preemption | None,
         starts: Sequence[tuple[int, IntArray, IntArray]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Stop preempted jobs, and start jobs on their nodes."""
         state = turn.state
         if preemption is not None:
@@ -297,7 +313,8 @@ class Slurm(Configured[SlurmOptions]):
 
     def _with_timer(self, state: State, actions: list[Action], *, waits: bool) -> list[Action]:
         """Return the actions, with a timer for the next due part."""
-        rules, times = self._rules, self._reservations.following(state.now) if len(state.queue) else []
+        rules = self._rules
+        times = self._reservations.following(state.now) if len(state.queue) else []
         if waits:
             times += [self._full + rules.sched_interval]
             times += [self._ran + rules.batch_sched_delay] if self._asked else []

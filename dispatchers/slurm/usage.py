@@ -85,7 +85,8 @@ class AccountUsage:
         """
         self._ticked = now
         for each in ended:
-            owner, cpus = (each.job.group, each.job.user), each.job.nodes * each.job.per_node.get(cores, 0)
+            owner = (each.job.group, each.job.user)
+            cpus = each.job.nodes * each.job.per_node.get(cores, 0)
             self.user(*owner)
             spent = max(each.end - each.end % period - each.start, 0)
             self._charge(owner, cpus * spent * decay_over(self._half_life, max(now - each.start, 0)))

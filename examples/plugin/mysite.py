@@ -25,7 +25,9 @@ class Scratch(SiteConstraint):
     name = "scratch"
 
     def __init__(self, streams: int, queue: str = "io", opens: int = 0) -> None:
-        self.streams, self.queue, self.opens = streams, queue, opens
+        self.streams = streams
+        self.queue = queue
+        self.opens = opens
 
     def uses(self, job):
         """Return what a job takes while it runs, by a name of your choice."""

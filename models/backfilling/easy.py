@@ -111,7 +111,11 @@ def fill(queue: JobQueue, room: Room, running: int, now: int, order: int, skip: 
     skip
         Whether to try jobs behind one that does not fit. Otherwise they wait.
     """
-    free, spare, count, row, durations = room.free, room.spare, 0, queue.numbers[HEAD], queue.columns[PREDICTED]
+    free = room.free
+    spare = room.spare
+    count = 0
+    row = queue.numbers[HEAD]
+    durations = queue.columns[PREDICTED]
     while True:
         for resource in range(len(spare)):
             spare[resource] = free[resource] if skip else NEVER
@@ -145,8 +149,11 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
     column
         What bounds the run times: :data:`PREDICTED` or :data:`WALLTIME`. Closed times require queue order.
     """
-    numbers, durations, count = queue.numbers, queue.columns[column], 0
-    walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
+    numbers = queue.numbers
+    durations = queue.columns[column]
+    count = 0
+    walltimes = queue.columns[WALLTIME]
+    open_for = _open_for(room, now)
     while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], room.free):
         row = numbers[HEAD]
         if walltimes[row] > open_for:
@@ -167,9 +174,16 @@ def _open_for(room: Room, now: int) -> int:
 
 @borrowing
 def backfill_behind(
-    queue: JobQueue, room: Room, running: int, count: int, blocked: int, first: int, now: int, shortest_first: bool,
+    queue: JobQueue,
+    room: Room,
+    running: int,
+    count: int,
+    blocked: int,
+    first: int,
+    now: int,
+    shortest_first: bool,
     column: int,
-) -> int:  # fmt: skip
+) -> int:
     """Choose jobs that do not delay a blocked job. Return the number of chosen jobs, with earlier ones.
 
     Parameters
@@ -181,8 +195,12 @@ def backfill_behind(
     blocked, first
         Rows of the job that gets the reservation, and of the first job to try.
     """
-    free, spare, numbers, durations = room.free, room.spare, queue.numbers, queue.columns[column]
-    walltimes, open_for = queue.columns[WALLTIME], _open_for(room, now)
+    free = room.free
+    spare = room.spare
+    numbers = queue.numbers
+    durations = queue.columns[column]
+    walltimes = queue.columns[WALLTIME]
+    open_for = _open_for(room, now)
     row = next_allowed(queue, first, free, free, NEVER, column)
     if row >= numbers[COUNT]:
         return count
@@ -257,7 +275,8 @@ def chosen_by_easy(queue: JobQueue, room: Room, ends: IntArray, now: int, shorte
     """
     running = len(ends)
     for index in range(running):
-        room.ends[running - 1 - index], room.rows[running - 1 - index] = ends[index], -1 - index
+        room.ends[running - 1 - index] = ends[index]
+        room.rows[running - 1 - index] = -1 - index
     count = backfill(queue, room, running, now, shortest_first, PREDICTED)
     for index in range(count):
         put_back(queue, room.chosen[index])

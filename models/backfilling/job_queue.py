@@ -69,11 +69,9 @@ def enlarged(queue: JobQueue, rows: int) -> JobQueue:
     made = open_queue(rows, queue.amount.shape[1])
     waits = np.flatnonzero(queue.start[: queue.numbers[COUNT]] == WAITS)
     count = len(waits)
-    made.columns[:, :count], made.amount[:count], made.start[:count] = (
-        queue.columns[:, waits],
-        queue.amount[waits],
-        WAITS,
-    )
+    made.columns[:, :count] = queue.columns[:, waits]
+    made.amount[:count] = queue.amount[waits]
+    made.start[:count] = WAITS
     made.numbers[:3] = 0, count, count
     for block in range(len(made.least)):
         refresh(made, block)
@@ -110,7 +108,9 @@ def settle(queue: JobQueue, row: int) -> None:
 
     Rows of jobs that have left do not move.
     """
-    columns, amount, before = queue.columns, queue.amount, row - 1
+    columns = queue.columns
+    amount = queue.amount
+    before = row - 1
     last = row // BLOCK
     while before >= 0 and _precedes(columns, row, before):
         if queue.start[before] == WAITS:
@@ -158,7 +158,9 @@ def _precedes(columns: IntArray, row: int, other: int) -> bool:
 @borrowing
 def remove(queue: JobQueue, since: int, order: int) -> None:
     """Remove a waiting job, by its entry time and position in the trace."""
-    columns, low, high = queue.columns, 0, queue.numbers[COUNT]
+    columns = queue.columns
+    low = 0
+    high = queue.numbers[COUNT]
     while low < high:
         middle = (low + high) // 2
         before = columns[SINCE, middle] - since
@@ -186,11 +188,15 @@ def leave(queue: JobQueue, row: int, now: int) -> None:
 @borrowing
 def _counts(queue: JobQueue, row: int) -> bool:
     """Return whether any value of a job is the least of its block."""
-    least, amount, columns, resources = queue.least[row // BLOCK], queue.amount, queue.columns, queue.amount.shape[1]
+    least = queue.least[row // BLOCK]
+    amount = queue.amount
+    columns = queue.columns
+    resources = queue.amount.shape[1]
     for resource in range(resources):
         if amount[row, resource] == least[resource]:
             return True
-    predicted, walltime = columns[PREDICTED, row], columns[WALLTIME, row]
+    predicted = columns[PREDICTED, row]
+    walltime = columns[WALLTIME, row]
     return bool(
         predicted == least[resources + _PREDICTED]
         or walltime == least[resources + _WALLTIME]
@@ -211,7 +217,10 @@ def put_back(queue: JobQueue, row: int) -> None:
 @borrowing
 def _include(queue: JobQueue, row: int) -> None:
     """Add a row to the index of its block."""
-    least, amount, columns, resources = queue.least[row // BLOCK], queue.amount, queue.columns, queue.amount.shape[1]
+    least = queue.least[row // BLOCK]
+    amount = queue.amount
+    columns = queue.columns
+    resources = queue.amount.shape[1]
     for resource in range(resources):
         least[resource] = min(least[resource], amount[row, resource])
     least[resources + _PREDICTED] = min(least[resources + _PREDICTED], columns[PREDICTED, row])
@@ -223,7 +232,9 @@ def _include(queue: JobQueue, row: int) -> None:
 @borrowing
 def expect_length(queue: JobQueue, row: int) -> None:
     """Update the index of a block for a new prediction of a job."""
-    least, predicted, resources = queue.least[row // BLOCK], queue.columns[PREDICTED, row], queue.amount.shape[1]
+    least = queue.least[row // BLOCK]
+    predicted = queue.columns[PREDICTED, row]
+    resources = queue.amount.shape[1]
     least[resources + _PREDICTED] = min(least[resources + _PREDICTED], predicted)
     least[resources + _LONGEST] = min(least[resources + _LONGEST], -predicted)
 
@@ -231,8 +242,12 @@ def expect_length(queue: JobQueue, row: int) -> None:
 @borrowing
 def refresh(queue: JobQueue, block: int) -> None:
     """Compute the index of a block anew."""
-    least, amount, columns, start = queue.least[block], queue.amount, queue.columns, queue.start
-    resources, first = amount.shape[1], max(block * BLOCK, queue.numbers[HEAD])
+    least = queue.least[block]
+    amount = queue.amount
+    columns = queue.columns
+    start = queue.start
+    resources = amount.shape[1]
+    first = max(block * BLOCK, queue.numbers[HEAD])
     stop = min((block + 1) * BLOCK, queue.numbers[COUNT])
     for resource in range(resources):
         lowest = NEVER
@@ -243,16 +258,21 @@ def refresh(queue: JobQueue, block: int) -> None:
     shortest = walltime = longest = submit = NEVER
     for row in range(first, stop):
         if start[row] == WAITS:
-            shortest, longest = min(shortest, columns[PREDICTED, row]), min(longest, -columns[PREDICTED, row])
-            walltime, submit = min(walltime, columns[WALLTIME, row]), min(submit, columns[SUBMIT, row])
-    least[resources + _PREDICTED], least[resources + _WALLTIME] = shortest, walltime
-    least[resources + _LONGEST], least[resources + _SUBMIT] = longest, submit
+            shortest = min(shortest, columns[PREDICTED, row])
+            longest = min(longest, -columns[PREDICTED, row])
+            walltime = min(walltime, columns[WALLTIME, row])
+            submit = min(submit, columns[SUBMIT, row])
+    least[resources + _PREDICTED] = shortest
+    least[resources + _WALLTIME] = walltime
+    least[resources + _LONGEST] = longest
+    least[resources + _SUBMIT] = submit
 
 
 @compiled
 def waiting_rows(queue: JobQueue) -> IntArray:
     """Return the rows of the waiting jobs, in queue order."""
-    rows, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
+    rows = np.empty(queue.numbers[WAITING], dtype=np.int64)
+    count = 0
     for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
         if queue.start[row] == WAITS:
             rows[count] = row
@@ -275,8 +295,13 @@ def next_allowed(queue: JobQueue, first: int, free: IntArray, spare: IntArray, l
     limit, column
         Seconds, and what they bound: :data:`PREDICTED` or :data:`WALLTIME`.
     """
-    least, amount, start, durations, row = queue.least, queue.amount, queue.start, queue.columns[column], first
-    index, count = len(free) + (_WALLTIME if column == WALLTIME else _PREDICTED), queue.numbers[COUNT]
+    least = queue.least
+    amount = queue.amount
+    start = queue.start
+    durations = queue.columns[column]
+    row = first
+    index = len(free) + (_WALLTIME if column == WALLTIME else _PREDICTED)
+    count = queue.numbers[COUNT]
     while row < count:
         block = row // BLOCK
         stop = min(count, (block + 1) * BLOCK)
@@ -305,9 +330,17 @@ def best_allowed(
     order, now
         :data:`SHORTEST`, :data:`LONGEST` or :data:`EXPANSION`. The last one uses the time, seconds.
     """
-    least, amount, start, columns, resources = queue.least, queue.amount, queue.start, queue.columns, len(free)
-    index, count = resources + (_WALLTIME if column == WALLTIME else _PREDICTED), queue.numbers[COUNT]
-    durations, best, found, row = columns[column], np.inf, count, first
+    least = queue.least
+    amount = queue.amount
+    start = queue.start
+    columns = queue.columns
+    resources = len(free)
+    index = resources + (_WALLTIME if column == WALLTIME else _PREDICTED)
+    count = queue.numbers[COUNT]
+    durations = columns[column]
+    best = np.inf
+    found = count
+    row = first
     while row < count:
         block = row // BLOCK
         stop = min(count, (block + 1) * BLOCK)

@@ -67,21 +67,28 @@ class Book(NamedTuple):
 
 def open_book(free: int, now: int) -> Book:
     """Return an empty book of `free` units."""
-    rows, scratch = np.empty((3, 6, 64), dtype=np.int64), np.empty((29, 64), dtype=np.int64)
-    places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    rows = np.empty((3, 6, 64), dtype=np.int64)
+    scratch = np.empty((29, 64), dtype=np.int64)
+    places = np.full((2, 64), -1, dtype=np.int64)
+    numbers = np.zeros(4, dtype=np.int64)
     return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], scratch, places, numbers)
 
 
 def with_room_for(book: Book, jobs: int, last: int) -> Book:
     """Return the book with room for a decision on `jobs` jobs. `last` is the largest order."""
-    reserved, running = int(book.numbers[RESERVED]), int(book.numbers[RUNNING])
+    reserved = int(book.numbers[RESERVED])
+    running = int(book.numbers[RUNNING])
     most = reserved + running + jobs + 1
     places = book.places if last < book.places.shape[1] else np.full((2, 2 * last + 1), -1, dtype=np.int64)
     return Book(
-        profile=with_room(book.profile, most), reserved=_longer(book.reserved, most),
-        running=_longer(book.running, most), freed=_longer(book.freed, 2 * most),
-        scratch=_longer(book.scratch, most), places=places, numbers=book.numbers,
-    )  # fmt: skip
+        profile=with_room(book.profile, most),
+        reserved=_longer(book.reserved, most),
+        running=_longer(book.running, most),
+        freed=_longer(book.freed, 2 * most),
+        scratch=_longer(book.scratch, most),
+        places=places,
+        numbers=book.numbers,
+    )
 
 
 def _longer(array: IntArray, most: int) -> IntArray:
@@ -98,7 +105,10 @@ def book_row(book: Book, kind: int, order: int, units: int, start: int, end: int
     """Add a reservation, or the booking of a running job. Return its column. The profile is unchanged."""
     rows = book.reserved if kind == RESERVED else book.running
     row = book.numbers[kind]
-    rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row] = order, units, start, end
+    rows[ORDER, row] = order
+    rows[UNITS, row] = units
+    rows[START, row] = start
+    rows[END, row] = end
     rows[AWAY, row], rows[PLACE, row] = 0, -1
     book.numbers[kind] += 1
     return int(row)
@@ -116,7 +126,8 @@ def _keep(rows: IntArray, row: int, kept: int) -> int:
 @within
 def _note(book: Book, start: int, end: int) -> None:
     """Record a freed interval."""
-    book.freed[0, book.numbers[FREED]], book.freed[1, book.numbers[FREED]] = start, end
+    book.freed[0, book.numbers[FREED]] = start
+    book.freed[1, book.numbers[FREED]] = end
     book.numbers[FREED] += 1
 
 
@@ -128,14 +139,18 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
     of its job. Then this job and all behind it in the queue lose their reservations. :func:`reserve_new` makes them
     anew in queue order.
     """
-    profile, places, numbers = book.profile, book.places, book.numbers
+    profile = book.profile
+    places = book.places
+    numbers = book.numbers
     forget(profile, now)
     numbers[EXCEEDED] = least(profile) < 0
     for place in range(queue.shape[1]):
         places[0, queue[ORDER, place]] = place
     for place in range(running.shape[1]):
         places[1, running[ORDER, place]] = place
-    rows, kept, corrected = book.running, 0, False
+    rows = book.running
+    kept = 0
+    corrected = False
     for row in range(numbers[RUNNING]):
         place = places[1, rows[ORDER, row]]
         end = running[TIME, place] if place >= 0 else now
@@ -153,21 +168,30 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
             kept = _keep(rows, row, kept)
     numbers[RUNNING] = kept
     for place in range(running.shape[1]):
-        order, units, end = running[ORDER, place], running[UNITS, place], running[TIME, place]
+        order = running[ORDER, place]
+        units = running[UNITS, place]
+        end = running[TIME, place]
         if places[1, order] >= 0:
             book_row(book, RUNNING, order, units, running[BEGIN, place], end)
             if end > now:
                 add(profile, now, end, -units)
                 corrected = True
             places[1, order] = -2 - place
-    rows, kept, passed = book.reserved, 0, queue.shape[1]
+    rows = book.reserved
+    kept = 0
+    passed = queue.shape[1]
     if not corrected:
         for row in range(numbers[RESERVED]):
             if rows[END, row] <= now and places[0, rows[ORDER, row]] >= 0:
                 passed = min(passed, places[0, rows[ORDER, row]])
     for row in range(numbers[RESERVED]):
-        order, units, start, end = rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row]
-        place, on_machine, was_away = places[0, order], -2 - places[1, order], rows[AWAY, row]
+        order = rows[ORDER, row]
+        units = rows[UNITS, row]
+        start = rows[START, row]
+        end = rows[END, row]
+        place = places[0, order]
+        on_machine = -2 - places[1, order]
+        was_away = rows[AWAY, row]
         rows[AWAY, row] = place < 0 and on_machine >= 0 and running[TIME, on_machine] <= start
         rows[PLACE, row] = place
         same = place >= 0 and queue[UNITS, place] == units and queue[TIME, place] == end - start
@@ -199,9 +223,11 @@ def rebuild(now: int, book: Book, order: IntArray) -> None:
         add(profile, now, rows[END, row], -rows[UNITS, row])
     rows, until = book.reserved, now
     for row in order:
-        duration, units = rows[END, row] - rows[START, row], rows[UNITS, row]
+        duration = rows[END, row] - rows[START, row]
+        units = rows[UNITS, row]
         start = earliest(profile, units, duration, max(now, rows[START, row]), NEVER, NEVER)
-        rows[START, row], rows[END, row] = start, start + duration
+        rows[START, row] = start
+        rows[END, row] = start + duration
         add(profile, start, start + duration, -units)
         until = max(until, start + duration)
     _note(book, now, until)
@@ -211,7 +237,9 @@ def rebuild(now: int, book: Book, order: IntArray) -> None:
 def reserve_new(now: int, book: Book, queue: IntArray) -> None:
     """Reserve for the jobs without a reservation, in order of submission."""
     for place in range(queue.shape[1]):
-        order, units, duration = queue[ORDER, place], queue[UNITS, place], queue[TIME, place]
+        order = queue[ORDER, place]
+        units = queue[UNITS, place]
+        duration = queue[TIME, place]
         if book.places[0, order] >= 0:
             start = earliest(book.profile, units, duration, now, NEVER, NEVER)
             if start >= 0:
@@ -228,9 +256,15 @@ def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, i
     Returns the number of positions in `chosen`, the number of late jobs, and the start of the next reservation. That is
     :data:`.NEVER` if there is none.
     """
-    rows, kept, count, late, following = book.reserved, 0, 0, 0, NEVER
+    rows = book.reserved
+    kept = 0
+    count = 0
+    late = 0
+    following = NEVER
     for row in range(book.numbers[RESERVED]):
-        start, end, units = rows[START, row], rows[END, row], rows[UNITS, row]
+        start = rows[START, row]
+        end = rows[END, row]
+        units = rows[UNITS, row]
         if start > now:
             following = min(following, start)
         elif not rows[AWAY, row] and units > free:
@@ -266,9 +300,12 @@ def _may_move(now: int, rows: IntArray, row: int) -> bool:
 def _move(book: Book, row: int, start: int) -> None:
     """Move a reservation to another start."""
     rows = book.reserved
-    units, before, end = rows[UNITS, row], rows[START, row], rows[END, row]
+    units = rows[UNITS, row]
+    before = rows[START, row]
+    end = rows[END, row]
     add(book.profile, before, end, units)
-    rows[START, row], rows[END, row] = start, start + end - before
+    rows[START, row] = start
+    rows[END, row] = start + end - before
     add(book.profile, start, rows[END, row], -units)
 
 
@@ -286,7 +323,8 @@ def compress_once(now: int, book: Book) -> None:
 def _earlier(book: Book, row: int, after: int, before: int) -> int:
     """Return the first start in [`after`, `before`) at which a reservation fits before its own. -1 if none."""
     rows = book.reserved
-    start, duration = rows[START, row], rows[END, row] - rows[START, row]
+    start = rows[START, row]
+    duration = rows[END, row] - rows[START, row]
     return earliest(book.profile, rows[UNITS, row], duration, after, min(start, before), start)
 
 
@@ -302,12 +340,18 @@ def compress_until_stable(now: int, book: Book) -> None:
     Each can only move to a start at which it uses a freed hole. Each hole stores the first reservation that may move
     into it. The first of these moves. If there is no room for another hole, it joins the last.
     """
-    holes, count, freed, exceeded = book.scratch, 0, book.numbers[FREED], book.numbers[EXCEEDED]
-    row, before, end = 0, 0, 0
+    holes = book.scratch
+    count = 0
+    freed = book.numbers[FREED]
+    exceeded = book.numbers[EXCEEDED]
+    row = 0
+    before = 0
+    end = 0
     while freed > 0 or count > 0:
         if freed > 0:
             freed -= 1
-            before, end = max(now, book.freed[0, freed]), book.freed[1, freed]
+            before = max(now, book.freed[0, freed])
+            end = book.freed[1, freed]
         else:
             row, start = book.numbers[RESERVED], NEVER
             for hole in range(count):
@@ -322,7 +366,8 @@ def compress_until_stable(now: int, book: Book) -> None:
                         start = min(start, holes[_AT, hole])
             if start == NEVER:
                 continue
-            before, end = book.reserved[START, row], book.reserved[END, row]
+            before = book.reserved[START, row]
+            end = book.reserved[END, row]
             _move(book, row, start)
             before = max(before, book.reserved[END, row])
             place, step = locate(book.profile, before)
@@ -330,10 +375,13 @@ def compress_until_stable(now: int, book: Book) -> None:
             exceeded = int(place < book.profile.blocks[0])
         hole = min(count, holes.shape[1] - 1)
         if hole < count:
-            before, end = min(before, holes[_FROM, hole]), max(end, holes[_UNTIL, hole])
+            before = min(before, holes[_FROM, hole])
+            end = max(end, holes[_UNTIL, hole])
             exceeded = max(exceeded, holes[_EXCEEDED, hole])
             count = hole
-        holes[_FROM, hole], holes[_UNTIL, hole], holes[_EXCEEDED, hole] = before, end, exceeded
+        holes[_FROM, hole] = before
+        holes[_UNTIL, hole] = end
+        holes[_EXCEEDED, hole] = exceeded
         for power in range(_SHORT, len(holes)):
             holes[power, hole] = NEVER
         if before < end and _seek(now, book, holes, hole, 0):
@@ -348,16 +396,22 @@ def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
     fitted over its own interval. So any reservation that contains the begin of the hole may fit too.
     """
     profile, rows = book.profile, book.reserved
-    start, end = holes[_FROM, hole], holes[_UNTIL, hole]
-    room, (place, step) = peak(profile, start, end), locate(profile, start)
-    free, exceeded = free_at(profile, place, step), holes[_EXCEEDED, hole] > 0
+    start = holes[_FROM, hole]
+    end = holes[_UNTIL, hole]
+    room = peak(profile, start, end)
+    (place, step) = locate(profile, start)
+    free = free_at(profile, place, step)
+    exceeded = holes[_EXCEEDED, hole] > 0
     while (room > 0 or exceeded) and row < book.numbers[RESERVED]:
-        units, begin, duration = rows[UNITS, row], rows[START, row], rows[END, row] - rows[START, row]
+        units = rows[UNITS, row]
+        begin = rows[START, row]
+        duration = rows[END, row] - rows[START, row]
         if begin <= start:
             if exceeded and rows[END, row] > start and _may_move(now, rows, row):
                 found = _earlier(book, row, max(now, start - duration + 1), end)
                 if found >= 0:
-                    holes[_ROW, hole], holes[_AT, hole] = row, found
+                    holes[_ROW, hole] = row
+                    holes[_AT, hole] = found
                     return True
         elif units <= room and _may_move(now, rows, row):
             power = _SHORT  # Index of the largest power of two up to the units.
@@ -371,7 +425,8 @@ def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
                     after = max(after, free_since(profile, units, place, step) if units <= free else start)
                 found = _earlier(book, row, after, end)
                 if found >= 0:
-                    holes[_ROW, hole], holes[_AT, hole] = row, found
+                    holes[_ROW, hole] = row
+                    holes[_AT, hole] = found
                     return True
                 if beyond:  # More units do not fit for longer either.
                     for larger in range(power + ((1 << (power - _SHORT)) < units), len(holes)):

@@ -187,7 +187,8 @@ class NodeAllocation:
         """Make a conditional interval for each job and node: ``present[j, n] <=> slots[j, n] >= 1``."""
         model = variables.model
         for job, node in np.argwhere(self.most).tolist():
-            name, most = f"[{variables.labels[job]},{node}]", int(self.most[job, node])
+            name = f"[{variables.labels[job]},{node}]"
+            most = int(self.most[job, node])
             present = slots = model.new_bool_var(f"on{name}")
             if most > 1:
                 slots = model.new_int_var(0, most, f"slots{name}")
@@ -252,7 +253,9 @@ class NodeAllocation:
 
     def holds(self, schedule: Schedule) -> bool:
         """Check the use of each node whenever a job starts or an occupied interval begins."""
-        problem, starts, classes = self.problem, schedule.starts, self.problem.classes
+        problem = self.problem
+        starts = schedule.starts
+        classes = self.problem.classes
         if (schedule.counts.sum(axis=1) != problem.slots).any():
             return False
         used = schedule.counts[:, :, None] * problem.demand[:, None, :]

@@ -110,13 +110,15 @@ class NodeBoxes(NodeAllocation):
 
     def add_boxes(self, variables: Variables, job: int) -> None:
         """Add the boxes of a job, each within a node: ``first[n] <= lowest <= first[n] + capacity[n] - demand``."""
-        model, demand = variables.model, self.problem.demand[job]
+        model = variables.model
+        demand = self.problem.demand[job]
         nodes = self.nodes_for(job)
         if not len(nodes):
             variables.contradict()  # Even an empty machine has no room for one slot.
             return
         for resource in np.flatnonzero(demand).tolist():
-            amount, first = int(demand[resource]), self.first[nodes, resource]
+            amount = int(demand[resource])
+            first = self.first[nodes, resource]
             last = first + self.capacity[nodes, resource] - amount
             domain = cp_model.Domain.from_intervals(np.column_stack((first, last)).tolist())
             self.boxes[job, resource] = []
@@ -135,7 +137,8 @@ class NodeBoxes(NodeAllocation):
 
         An element constraint maps the node to its units on each axis. A slot with one resource needs no map.
         """
-        model, demand = variables.model, self.problem.demand[job]
+        model = variables.model
+        demand = self.problem.demand[job]
         resources = np.flatnonzero(demand).tolist()
         if len(resources) < 2:
             return
@@ -143,7 +146,8 @@ class NodeBoxes(NodeAllocation):
         for slot in range(int(self.problem.slots[job])):
             node = self.node[job, slot] = model.new_int_var_from_domain(nodes, f"node[{variables.labels[job]},{slot}]")
             for resource in resources:
-                lowest, capacity = self.boxes[job, resource][slot].lowest, self.capacity[:, resource]
+                lowest = self.boxes[job, resource][slot].lowest
+                capacity = self.capacity[:, resource]
                 amount = int(demand[resource])
                 if (capacity == capacity[0]).all():
                     each = int(capacity[0])
@@ -182,7 +186,8 @@ class NodeBoxes(NodeAllocation):
 
         Nodes without room for any job are full. Full neighbours form one box.
         """
-        problem, classes = self.problem, self.problem.classes
+        problem = self.problem
+        classes = self.problem.classes
         asked = problem.demand[:, resource]
         least = int(asked[asked > 0].min())
         ends = [*classes.times[1:].tolist(), problem.horizon]
@@ -193,7 +198,8 @@ class NodeBoxes(NodeAllocation):
             held = np.where(free < least, capacity, capacity - free)
             changes = np.flatnonzero(np.diff(held, prepend=-1)).tolist()
             for step, following in pairwise([*changes, len(held)]):
-                height, span = int(held[step]), (int(classes.times[step]), ends[following - 1])
+                height = int(held[step])
+                span = (int(classes.times[step]), ends[following - 1])
                 if not height or span[0] >= span[1]:
                     continue
                 lowest = self.first[begin[number] : begin[number + 1], resource].tolist()
@@ -210,7 +216,8 @@ class NodeBoxes(NodeAllocation):
         are some of those. The paper also starts the job with less energy first. That loses schedules and is not done
         here.
         """
-        need, total = self.problem.need, self.capacity.sum(axis=0)
+        need = self.problem.need
+        total = self.capacity.sum(axis=0)
         for job, other in combinations(range(self.problem.jobs), 2):
             if (need[job] + need[other] > total).any():
                 variables.model.add_no_overlap([variables.jobs[job].interval, variables.jobs[other].interval])
@@ -234,7 +241,8 @@ class NodeBoxes(NodeAllocation):
                 if (job, slot) in self.node:
                     variables.model.add_hint(self.node[job, slot], node)
                 for resource in np.flatnonzero(self.problem.demand[job]).tolist():
-                    here, amount = taken[node, resource], int(self.problem.demand[job, resource])
+                    here = taken[node, resource]
+                    amount = int(self.problem.demand[job, resource])
                     unit = self._lowest(node, resource, [box for box in here if box.meets(*span)], amount)
                     if unit is not None:
                         here.append(HeldBox(*span, unit, amount))

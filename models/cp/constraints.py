@@ -46,7 +46,8 @@ class PoolCapacity:
     def add_to(self, variables: Variables) -> None:
         """Add a cumulative constraint per scarce resource, with occupied amounts as fixed intervals."""
         problem = self.problem
-        free, scarce = problem.profile[1], self._constrained()
+        free = problem.profile[1]
+        scarce = self._constrained()
         if not self.every_resource:
             scarce[:] = False
             scarce[binding(problem.need, free)] = True
@@ -68,7 +69,8 @@ class PoolCapacity:
         level
             Level from each time of the problem's profile on, shape (steps,). No schedule exists if it is negative.
         """
-        jobs, most = np.flatnonzero(demand), max(int(level.max()), 0)
+        jobs = np.flatnonzero(demand)
+        most = max(int(level.max()), 0)
         intervals = [variables.jobs[job].interval for job in jobs.tolist()]
         demands = demand[jobs].tolist()
         changes = np.flatnonzero(np.diff(level, prepend=level[0] - 1))
@@ -82,7 +84,9 @@ class PoolCapacity:
 
     def holds(self, schedule: Schedule) -> bool:
         """Check the use whenever a job starts or an occupied interval begins."""
-        problem, starts, (times, free) = self.problem, schedule.starts, self.problem.profile
+        problem = self.problem
+        starts = schedule.starts
+        (times, free) = self.problem.profile
         at = np.unique(np.concatenate((starts[starts >= 0], problem.held_from)))
         runs = (starts >= 0) & (starts <= at[:, None]) & (at[:, None] < starts + problem.duration)
         room = free[np.searchsorted(times, at, side="right") - 1] - runs @ problem.need

@@ -79,13 +79,15 @@ class PackingModel:
 
     def __init__(self, problem: Problem, jobs: IntArray) -> None:
         self.problem, self.jobs = problem, jobs
-        classes, demand = problem.classes_now, problem.demand[jobs]
+        classes = problem.classes_now
+        demand = problem.demand[jobs]
         per_slot = np.maximum(demand[:, None], 1)
         room = np.where(demand[:, None] > 0, classes.capacity // per_slot, problem.slots[jobs][:, None, None])
         fits = np.minimum(room.min(axis=2), problem.slots[jobs][:, None])
         wanted = np.minimum(problem.slots[jobs] @ (fits > 0), classes.count)
         few = classes.few(wanted)
-        self.nodes, self.free = few.members, few.capacity
+        self.nodes = few.members
+        self.free = few.capacity
         self.fits = np.repeat(fits, wanted, axis=1)
         self.size = int(np.count_nonzero(self.fits))
 
@@ -163,5 +165,6 @@ def slots_asked(problem: Problem) -> tuple[IntArray, IntArray]:
     """
     kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
-    slots, classes = problem.slots[:, None] * asking, problem.classes_now
+    slots = problem.slots[:, None] * asking
+    classes = problem.classes_now
     return slots, slots_of_each(classes.capacity, classes.count, kinds, slots.sum(axis=0))

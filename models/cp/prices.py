@@ -77,13 +77,22 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
     rooms[0, asked.sum() :] = edges[1] * most
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
-    there, count = np.ascontiguousarray(rooms.T, np.float64), len(jobs.many)
+    there = np.ascontiguousarray(rooms.T, np.float64)
+    count = len(jobs.many)
     ends = np.empty((4, count))
     # Capacity of an interval is the sum over its seconds, a relaxation of the capacity per second.
     best = ascend(
-        jobs, edges, there, np.zeros_like(there), np.zeros_like(there), np.zeros((2, len(edges))),
-        np.empty(count, dtype=np.int64), ends, float(cost), steps,
-    )  # fmt: skip
+        jobs,
+        edges,
+        there,
+        np.zeros_like(there),
+        np.zeros_like(there),
+        np.zeros((2, len(edges))),
+        np.empty(count, dtype=np.int64),
+        ends,
+        float(cost),
+        steps,
+    )
     now, later = ends[NOW], ends[LATER]
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
@@ -109,10 +118,13 @@ def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
     jobs = Jobs(
         need[first].astype(np.float64),
         np.column_stack((np.argsort(absent, axis=1, kind="stable"), (~absent).sum(axis=1))),
-        problem.duration[first], problem.weight[first].astype(np.float64),
-        problem.due[first], problem.earliest[first], np.bincount(kind),
+        problem.duration[first],
+        problem.weight[first].astype(np.float64),
+        problem.due[first],
+        problem.earliest[first],
+        np.bincount(kind),
         np.array([problem.first_later]),
-    )  # fmt: skip
+    )
     return jobs, kind
 
 
@@ -141,9 +153,17 @@ def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
 
 @borrowing
 def ascend(
-    jobs: Jobs, edges: IntArray, room: FloatArray, price: FloatArray, use: FloatArray, paid: FloatArray,
-    starts: IntArray, ends: FloatArray, cost: float, steps: int,
-) -> float:  # fmt: skip
+    jobs: Jobs,
+    edges: IntArray,
+    room: FloatArray,
+    price: FloatArray,
+    use: FloatArray,
+    paid: FloatArray,
+    starts: IntArray,
+    ends: FloatArray,
+    cost: float,
+    steps: int,
+) -> float:
     """Return the best bound. Write the bounds per job to ``ends[NOW]`` and ``ends[LATER]``.
 
     Parameters
@@ -159,7 +179,10 @@ def ascend(
     cost, steps
         Cost of a schedule, and number of steps.
     """
-    (resources, intervals), best, scale, vain = room.shape, -np.inf, 1.0, 0
+    (resources, intervals) = room.shape
+    best = -np.inf
+    scale = 1.0
+    vain = 0
     for _ in range(steps):
         bound = _priced(jobs, edges, price, paid, starts, ends)
         for interval in range(intervals):
@@ -178,7 +201,8 @@ def ascend(
         _usage(jobs, edges, starts, use)
         # Raise the price of overused resources and lower the others. Shares of the room make long intervals and rare
         # resources count alike.
-        norm, distance = 0.0, scale * max(cost - bound, 0.0)
+        norm = 0.0
+        distance = scale * max(cost - bound, 0.0)
         for interval in range(intervals):
             for resource in range(resources):
                 unit = max(room[resource, interval], 1.0)
@@ -205,16 +229,20 @@ def _priced(
     """
     total, last = 0.0, len(edges) - 1
     for job in range(len(starts)):
-        weight, due, duration = jobs.weight[job], jobs.due[job], jobs.duration[job]
+        weight = jobs.weight[job]
+        due = jobs.due[job]
+        duration = jobs.duration[job]
         for edge in range(last):
             paid[EACH_SECOND, edge] = 0.0
         for place in range(jobs.asked[job, -1]):
-            resource, need = jobs.asked[job, place], jobs.need[job, jobs.asked[job, place]]
+            resource = jobs.asked[job, place]
+            need = jobs.need[job, jobs.asked[job, place]]
             for edge in range(last):
                 paid[EACH_SECOND, edge] += need * price[resource, edge]
         for edge in range(last):
             paid[UNTIL, edge + 1] = paid[UNTIL, edge] + paid[EACH_SECOND, edge] * (edges[edge + 1] - edges[edge])
-        first, lowest = np.inf, max(jobs.earliest[job], jobs.later[0])
+        first = np.inf
+        lowest = max(jobs.earliest[job], jobs.later[0])
         if not jobs.earliest[job]:
             first = weight * max(-due, 0) + (_paid(duration, edges, paid) - paid[UNTIL, 0])
         second, when = _best_later(lowest, weight, due, duration, edges, paid)
@@ -249,7 +277,10 @@ def _best_later(
     Candidates are `lowest`, the due date, and each start or end at which a price changes. One pass over the edges finds
     the other end of the job for all of them.
     """
-    last, behind, ahead, when = len(edges) - 1, 0, 0, lowest
+    last = len(edges) - 1
+    behind = 0
+    ahead = 0
+    when = lowest
     best = weight * max(lowest - due, 0) + (_paid(lowest + duration, edges, paid) - _paid(lowest, edges, paid))
     for edge in range(len(edges)):
         start = edges[edge]
@@ -288,7 +319,8 @@ def _usage(jobs: Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> No
         for interval in range(use.shape[1]):
             use[resource, interval] = 0.0
     for job in range(len(starts)):
-        interval, end = 0, starts[job] + jobs.duration[job]
+        interval = 0
+        end = starts[job] + jobs.duration[job]
         while interval + 1 < len(edges) and edges[interval + 1] <= starts[job]:
             interval += 1
         while interval < use.shape[1] and edges[interval] < end:

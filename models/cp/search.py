@@ -145,7 +145,8 @@ class Search:
             if self._in_time(listed):
                 self.listed = listed
                 self.offer(listed, "list")
-                self.least, self.status = self.best.cost if self.best else None, Status.OPTIMAL
+                self.least = self.best.cost if self.best else None
+                self.status = Status.OPTIMAL
                 return
         tried = orders[: max(self.budget.count(len(orders), self.decoding), 1)]
         if self.linear:
@@ -234,15 +235,24 @@ class Search:
         """Write the model, or return ``None`` if the budget is too small."""
         if not self.budget.pay(WRITING * (self.placing.size + self.problem.jobs)):
             return None
-        hint, others = self.best if self.hinted else None, None
+        hint = self.best if self.hinted else None
+        others = None
         if decide and hint is not None:
             hint = rearranged(self.problem, hint)
             self.offer(hint, self.source)
             others = OthersStart(hint.starts == 0, self.settled)
         model = SchedulingModel(
-            self.problem, self.end, hint, decide, self.whole, self.beside, others, self.objective,
-            self.placing, self.labels,
-        ).build()  # fmt: skip
+            self.problem,
+            self.end,
+            hint,
+            decide,
+            self.whole,
+            self.beside,
+            others,
+            self.objective,
+            self.placing,
+            self.labels,
+        ).build()
         if self.inspect is not None:
             self.inspect(model)
         return model
@@ -268,11 +278,14 @@ class Search:
         model: SchedulingModel | None = None
         cost: int | None = None
         for limit in attempts:
-            seconds, better, optimal = self.budget.part(limit), True, True
+            seconds = self.budget.part(limit)
+            better = True
+            optimal = True
             while better and optimal and seconds > 0:
                 assert self.best is not None
                 if cost != self.best.cost:
-                    model, cost = self.write(decide=True), self.best.cost
+                    model = self.write(decide=True)
+                    cost = self.best.cost
                 if model is None:
                     return
                 outcome = self.call(model, seconds)
@@ -285,7 +298,9 @@ class Search:
 
     def minimise(self) -> None:
         """Search for the cheapest schedule, from the best one so far."""
-        attempts, model, least = self.limit.attempts(), self.write(), np.inf
+        attempts = self.limit.attempts()
+        model = self.write()
+        least = np.inf
         if model is None:
             return
         hinted = model.hint is not None
@@ -293,8 +308,10 @@ class Search:
             outcome = self.call(model, self.budget.part(seconds), hinted)
             better = False
             if outcome.found:
-                found, reached = model.schedule(outcome, self.budget), outcome.solver.objective_value
-                better, least = reached < least, min(reached, least)
+                found = model.schedule(outcome, self.budget)
+                reached = outcome.solver.objective_value
+                better = reached < least
+                least = min(reached, least)
                 kept = self.offer(found, "cp-sat")
                 best = found is not None and self.best is not None and self.value(self.best) == self.value(found)
                 if outcome.status is Status.OPTIMAL and (kept or best):
@@ -317,9 +334,16 @@ class Search:
         if self.best is not None and least is not None:
             least = min(least, self.best.cost)
         return Answer(
-            self.status, self.best, least, self.source, self.decided, self.listed, self.solver_time,
-            self.budget.spent, self.budget.exceeded,
-        )  # fmt: skip
+            self.status,
+            self.best,
+            least,
+            self.source,
+            self.decided,
+            self.listed,
+            self.solver_time,
+            self.budget.spent,
+            self.budget.exceeded,
+        )
 
 
 def _alone(problem: Problem) -> int:

@@ -49,7 +49,8 @@ def rearranged(problem: Problem, schedule: Schedule) -> Schedule:
     chains = list(comparable(problem))
     if not chains:
         return schedule
-    starts, counts = schedule.starts.copy(), schedule.counts.copy()
+    starts = schedule.starts.copy()
+    counts = schedule.counts.copy()
     for chain in chains:
         order = np.argsort(starts[chain], kind="stable")
         starts[chain], counts[chain] = starts[chain][order], counts[chain][order]

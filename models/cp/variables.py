@@ -97,13 +97,16 @@ class Variables:
 
     def _modes(self, rows: list[tuple[str, int, int, int, int]]) -> list[JobVariables]:
         """Return optional intervals with one start, exactly one of them present. Lateness counts from the end."""
-        label, least, most = rows[0][0], min(row[1] for row in rows), max(row[2] for row in rows)
+        label = rows[0][0]
+        least = min(row[1] for row in rows)
+        most = max(row[2] for row in rows)
         if most < least:
             self.contradict()
         start = self.model.new_int_var(least, max(most, least), f"start[{label}]")
         present = [self.model.new_bool_var(f"mode[{label},{number}]") for number in range(len(rows))]
         self.model.add_exactly_one(present)
-        modes, end = [], max(latest + duration for _, _, latest, duration, _ in rows)
+        modes = []
+        end = max(latest + duration for _, _, latest, duration, _ in rows)
         late = self.model.new_int_var(0, max(end - min(row[4] for row in rows), 0), f"late[{label}]")
         for number, ((_, _, latest, duration, due), literal) in enumerate(zip(rows, present, strict=True)):
             interval = self.model.new_optional_fixed_size_interval_var(
@@ -150,6 +153,7 @@ class Variables:
 
     def starts(self, solver: cp_model.CpSolver) -> IntArray:
         """Return the start times in a solver's solution. Shape (jobs,). -1 for modes not chosen."""
-        return np.array([
-            solver.value(job.start) if job.present is None or solver.value(job.present) else -1 for job in self.jobs
-        ], dtype=np.int64)  # fmt: skip
+        return np.array(
+            [solver.value(job.start) if job.present is None or solver.value(job.present) else -1 for job in self.jobs],
+            dtype=np.int64,
+        )

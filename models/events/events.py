@@ -120,14 +120,16 @@ def open_events(
     closed
         As in :class:`Events`. Only :func:`.run_easy` uses it. None by default.
     """
-    count, resources = len(submit), amount.shape[1]
+    count = len(submit)
+    resources = amount.shape[1]
     nothing = np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     first, following = nothing if successors is None else successors
     corrected_first, corrected = nothing if corrections is None else corrections
     jobs = np.zeros((8, count + 1), dtype=np.int64)
     jobs[:5, :count] = submit if eligible is None else eligible, submit, predicted, walltime, work
     jobs[_BLOCKERS, :count] = np.bincount(following, minlength=count)
-    jobs[_SUCCESSORS], jobs[_CORRECTIONS] = first, corrected_first + len(following)
+    jobs[_SUCCESSORS] = first
+    jobs[_CORRECTIONS] = corrected_first + len(following)
     queue = open_queue(count, resources, 2, 6)
     at_once = min(int(capacity.min()), count) if amount.all() else count
     return Events(
@@ -172,7 +174,9 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
     -------
     Number of jobs in `ended`.
     """
-    jobs, numbers, running = events.jobs, events.queue.numbers, events.running
+    jobs = events.jobs
+    numbers = events.queue.numbers
+    running = events.running
     ordered = jobs[_SUCCESSORS, len(events.amount)] == 0
     while numbers[RUNNING] > 0 and running[_END, numbers[RUNNING] - 1] <= now:
         row = running[_ROW, numbers[RUNNING] - 1]
@@ -201,11 +205,17 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
 @borrowing
 def enter(events: Events, job: int, now: int) -> int:
     """Add a job to the end of the queue. Return its row."""
-    jobs, queue, row = events.jobs, events.queue, events.queue.numbers[COUNT]
+    jobs = events.jobs
+    queue = events.queue
+    row = events.queue.numbers[COUNT]
     columns = queue.columns
-    columns[ORDER, row], columns[SUBMIT, row], columns[SINCE, row] = job, jobs[_SUBMIT, job], now
-    columns[PREDICTED, row], columns[WALLTIME, row] = jobs[_PREDICTED, job], jobs[_WALLTIME, job]
-    columns[RUNTIME, row], columns[_CORRECTION, row] = jobs[_WORK, job], jobs[_CORRECTIONS, job]
+    columns[ORDER, row] = job
+    columns[SUBMIT, row] = jobs[_SUBMIT, job]
+    columns[SINCE, row] = now
+    columns[PREDICTED, row] = jobs[_PREDICTED, job]
+    columns[WALLTIME, row] = jobs[_WALLTIME, job]
+    columns[RUNTIME, row] = jobs[_WORK, job]
+    columns[_CORRECTION, row] = jobs[_CORRECTIONS, job]
     for resource in range(events.amount.shape[1]):
         queue.amount[row, resource] = events.amount[job, resource]
     jobs[_BLOCKERS, job] = _ENTERED
@@ -215,12 +225,10 @@ def enter(events: Events, job: int, now: int) -> int:
 @borrowing
 def _end(events: Events, row: int) -> None:
     """Remove the job that ends first from the machine."""
-    queue, numbers, ends, rows = (
-        events.queue,
-        events.queue.numbers,
-        events.running[_EXPECTED],
-        events.running[_EXPECTED_ROW],
-    )
+    queue = events.queue
+    numbers = events.queue.numbers
+    ends = events.running[_EXPECTED]
+    rows = events.running[_EXPECTED_ROW]
     at = first_by(ends, numbers[RUNNING], queue.start[row] + queue.columns[PREDICTED, row])
     while rows[at] != row:
         at += 1
@@ -239,12 +247,19 @@ def _end(events: Events, row: int) -> None:
 @borrowing
 def room_of(events: Events) -> Room:
     """Return the free amounts and the expected ends, for a decision."""
-    running, amounts = events.running, events.amounts
+    running = events.running
+    amounts = events.amounts
     held = events.amount[:0]
     return Room(
-        amounts[0], running[_EXPECTED], running[_EXPECTED_ROW], held, amounts[1], events.chosen, events.closed,
+        amounts[0],
+        running[_EXPECTED],
+        running[_EXPECTED_ROW],
+        held,
+        amounts[1],
+        events.chosen,
+        events.closed,
         events.queue.numbers[WINDOW],
-    )  # fmt: skip
+    )
 
 
 @borrowing
@@ -253,21 +268,29 @@ def literal_room_of(events: Events, now: int) -> Room:
 
     If a walltime has passed, the expected end, or the next second.
     """
-    running, amounts = events.running, events.amounts
+    running = events.running
+    amounts = events.amounts
     for at in range(events.queue.numbers[RUNNING]):
         row = running[_EXPECTED_ROW, at]
         insert_end(running[_LITERAL], running[_LITERAL_ROW], at, expected_end(events, row, now, True), row)
     held = events.amount[:0]
     return Room(
-        amounts[0], running[_LITERAL], running[_LITERAL_ROW], held, amounts[1], events.chosen, events.closed,
+        amounts[0],
+        running[_LITERAL],
+        running[_LITERAL_ROW],
+        held,
+        amounts[1],
+        events.chosen,
+        events.closed,
         events.queue.numbers[WINDOW],
-    )  # fmt: skip
+    )
 
 
 @borrowing
 def expect(events: Events, row: int, now: int) -> None:
     """Record the expected end of a starting job, before :func:`put_on_machine`."""
-    end, running = now + events.queue.columns[PREDICTED, row], events.running
+    end = now + events.queue.columns[PREDICTED, row]
+    running = events.running
     insert_end(running[_EXPECTED], running[_EXPECTED_ROW], events.queue.numbers[RUNNING], end, row)
 
 
@@ -277,7 +300,8 @@ def put_on_machine(events: Events, row: int, now: int) -> None:
 
     It has left the queue already, and its expected end is recorded.
     """
-    queue, numbers = events.queue, events.queue.numbers
+    queue = events.queue
+    numbers = events.queue.numbers
     queue.start[row] = now
     insert_end(events.running[_END], events.running[_ROW], numbers[RUNNING], now + queue.columns[RUNTIME, row], row)
     numbers[RUNNING] += 1
@@ -304,8 +328,11 @@ def start(events: Events, row: int, now: int) -> None:
 @borrowing
 def correct(events: Events, now: int) -> None:
     """Replace the predictions of running jobs that overran them, repeatedly if needed."""
-    columns, jobs, at = events.queue.columns, events.jobs, events.queue.numbers[RUNNING] - 1
-    ends, rows = events.running[_EXPECTED], events.running[_EXPECTED_ROW]
+    columns = events.queue.columns
+    jobs = events.jobs
+    at = events.queue.numbers[RUNNING] - 1
+    ends = events.running[_EXPECTED]
+    rows = events.running[_EXPECTED_ROW]
     while at >= 0 and ends[at] <= now:
         row = rows[at]
         if columns[_CORRECTION, row] == jobs[_CORRECTIONS, columns[ORDER, row] + 1]:
@@ -313,7 +340,8 @@ def correct(events: Events, now: int) -> None:
             continue
         columns[PREDICTED, row] = events.lists[columns[_CORRECTION, row]]
         columns[_CORRECTION, row] += 1
-        end, place = events.queue.start[row] + columns[PREDICTED, row], at
+        end = events.queue.start[row] + columns[PREDICTED, row]
+        place = at
         while place > 0 and ends[place - 1] <= end:
             ends[place], rows[place] = ends[place - 1], rows[place - 1]
             place -= 1
@@ -336,7 +364,8 @@ def expected_end(events: Events, row: int, now: int, literally: bool) -> int:
 
     If `literally`, the end of its walltime, until that passes.
     """
-    columns, begun = events.queue.columns, events.queue.start[row]
+    columns = events.queue.columns
+    begun = events.queue.start[row]
     end = begun + columns[WALLTIME, row] if literally else now
     return int(end if end > now else max(begun + columns[PREDICTED, row], now + 1))
 
@@ -344,4 +373,6 @@ def expected_end(events: Events, row: int, now: int, literally: bool) -> int:
 @borrowing
 def note(events: Events, now: int, decision: IntArray) -> None:
     """Record the time, and the waiting and running jobs before a decision. Shape (4,)."""
-    decision[0], decision[1], decision[2] = now, events.queue.numbers[WAITING], events.queue.numbers[RUNNING]
+    decision[0] = now
+    decision[1] = events.queue.numbers[WAITING]
+    decision[2] = events.queue.numbers[RUNNING]

@@ -52,7 +52,10 @@ def run_in_order(
     -------
     Number of decisions and of ended jobs. The simulation is over if both are 0.
     """
-    rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
+    rows = 0
+    gone = 0
+    now = next_instant(events)
+    numbers = events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         # An arriving job that waits for another job triggers no decision.
         before = numbers[COUNT] + gone
@@ -83,10 +86,14 @@ def run_easy(
     by_walltime
         Whether reservations use walltimes instead of predicted run times.
     """
-    rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
+    rows = 0
+    gone = 0
+    now = next_instant(events)
+    numbers = events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         # An arriving job that waits for another job triggers no decision.
-        before, woken = numbers[COUNT] + gone, 0 < numbers[WAKE] == now
+        before = numbers[COUNT] + gone
+        woken = 0 < numbers[WAKE] == now
         gone = advance(events, now, ended, gone)
         if woken or (numbers[WAITING] > 0 and numbers[COUNT] + gone > before):
             correct(events, now)

@@ -129,7 +129,9 @@ def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observat
             if 0 < events.queue.numbers[WAKE] <= now:
                 events.queue.numbers[WAKE] = 0
             advance(events, now, steps.ended, 0)
-            numbers[NOW], numbers[OPEN], numbers[LIMIT] = now, 1, -1
+            numbers[NOW] = now
+            numbers[OPEN] = 1
+            numbers[LIMIT] = -1
         view(one, rules, observation[place], masks[place])
 
 
@@ -184,10 +186,14 @@ def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: 
     events.jobs[place] = 0
     events.jobs[place, 0, :-1] = columns[0]
     events.jobs[place, 1:5, :-1] = columns
-    events.amount[place], events.slots[place] = amount, slots
-    events.queue.least[place], events.queue.numbers[place] = NEVER, 0
+    events.amount[place] = amount
+    events.slots[place] = slots
+    events.queue.least[place] = NEVER
+    events.queue.numbers[place] = 0
     events.amounts[place, :2] = whole
-    steps.numbers[place], steps.costs[place], steps.put_off[place] = 0, 0.0, 0
+    steps.numbers[place] = 0
+    steps.costs[place] = 0.0
+    steps.put_off[place] = 0
     steps.numbers[place, HELD] = steps.numbers[place, LIMIT] = -1
 
 
@@ -214,7 +220,9 @@ def resume(steps: Steps, running: int, now: int) -> None:
     advance(events, now, steps.ended, 0)
     for row in range(running):
         start(events, row, now)
-    numbers[NOW], numbers[OPEN], numbers[LIMIT] = now, 1, -1
+    numbers[NOW] = now
+    numbers[OPEN] = 1
+    numbers[LIMIT] = -1
 
 
 def events_of(steps: Steps, place: int) -> Events:
@@ -228,14 +236,23 @@ def events_of(steps: Steps, place: int) -> Events:
 @borrowing
 def simulation(steps: Steps, place: int) -> One:
     """Return one of the simulations."""
-    events, queue = steps.events, steps.events.queue
+    events = steps.events
+    queue = steps.events.queue
     jobs = JobQueue(
         queue.columns[place], queue.amount[place], queue.start[place], queue.least[place], queue.numbers[place]
     )
     only = Events(
-        events.jobs[place], events.amount[place], events.lists[place], events.closed, jobs, events.running[place],
-        events.amounts[place], events.chosen[place], events.slots[place], events.placed[place],
-    )  # fmt: skip
+        events.jobs[place],
+        events.amount[place],
+        events.lists[place],
+        events.closed,
+        jobs,
+        events.running[place],
+        events.amounts[place],
+        events.chosen[place],
+        events.slots[place],
+        events.placed[place],
+    )
     return One(
         only, steps.numbers[place], steps.costs[place], steps.rows[place], steps.put_off[place], steps.started[place]
     )
@@ -274,16 +291,22 @@ def _asks_next(one: One, rules: IntArray) -> bool:
 
 @borrowing
 def _asks_backfill(one: One) -> bool:
-    events, numbers, rows = one.events, one.numbers, one.rows
-    queue, free, spare = events.queue, events.amounts[0], events.amounts[1]
+    events = one.events
+    numbers = one.numbers
+    rows = one.rows
+    queue = events.queue
+    free = events.amounts[0]
+    spare = events.amounts[1]
     if numbers[LIMIT] < 0:
         while queue.numbers[HEAD] < queue.numbers[COUNT] and fits(queue.amount, queue.numbers[HEAD], free):
             _start(one, queue.numbers[HEAD])
         if queue.numbers[WAITING] > 1:
-            now, running = numbers[NOW], queue.numbers[RUNNING]
+            now = numbers[NOW]
+            running = queue.numbers[RUNNING]
             shadow = reserve(queue, room_of(events), queue.numbers[HEAD], running, now, now)
             numbers[LIMIT] = shadow - now if shadow < NEVER else NEVER
-    rows[0], numbers[SHOWN] = queue.numbers[HEAD], 1
+    rows[0] = queue.numbers[HEAD]
+    numbers[SHOWN] = 1
     row = queue.numbers[HEAD] + 1
     while queue.numbers[WAITING] > 1 and numbers[SHOWN] < len(rows):
         row = next_allowed(queue, row, free, spare, numbers[LIMIT], PREDICTED)
@@ -300,7 +323,9 @@ def _asks_backfill(one: One) -> bool:
 @borrowing
 def _asks_start(one: One, rules: IntArray) -> bool:
     events, numbers = one.events, one.numbers
-    queue, free, bound = events.queue, events.amounts[0], events.amounts[1]
+    queue = events.queue
+    free = events.amounts[0]
+    bound = events.amounts[1]
     while queue.numbers[WAITING] > 0:
         for resource in range(len(bound)):
             bound[resource] = free[resource] if rules[FLAG] == 1 else NEVER
@@ -315,7 +340,9 @@ def _asks_start(one: One, rules: IntArray) -> bool:
             _backfill(one, row, rules[BEHIND])
             break
         if one.put_off[row] < rules[MOST]:
-            one.rows[0], numbers[SHOWN], numbers[HELD] = row, 1, row
+            one.rows[0] = row
+            numbers[SHOWN] = 1
+            numbers[HELD] = row
             _show_waiting(queue, one.rows, numbers)
             return True
         _start(one, row)
@@ -338,7 +365,9 @@ def _asks_dispatcher(one: One, rules: IntArray) -> bool:
 def act(one: One, action: int, rules: IntArray) -> None:
     """Carry out a decision."""
     events, numbers = one.events, one.numbers
-    queue, free, spare = events.queue, events.amounts[0], events.amounts[1]
+    queue = events.queue
+    free = events.amounts[0]
+    spare = events.amounts[1]
     row = one.rows[action] if rules[MODE] < INSPECT else 0
     if rules[MODE] == SELECT:
         numbers[PART], numbers[UNTIL] = action, numbers[NOW] + rules[DELAY]
@@ -379,16 +408,22 @@ def _backfill(one: One, blocked: int, behind: int) -> None:
     if behind == NOTHING:
         return
     events, now = one.events, one.numbers[NOW]
-    queue, shortest = events.queue, behind == SHORTEST_FIRST
-    head, running = queue.numbers[HEAD], queue.numbers[RUNNING]
+    queue = events.queue
+    shortest = behind == SHORTEST_FIRST
+    head = queue.numbers[HEAD]
+    running = queue.numbers[RUNNING]
     _start_chosen(one, backfill_behind(queue, room_of(events), running, 0, blocked, head, now, shortest, PREDICTED))
 
 
 @borrowing
 def _dispatch(one: One, rules: IntArray) -> None:
     """Let the chosen dispatcher decide. This ends the instant."""
-    events, now, part = one.events, one.numbers[NOW], 3 * one.numbers[PART]
-    queue, order, flag = events.queue, rules[part + ORDERED], rules[part + FLAG] == 1
+    events = one.events
+    now = one.numbers[NOW]
+    part = 3 * one.numbers[PART]
+    queue = events.queue
+    order = rules[part + ORDERED]
+    flag = rules[part + FLAG] == 1
     if rules[part + PARTS] == 1:
         count = backfill(queue, room_of(events), queue.numbers[RUNNING], now, flag, PREDICTED)
     else:
@@ -407,8 +442,11 @@ def _start_chosen(one: One, count: int) -> None:
 @borrowing
 def _count(one: One, row: int) -> None:
     """Add the costs of a starting job."""
-    columns, numbers, costs = one.events.queue.columns, one.numbers, one.costs
-    run, wait = float(columns[RUNTIME, row]), float(numbers[NOW] - columns[SUBMIT, row])
+    columns = one.events.queue.columns
+    numbers = one.numbers
+    costs = one.costs
+    run = float(columns[RUNTIME, row])
+    wait = float(numbers[NOW] - columns[SUBMIT, row])
     costs[0] += wait
     costs[1] += wait + run
     costs[2] += max(1.0, (wait + run) / max(run, 1.0))
@@ -458,8 +496,12 @@ def show(events: Events, rows: IntArray, shown: int, now: int, observation: Obse
     * Least free share of the machine, over the resources that it has.
     * Waiting jobs n / (n + 128).
     """
-    queue, free, whole = events.queue, events.amounts[0], events.amounts[2]
-    columns, waiting, room = queue.columns, float(queue.numbers[WAITING]), 1.0
+    queue = events.queue
+    free = events.amounts[0]
+    whole = events.amounts[2]
+    columns = queue.columns
+    waiting = float(queue.numbers[WAITING])
+    room = 1.0
     for resource in range(len(free)):
         if whole[resource] > 0:
             room = min(room, free[resource] / whole[resource])
@@ -474,7 +516,8 @@ def show(events: Events, rows: IntArray, shown: int, now: int, observation: Obse
         for resource in range(len(free)):
             if whole[resource] > 0:
                 share = max(share, queue.amount[row, resource] / whole[resource])
-        wait, predicted = float(now - columns[SUBMIT, row]), float(columns[PREDICTED, row])
+        wait = float(now - columns[SUBMIT, row])
+        predicted = float(columns[PREDICTED, row])
         observation[at, 0] = 1.0
         observation[at, 1] = wait / (wait + _HALF_WAIT)
         observation[at, 2] = min(1.0, _ln(predicted) / _LONGEST)

@@ -33,7 +33,8 @@ class Choices:
     """
 
     def __init__(self, jobs: Sequence[Evictable], nodes_needed: int, allowed: Iterable[tuple[int, Action]]) -> None:
-        self.jobs, self.model = jobs, cp_model.CpModel()
+        self.jobs = jobs
+        self.model = cp_model.CpModel()
         self.does = {
             (place, action): self.model.new_bool_var(f"{action} {jobs[place].id}") for place, action in allowed
         }

@@ -128,7 +128,8 @@ class Write:
     @classmethod
     def even(cls, nodes: int, size: float, storage: Storage, delay: float = 0) -> Write:
         """Return the checkpoint of `nodes` nodes with `size` GB each."""
-        nodes, size = check_whole("checkpoint: nodes", nodes, 1), number("checkpoint", "size", size)
+        nodes = check_whole("checkpoint: nodes", nodes, 1)
+        size = number("checkpoint", "size", size)
         return cls(nodes * size, size / storage.node, delay)
 
     def alone(self, storage: Storage) -> float:

@@ -19,7 +19,9 @@ LOW_MASK = (1 << LOW_BITS) - 1
 #: High half of the loss of an impossible action.
 NEVER = 1 << 62
 #: Actions of a job in the table.
-STAYS, KILLED, SAVED = 0, 1, 2
+STAYS = 0
+KILLED = 1
+SAVED = 2
 
 
 class Candidates(NamedTuple):
@@ -93,14 +95,26 @@ def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
         nodes = min(jobs.nodes[job], most)
         reach = min(reach + nodes, most)
         size = reach // 4 + 1
-        here, rest = slice(before + 1, before + reach + 1), slice(before + 1 - nodes, before + reach + 1 - nodes)
+        here = slice(before + 1, before + reach + 1)
+        rest = slice(before + 1 - nodes, before + reach + 1 - nodes)
         for t in range(horizon, -1, -1):
-            stays, saved = row[t], row[t - jobs.time[job]] if jobs.time[job] <= t else never
+            stays = row[t]
+            saved = row[t - jobs.time[job]] if jobs.time[job] <= t else never
             _decide(
-                high[stays, here], low[stays, here], high[stays, rest], low[stays, rest], high[saved, rest],
-                low[saved, rest], jobs.high[job], jobs.low[job], jobs.save_high[job], jobs.save_low[job],
-                high[spare, here], low[spare, here], did[1:],
-            )  # fmt: skip
+                high[stays, here],
+                low[stays, here],
+                high[stays, rest],
+                low[stays, rest],
+                high[saved, rest],
+                low[saved, rest],
+                jobs.high[job],
+                jobs.low[job],
+                jobs.save_high[job],
+                jobs.save_low[job],
+                high[spare, here],
+                low[spare, here],
+                did[1:],
+            )
             begin = first[job] + t * size
             for cell in range(size):
                 at = 4 * cell
@@ -111,10 +125,20 @@ def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
 
 @compiled
 def _decide(
-    stay_high: IntArray, stay_low: IntArray, rest_high: IntArray, rest_low: IntArray, save_high: IntArray,
-    save_low: IntArray, loss_high: int, loss_low: int, extra_high: int, extra_low: int, best_high: IntArray,
-    best_low: IntArray, did: ByteArray,
-) -> None:  # fmt: skip
+    stay_high: IntArray,
+    stay_low: IntArray,
+    rest_high: IntArray,
+    rest_low: IntArray,
+    save_high: IntArray,
+    save_low: IntArray,
+    loss_high: int,
+    loss_low: int,
+    extra_high: int,
+    extra_low: int,
+    best_high: IntArray,
+    best_low: IntArray,
+    did: ByteArray,
+) -> None:
     """Set the best losses of a row, and the job's action: stay, kill or save.
 
     One flat loop over separate arrays compiles to vector instructions.

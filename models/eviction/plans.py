@@ -183,7 +183,10 @@ class _TablesByEnd:
     """Tables of some jobs, for at most `most` nodes: one per range of deadlines with the same jobs ended."""
 
     def __init__(self, jobs: Sequence[RunningJob], most: int, clock: Clock, horizon: int) -> None:
-        self.jobs, self.clock, self.horizon, self.most = tuple(jobs), clock, horizon, most
+        self.jobs = tuple(jobs)
+        self.clock = clock
+        self.horizon = horizon
+        self.most = most
         ends = {clock.up(job.ends) for job in jobs if job.ends is not None}
         self._begins = [0, *sorted(end for end in ends if 0 < end <= horizon)]
         lasts = [*(begin - 1 for begin in self._begins[1:]), horizon]
@@ -203,7 +206,11 @@ class _Tables:
     """Table of some jobs for deadlines from `begin` to `horizon`. No job ends between these."""
 
     def __init__(self, jobs: Sequence[RunningJob], most: int, clock: Clock, begin: int, horizon: int) -> None:
-        self.jobs, self.clock, self.begin, self.horizon, self.most = tuple(jobs), clock, begin, horizon, most
+        self.jobs = tuple(jobs)
+        self.clock = clock
+        self.begin = begin
+        self.horizon = horizon
+        self.most = most
         self.total = sum(job.nodes for job in jobs)
 
     @cached_property
@@ -280,13 +287,18 @@ class _Tables:
         does = np.empty(len(self.jobs), dtype=np.uint8)
         does[self.order] = trace_back(self.candidates, self.table, target, steps)
         actions: dict[str, Action] = {}
-        loss, used, freed = 0, 0, 0
+        loss = 0
+        used = 0
+        freed = 0
         for place in np.flatnonzero(does).tolist():
-            job, save = self.jobs[place], self.saves[place]
+            job = self.jobs[place]
+            save = self.saves[place]
             freed += job.nodes
             if does[place] == SAVED and save is not None:
-                actions[job.id], used = save[0], used + save[1]
+                actions[job.id] = save[0]
+                used = used + save[1]
                 loss += self.losses[0][len(self.jobs) + place]
             else:
-                actions[job.id], loss = self.quits[place], loss + self.losses[0][place]
+                actions[job.id] = self.quits[place]
+                loss = loss + self.losses[0][place]
         return Eviction(deadline, float(Fraction(loss, self.losses[1])), used * self.clock.step, actions, freed)

@@ -17,9 +17,17 @@ from .sightings import RUNS, Seen, Sightings, see_jobs
 
 #: Columns of a report, see :meth:`.Lookahead.report`. Status and origin are one of the codes below.
 REPORTED = (
-    "candidates", "intervals", "requested", "available", "status", "objective", "used", "guarantees", "literally",
+    "candidates",
+    "intervals",
+    "requested",
+    "available",
+    "status",
+    "objective",
+    "used",
+    "guarantees",
+    "literally",
     "due_hours",
-)  # fmt: skip
+)
 _PLANNED, _INTERVALS, _REQUESTED, _AVAILABLE, _STATUS, _OBJECTIVE, _USED, _GUARANTEES, _LITERALLY, _DUE = range(10)
 #: No job fits, all fit, from the list, from the local search.
 NOBODY, ALL, LISTED, SEARCHED = range(4)
@@ -61,8 +69,12 @@ def open_past(submit: IntArray, predicted: IntArray, walltime: IntArray, amount:
     count = len(submit)
     begin = int(submit[0]) if count else 0
     shadow = open_shadow(capacity, begin, count)
-    shadow.submit[:], shadow.arrival[:], shadow.duration[:], shadow.run[:] = submit, submit, predicted, 1
-    shadow.queue.columns[WALLTIME, :count], shadow.queue.amount[:] = walltime, amount
+    shadow.submit[:] = submit
+    shadow.arrival[:] = submit
+    shadow.duration[:] = predicted
+    shadow.run[:] = 1
+    shadow.queue.columns[WALLTIME, :count] = walltime
+    shadow.queue.amount[:] = amount
     rows = np.zeros((6, count), dtype=np.int64)
     numbers = np.array([0, 0, 0, begin, 0], dtype=np.int64)
     return Past(rows[0], rows[1], numbers, shadow, open_expected(shadow, capacity), Sightings(*rows[2:]))
@@ -70,9 +82,16 @@ def open_past(submit: IntArray, predicted: IntArray, walltime: IntArray, amount:
 
 @compiled
 def run_look_ahead(
-    events: Events, until: int, decisions: IntArray, ended: IntArray, settings: Settings, patience: float, recent: int,
-    past: Past, reports: FloatArray,
-) -> tuple[int, int]:  # fmt: skip
+    events: Events,
+    until: int,
+    decisions: IntArray,
+    ended: IntArray,
+    settings: Settings,
+    patience: float,
+    recent: int,
+    past: Past,
+    reports: FloatArray,
+) -> tuple[int, int]:
     """Simulate instants under look-ahead. See :func:`.run_in_order` for the other parameters.
 
     Parameters
@@ -86,13 +105,17 @@ def run_look_ahead(
     reports
         Receives the report of each decision, shape (decisions, 10). Later ones overwrite the last row.
     """
-    rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
+    rows = 0
+    gone = 0
+    now = next_instant(events)
+    numbers = events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         gone = advance(events, now, ended, gone)
         if numbers[WAITING] > 0:
             correct(events, now)
             note(events, now, decisions[rows])
-            waits, present = waiting_rows(events.queue), settings
+            waits = waiting_rows(events.queue)
+            present = settings
             if patience > 0:
                 present = settle(settings, patience, _see(events, past, waits, now, recent))
             starts = look_ahead(events, now, present, waits, reports[min(rows, len(reports) - 1)])
@@ -109,14 +132,20 @@ def run_look_ahead(
 @compiled
 def _see(events: Events, past: Past, waits: IntArray, now: int, recent: int) -> int:
     """Record waiting and running jobs. Return the longest recent wait under EASY, known or expected, seconds."""
-    numbers, columns, runs = past.numbers, events.queue.columns, running_rows(events)
+    numbers = past.numbers
+    columns = events.queue.columns
+    runs = running_rows(events)
     last = Seen(past.waiting[: numbers[_WAITED]], past.running[: numbers[_RAN]], numbers[_LAST], numbers[_NUMBER])
     numbers[_NUMBER] += 1
-    begun, predicted = events.queue.start[runs], columns[PREDICTED][waits]
+    begun = events.queue.start[runs]
+    predicted = columns[PREDICTED][waits]
     seen = Seen(waits, runs, now, numbers[_NUMBER])
     see_jobs(past.shadow, past.known, last, seen, numbers[_STILL], predicted, begun, begun + columns[PREDICTED][runs])
-    past.waiting[: len(waits)], past.running[: len(runs)] = waits, runs
-    numbers[_WAITED], numbers[_RAN], numbers[_LAST] = len(waits), len(runs), now
+    past.waiting[: len(waits)] = waits
+    past.running[: len(runs)] = runs
+    numbers[_WAITED] = len(waits)
+    numbers[_RAN] = len(runs)
+    numbers[_LAST] = now
     predict(past.shadow, past.expected, waits, predicted, columns[WALLTIME][waits])
     return longest_wait(past.shadow, past.expected, events.queue.numbers[COUNT], now, recent)
 
@@ -151,33 +180,45 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray, re
     -------
     Starting jobs in order, as positions in the queue, shape (starts,).
     """
-    amount, nothing, columns = events.queue.amount[waits], np.zeros(0, dtype=np.int64), events.queue.columns
+    amount = events.queue.amount[waits]
+    nothing = np.zeros(0, dtype=np.int64)
+    columns = events.queue.columns
     literally = doubts(settings, now - columns[SUBMIT, waits[0]])
     fits, count, together = fitting(amount, events.amounts[0])
     report[:] = 0
-    report[_INTERVALS], report[_AVAILABLE] = events.queue.numbers[RUNNING], events.amounts[0].sum()
-    report[_LITERALLY], report[_DUE] = literally, settings.due / 3600 if settings.due >= 0 else np.inf
+    report[_INTERVALS] = events.queue.numbers[RUNNING]
+    report[_AVAILABLE] = events.amounts[0].sum()
+    report[_LITERALLY] = literally
+    report[_DUE] = settings.due / 3600 if settings.due >= 0 else np.inf
     if not count:
         report[_OBJECTIVE] = np.nan
         return nothing
     if together:
-        report[_PLANNED], report[_REQUESTED] = len(waits), amount.sum()
+        report[_PLANNED] = len(waits)
+        report[_REQUESTED] = amount.sum()
         report[_INTERVALS] += len(waits)
         report[_STATUS] = report[_USED] = ALL
         return np.arange(len(waits))
     runs = running_rows(events)
     queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
     running = Running(
-        _ends(events, runs, now, False), events.queue.amount[runs], events.amounts[0].copy(),
-        np.maximum(events.amounts[2], 1), nothing, nothing, queue.amount[:0],
-    )  # fmt: skip
+        _ends(events, runs, now, False),
+        events.queue.amount[runs],
+        events.amounts[0].copy(),
+        np.maximum(events.amounts[2], 1),
+        nothing,
+        nothing,
+        queue.amount[:0],
+    )
     walltimes = Walltimes(nothing, nothing, nothing)
     if literally:
         walltimes = told_apart(
             queue, running, Walltimes(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
         )
     found, _ = plan(queue, running, settings, walltimes)
-    report[_PLANNED], report[_REQUESTED], report[_GUARANTEES] = found.candidates, found.requested, found.guarantees
+    report[_PLANNED] = found.candidates
+    report[_REQUESTED] = found.requested
+    report[_GUARANTEES] = found.guarantees
     report[_INTERVALS] += found.candidates
     report[_OBJECTIVE] = found.objective
     report[_STATUS] = report[_USED] = SEARCHED if found.searched else LISTED

@@ -60,7 +60,8 @@ class ExpectedShadow(NamedTuple):
 def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
     """Return the expectations before any prediction, for a machine of this capacity."""
     predicted, walltime, guessed, counted = np.zeros((4, len(jobs.running)), dtype=np.int64)
-    sums, numbers = np.zeros((2, 2)), np.array([1, 0, 0, 0], dtype=np.int64)
+    sums = np.zeros((2, 2))
+    numbers = np.array([1, 0, 0, 0], dtype=np.int64)
     schedule = _sharing(lengthen(jobs, len(jobs.running))._replace(state=jobs.state.copy()), jobs)
     return ExpectedShadow(predicted, walltime, guessed, counted, schedule, np.maximum(capacity, 1), sums, numbers)
 
@@ -92,7 +93,8 @@ def predict(
         ratios[kind] = expected.sums[kind, _RAN] / ratios[kind] if ratios[kind] > 0 else 1.0
     for index in range(len(rows)):
         row = rows[index]
-        expected.predicted[row], expected.walltime[row] = predicted[index], walltime[index]
+        expected.predicted[row] = predicted[index]
+        expected.walltime[row] = walltime[index]
         guess = round(ratios[int(predicted[index] >= walltime[index])] * predicted[index])
         expected.guessed[row] = min(max(int(guess), 1), walltime[index])
         # The block index of this schedule is separate, so it needs the new duration too.
@@ -131,7 +133,10 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
 @compiled
 def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
     """Add newly ended jobs to the sums."""
-    counted, predicted, numbers, columns = expected.counted, expected.predicted, expected.numbers, jobs.queue.columns
+    counted = expected.counted
+    predicted = expected.predicted
+    numbers = expected.numbers
+    columns = jobs.queue.columns
     for job in range(numbers[UNCOUNTED], arrived):
         if not columns[KNOWN, job] or counted[job]:
             continue
@@ -150,7 +155,10 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
 @compiled
 def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
     """Restart the expected schedule from the exact one. Copies only what may differ."""
-    first, state, queue, schedule = expected.numbers[APART], jobs.state, jobs.queue, expected.jobs
+    first = expected.numbers[APART]
+    state = jobs.state
+    queue = jobs.queue
+    schedule = expected.jobs
     last = max(queue.numbers[COUNT], schedule.queue.numbers[COUNT])
     copy_range(queue.start, schedule.queue.start, first, last)
     copy_range(jobs.running, schedule.running, 0, state[RUNNING])

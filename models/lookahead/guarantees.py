@@ -16,7 +16,8 @@ NO_GUARANTEE = np.iinfo(np.int64).max
 
 
 #: No closures.
-NO_TIMES, NO_AMOUNTS = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
+NO_TIMES = np.zeros(0, dtype=np.int64)
+NO_AMOUNTS = np.zeros((0, 1), dtype=np.int64)
 
 
 class Queue(NamedTuple):
@@ -186,9 +187,12 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
         Walltimes, used instead of predictions, and earlier guarantees. Empty for predictions and no guarantees.
     """
     guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
-    durations, ends, kept = queue.duration, running.end, walltimes.guaranteed
+    durations = queue.duration
+    ends = running.end
+    kept = walltimes.guaranteed
     if len(walltimes.duration) > 0:
-        durations, ends = walltimes.duration, walltimes.end
+        durations = walltimes.duration
+        ends = walltimes.end
     steps, count = steps_beside(running, ends, guards)
     guaranteed = np.full(guards, -1, dtype=np.int64)
     late, overdue = False, -1
@@ -197,7 +201,8 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
             stands = job < len(kept) and kept[job] < NO_GUARANTEE
             if stands != (turn == 0):
                 continue
-            amount, duration = queue.amount[job], durations[job]
+            amount = queue.amount[job]
+            duration = durations[job]
             by = kept[job] if stands else _due(queue, duration, settings, job, steps, count)
             start = latest(steps, count, amount, duration, 0, by)
             if start < 0 and not late:

@@ -73,13 +73,16 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
     """
     fastest, fits = _by_job(modes)
     first = modes.first[:-1]
-    weight, none = weights(wait, fastest, settings.age_scale), modes.first[:0]
+    weight = weights(wait, fastest, settings.age_scale)
+    none = modes.first[:0]
     queue = Queue(wait, modes.duration[first], modes.need[first], modes.fits[first])
     guarantees = keep_guarantees(queue, running, settings, Walltimes(none, none, none))
     jobs = candidates(fits, weight, guarantees.start, settings.blocked)
     rows, mode_of = _rows_of(jobs, modes.first)
-    duration, need = modes.duration[rows], modes.need[rows]
-    guaranteed, weight = guaranteed_starts(jobs, guarantees.start)[mode_of], weight[jobs][mode_of]
+    duration = modes.duration[rows]
+    need = modes.need[rows]
+    guaranteed = guaranteed_starts(jobs, guarantees.start)[mode_of]
+    weight = weight[jobs][mode_of]
     search = open_search(
         weight, -duration, duration, need, guaranteed, guarantees.free, mode_of, none, no_instant(), none, none
     )
@@ -89,26 +92,30 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
     for move in range(0, len(changes), _EVERY):
         changes[move, 2] = REMODED
     _, listed = search_orders(search, orders, changes)
-    cost, starting = search.cost[0], search.order[BEST][search.starts[BEST] == 0]
-    begin, count, order = np.empty(len(starting), dtype=np.int64), 0, stable_order(starting)
+    cost = search.cost[0]
+    starting = search.order[BEST][search.starts[BEST] == 0]
+    begin = np.empty(len(starting), dtype=np.int64)
+    count = 0
+    order = stable_order(starting)
     for turn in range(2):
         for row in starting[order]:
             if modes.fits[rows[row]] and (guaranteed[row] == 0) == (turn == 0):
                 begin[count] = rows[row]
                 count += 1
-    return ModePlan(
-        begin[:count], len(jobs), (guarantees.start >= 0).sum(), cost, cost < listed, guarantees.overdue
-    )  # fmt: skip
+    return ModePlan(begin[:count], len(jobs), (guarantees.start >= 0).sum(), cost, cost < listed, guarantees.overdue)
 
 
 @compiled
 def _by_job(modes: Modes) -> tuple[IntArray, BoolArray]:
     """Return the shortest duration of each job, and whether it fits now in some mode."""
     count = len(modes.first) - 1
-    fastest, fits = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
+    fastest = np.empty(count, dtype=np.int64)
+    fits = np.zeros(count, dtype=np.bool_)
     for job in range(count):
-        begin, end = modes.first[job], modes.first[job + 1]
-        fastest[job], fits[job] = modes.duration[begin:end].min(), modes.fits[begin:end].any()
+        begin = modes.first[job]
+        end = modes.first[job + 1]
+        fastest[job] = modes.duration[begin:end].min()
+        fits[job] = modes.fits[begin:end].any()
     return fastest, fits
 
 
@@ -118,7 +125,8 @@ def _rows_of(jobs: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
     many = 0
     for job in jobs:
         many += first[job + 1] - first[job]
-    rows, mode_of = np.empty(many, dtype=np.int64), np.empty(many, dtype=np.int64)
+    rows = np.empty(many, dtype=np.int64)
+    mode_of = np.empty(many, dtype=np.int64)
     many = 0
     for place in range(len(jobs)):
         for row in range(first[jobs[place]], first[jobs[place] + 1]):
@@ -135,12 +143,14 @@ def _orders(
     own = np.empty(mode_of[-1] + 1 if len(mode_of) else 0, dtype=np.int64)
     for row in range(len(mode_of) - 1, -1, -1):
         own[mode_of[row]] = row
-    work, free = share * duration, np.zeros(len(own))
+    work = share * duration
+    free = np.zeros(len(own))
     least = own.copy()
     for row in range(len(mode_of)):
         if work[row] < work[least[mode_of[row]]]:
             least[mode_of[row]] = row
-    orders, falling = np.empty((20, len(own)), dtype=np.int64), np.empty((4, len(own)), dtype=np.int64)
+    orders = np.empty((20, len(own)), dtype=np.int64)
+    falling = np.empty((4, len(own)), dtype=np.int64)
     for turn in range(2):
         given = least if turn else own
         by_falling_weight(weight[given], duration[given], share[given], falling)

@@ -72,7 +72,8 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
     """
     by_walltimes = len(walltimes.duration) > 0
     guarantees = keep_guarantees(queue, running, settings, walltimes)
-    free, durations = guarantees.free, queue.duration
+    free = guarantees.free
+    durations = queue.duration
     if by_walltimes:
         durations = np.empty(len(queue.duration), dtype=np.int64)
         for job in range(len(durations)):
@@ -80,13 +81,18 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
         free = _beside(durations, queue.amount, running, walltimes.end, guarantees.start)
     weight = weights(queue.wait, durations, settings.age_scale)
     jobs = candidates(queue.fits, weight, guarantees.start, settings.blocked)
-    count, resources = len(jobs), queue.amount.shape[1]
-    guaranteed, due = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    duration, amount, planned = np.empty(count, dtype=np.int64), np.empty((count, resources), np.int64), np.empty(count)
+    count = len(jobs)
+    resources = queue.amount.shape[1]
+    guaranteed = np.full(count, -1, dtype=np.int64)
+    due = np.zeros(count, dtype=np.int64)
+    duration = np.empty(count, dtype=np.int64)
+    amount = np.empty((count, resources), np.int64)
+    planned = np.empty(count)
     units = 0
     for index in range(count):
         job = jobs[index]
-        duration[index], planned[index] = durations[job], weight[job]
+        duration[index] = durations[job]
+        planned[index] = weight[job]
         if job < len(guarantees.start):
             guaranteed[index] = guarantees.start[job]
         for resource in range(resources):
@@ -98,11 +104,14 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
     by_falling_weight(planned, duration, shares(amount, running.capacity), orders)
     copy_range(stable_order(jobs), orders[4], 0, count)
     _, listed = search_orders(search, orders, moves(count, settings.iterations))
-    cost, starts = search.cost[0], np.empty(count, dtype=np.int64)
+    cost = search.cost[0]
+    starts = np.empty(count, dtype=np.int64)
     for index in range(count):
         starts[search.order[BEST, index]] = search.starts[BEST, index]
     in_turn(planned, duration, amount, guaranteed, starts)
-    begin, some, held = np.empty(len(queue.wait), dtype=np.int64), 0, 0
+    begin = np.empty(len(queue.wait), dtype=np.int64)
+    some = 0
+    held = 0
     for turn in range(2):
         for index in range(count):
             if starts[index] == 0 and queue.fits[jobs[index]] and (guaranteed[index] == 0) == (turn == 0):
@@ -137,7 +146,8 @@ def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: I
     -------
     Number of jobs in `begin`, in order.
     """
-    wanted, size = np.empty(len(queue.wait), dtype=np.int64), some
+    wanted = np.empty(len(queue.wait), dtype=np.int64)
+    size = some
     copy_range(begin, wanted, 0, some)
     for turn in range(2):
         count, kept = len(guarantees.free.at), 0
@@ -145,7 +155,8 @@ def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: I
         copy_steps(guarantees.free, count, steps)
         for index in range(size):
             job = wanted[index]
-            amount, duration = queue.amount[job], walltimes[job]
+            amount = queue.amount[job]
+            duration = walltimes[job]
             own = guarantees.start[job] if job < len(guarantees.start) else -1
             if own >= 0:
                 count = hold(steps, count, own, own + duration, amount, -1)
@@ -179,7 +190,8 @@ def weights(waits: IntArray, durations: IntArray, age_scale: float) -> FloatArra
     """
     weight = np.empty(len(waits))
     for job in range(len(weight)):
-        wait, duration = float(waits[job]), float(durations[job])
+        wait = float(waits[job])
+        duration = float(durations[job])
         bounded = max(duration, BOUND)
         weight[job] = max(1.0, (wait + duration) / bounded) / bounded
         if age_scale > 0:
@@ -216,7 +228,8 @@ def candidates(fits: BoolArray, weight: FloatArray, guaranteed: IntArray, blocke
     belongs to the first jobs. Only these can have guarantees.
     """
     key = -weight
-    fitting, others = first_by(key, fits, MOST_FITTING), first_by(key, ~fits, blocked)
+    fitting = first_by(key, fits, MOST_FITTING)
+    others = first_by(key, ~fits, blocked)
     jobs = np.empty(len(fitting) + len(others) + len(guaranteed), dtype=np.int64)
     copy_range(fitting, jobs, 0, len(fitting))
     count = len(fitting)
@@ -246,7 +259,8 @@ def _insert(jobs: IntArray, count: int, job: int, key: FloatArray) -> int:
 def moves(jobs: int, iterations: int) -> IntArray:
     """Return the random changes of the local search, see :func:`.search`. They are fixed (xorshift, Marsaglia 2003)."""
     drawn = np.empty((iterations, 3), dtype=np.int64)
-    random, many = np.uint64(SEED), np.uint64(max(jobs, 1))
+    random = np.uint64(SEED)
+    many = np.uint64(max(jobs, 1))
     for move in range(iterations):
         random ^= random << np.uint64(13)
         random ^= random >> np.uint64(7)

@@ -96,7 +96,8 @@ def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
     state = np.zeros(HEADER + len(capacity), dtype=np.int64)
     state[CLOCK] = now
     state[HEADER:] = capacity
-    queue, none = open_queue(rows, len(capacity), 1), np.zeros(rows, dtype=np.int64)
+    queue = open_queue(rows, len(capacity), 1)
+    none = np.zeros(rows, dtype=np.int64)
     queue.start[:] = WAITS
     return ShadowJobs(queue, none, none.copy(), np.zeros((3, rows + 1), dtype=np.int64), state, NEVER_CLOSED)
 
@@ -104,18 +105,22 @@ def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
 def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
     """Start an empty shadow with running jobs: their rows, shape (running,), and their starts."""
     count = len(running)
-    jobs.queue.start[running], jobs.running[:count] = start, running
+    jobs.queue.start[running] = start
+    jobs.running[:count] = running
     jobs.queue.numbers[[COUNT, HEAD]] = jobs.state[RUNNING] = count
     jobs.state[HEADER:] -= jobs.queue.amount[running].sum(axis=0)
 
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for `rows` jobs."""
-    made, before = open_shadow(jobs.state[HEADER:], 0, rows), len(jobs.running)
+    made = open_shadow(jobs.state[HEADER:], 0, rows)
+    before = len(jobs.running)
     for new, old in zip(made.queue[1:4], jobs.queue[1:4], strict=True):
         new[: len(old)] = old
-    made.queue.columns[:, :before], made.queue.numbers[:] = jobs.queue.columns, jobs.queue.numbers
-    made.running[:before], made.peaks[:before] = jobs.running, jobs.peaks
+    made.queue.columns[:, :before] = jobs.queue.columns
+    made.queue.numbers[:] = jobs.queue.numbers
+    made.running[:before] = jobs.running
+    made.peaks[:before] = jobs.peaks
     return made._replace(state=jobs.state, closed=jobs.closed)
 
 
@@ -166,8 +171,12 @@ def longest_since(jobs: ShadowJobs, since: int) -> int:
 
     `since` must never fall between calls: jobs that started before are removed.
     """
-    state, peaks, queue, longest = jobs.state, jobs.peaks, jobs.queue, 0
-    start, submit = queue.start, queue.columns[SUBMIT]
+    state = jobs.state
+    peaks = jobs.peaks
+    queue = jobs.queue
+    longest = 0
+    start = queue.start
+    submit = queue.columns[SUBMIT]
     while state[PEAK] < state[PEAKS] and start[peaks[state[PEAK]]] < since:
         state[PEAK] += 1
     if state[PEAK] < state[PEAKS]:
@@ -180,8 +189,12 @@ def longest_since(jobs: ShadowJobs, since: int) -> int:
 @compiled
 def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, int]:
     """Return the next arrival or end in the shadow, and the earliest end that is unknown."""
-    queue, state, running = jobs.queue, jobs.state, jobs.running
-    clock, time, unknown = state[CLOCK], NEVER, NEVER
+    queue = jobs.queue
+    state = jobs.state
+    running = jobs.running
+    clock = state[CLOCK]
+    time = NEVER
+    unknown = NEVER
     if queue.numbers[COUNT] < arrived:
         time = queue.columns[SINCE, queue.numbers[COUNT]]
     window = _window(jobs, clock)
@@ -209,7 +222,8 @@ def _window(jobs: ShadowJobs, now: int) -> int:
 @compiled
 def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
     """Return the run time of a job, or without guesses its lower bound, seconds."""
-    run, duration = columns[RUNTIME, row], columns[PREDICTED, row]
+    run = columns[RUNTIME, row]
+    duration = columns[PREDICTED, row]
     if columns[KNOWN, row] or len(guessed) == 0:
         return int(run)
     guess = guessed[row] if guessed[row] > 0 else duration
@@ -221,7 +235,10 @@ def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
 @compiled
 def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
     """End the jobs that end by `time`."""
-    queue, state, running, kept = jobs.queue, jobs.state, jobs.running, 0
+    queue = jobs.queue
+    state = jobs.state
+    running = jobs.running
+    kept = 0
     for index in range(state[RUNNING]):
         row = running[index]
         certain = queue.columns[KNOWN, row] or len(guessed) > 0
@@ -237,7 +254,10 @@ def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
 @compiled
 def easy(jobs: ShadowJobs, now: int) -> None:
     """Start jobs from the head of the queue, then those that do not delay the first one that does not fit."""
-    queue, state, running, scratch = jobs.queue, jobs.state, jobs.running, jobs.scratch
+    queue = jobs.queue
+    state = jobs.state
+    running = jobs.running
+    scratch = jobs.scratch
     free = state[HEADER:].copy()
     if next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]:
         return
@@ -257,7 +277,9 @@ def easy(jobs: ShadowJobs, now: int) -> None:
 @compiled
 def _sort(jobs: ShadowJobs) -> None:
     """Sort running jobs by predicted end. Only new predictions can be out of order."""
-    running, start, duration = jobs.running, jobs.queue.start, jobs.queue.columns[PREDICTED]
+    running = jobs.running
+    start = jobs.queue.start
+    duration = jobs.queue.columns[PREDICTED]
     for index in range(1, jobs.state[RUNNING]):
         row = running[index]
         end, place = start[row] + duration[row], index
@@ -290,7 +312,10 @@ def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
 @compiled
 def _rise(jobs: ShadowJobs, row: int) -> None:
     """Append a starting job to the peaks, after removing those that did not wait longer."""
-    state, peaks, start, submit = jobs.state, jobs.peaks, jobs.queue.start, jobs.queue.columns[SUBMIT]
+    state = jobs.state
+    peaks = jobs.peaks
+    start = jobs.queue.start
+    submit = jobs.queue.columns[SUBMIT]
     wait = start[row] - submit[row]
     while state[PEAK] < state[PEAKS]:
         last = peaks[state[PEAKS] - 1]

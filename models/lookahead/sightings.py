@@ -72,14 +72,17 @@ def see_jobs(
     for index in range(len(seen.waiting)):
         row = seen.waiting[index]
         still -= known.status[row] == WAITS
-        known.status[row], known.seen[row] = WAITS, seen.number
+        known.status[row] = WAITS
+        known.seen[row] = seen.number
         if jobs.queue.columns[PREDICTED, row] != predicted[index]:
             expect(jobs, row, predicted[index])
     for index in range(len(seen.running)):
         row = seen.running[index]
         still -= known.status[row] == WAITS and known.seen[row] != seen.number
         if known.status[row] != RUNS:
-            known.status[row], known.start[row], known.end[row] = RUNS, start[index], end[index]
+            known.status[row] = RUNS
+            known.start[row] = start[index]
+            known.end[row] = end[index]
         known.seen[row] = seen.number
         jobs.queue.columns[RUNTIME, row] = max(seen.now - start[index], 1)
     _end_vanished(jobs, known, last, seen, quiet, still > 0)
@@ -97,4 +100,5 @@ def _end_vanished(jobs: ShadowJobs, known: Sightings, last: Seen, seen: Seen, qu
             if known.status[row] == WAITS and known.seen[row] != seen.number:
                 known.status[row] = GONE
                 if not columns[KNOWN, row]:
-                    columns[RUNTIME, row], columns[KNOWN, row] = 0, 1
+                    columns[RUNTIME, row] = 0
+                    columns[KNOWN, row] = 1

@@ -77,15 +77,20 @@ def standing(
     waiting, resources = len(waits), len(free)
     rows = np.empty(waiting + len(runs), dtype=np.int64)
     copy_range(waits, rows, 0, waiting)
-    start, running = np.full(len(rows), WAITS, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    start = np.full(len(rows), WAITS, dtype=np.int64)
+    running = np.zeros(len(rows), dtype=np.int64)
     for place in range(len(runs)):
         row = waiting + place
-        rows[row], start[row], running[place] = runs[place], started[place], row
-    state, nobody = np.zeros(HEADER + resources, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        rows[row] = runs[place]
+        start[row] = started[place]
+        running[place] = row
+    state = np.zeros(HEADER + resources, dtype=np.int64)
+    nobody = np.zeros(0, dtype=np.int64)
     state[RUNNING], state[CLOCK] = len(runs), now
     for resource in range(resources):
         state[HEADER + resource] = free[resource]
-    columns, amount = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64), jobs.queue.amount[rows]
+    columns = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64)
+    amount = jobs.queue.amount[rows]
     for column in (SUBMIT, PREDICTED, WALLTIME, RUNTIME, KNOWN):
         columns[column] = jobs.queue.columns[column][rows]
     columns[SINCE] = columns[SUBMIT]
@@ -140,12 +145,15 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
     -------
     Positions in the queue, in order.
     """
-    jobs, now = stands.jobs, stands.jobs.state[CLOCK]
+    jobs = stands.jobs
+    now = stands.jobs.state[CLOCK]
     if all_safe(stands, starts, bound):
         return starts
     longest = _at_once(stands, NEVER)
-    late, bound = longest > bound, max(longest, bound)
-    chosen, count = np.empty(jobs.queue.numbers[COUNT], dtype=np.int64), 0
+    late = longest > bound
+    bound = max(longest, bound)
+    chosen = np.empty(jobs.queue.numbers[COUNT], dtype=np.int64)
+    count = 0
     for place in starts:
         tried = _copied(stands)
         start_job(tried.jobs, place, now)
@@ -185,7 +193,10 @@ def _copied(stands: Standing) -> Standing:
 @compiled
 def _longest(stands: Standing, bound: int) -> int:
     """Run EASY until the oldest jobs have started. Return their longest wait, or the first above the bound."""
-    jobs, numbers, state, longest = stands.jobs, stands.jobs.queue.numbers, stands.jobs.state, 0
+    jobs = stands.jobs
+    numbers = stands.jobs.queue.numbers
+    state = stands.jobs.state
+    longest = 0
     numbers[COUNT] = min(numbers[COUNT], MOST_AHEAD)
     while True:
         if numbers[HEAD] >= numbers[COUNT] or longest > bound:

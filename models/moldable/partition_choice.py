@@ -182,16 +182,19 @@ def _first_request(profile: StartTimes, processors: int, law: ESDD, now: int) ->
     # Expected work of runs that end within v_1 .. v_j.
     worked = np.r_[0.0, np.cumsum(law.probabilities * law.values)]
     count = len(values)
-    expected, following = np.zeros(count + 1), np.zeros(count, dtype=np.int64)
+    expected = np.zeros(count + 1)
+    following = np.zeros(count, dtype=np.int64)
     for reached in range(count - 1, -1, -1):
         ends = np.arange(reached + 1, count + 1)
         cost = (
             beyond[reached] * waits[ends - 1]
-            + worked[ends] - worked[reached]
+            + worked[ends]
+            - worked[reached]
             + beyond[ends] * values[ends - 1]
             + expected[ends]
-        )  # fmt: skip
+        )
         best = int(np.argmin(cost))
-        expected[reached], following[reached] = cost[best], reached + best
+        expected[reached] = cost[best]
+        following[reached] = reached + best
     first = int(following[0])
     return Choice(Request(processors, max(1, int(values[first]))), now + int(waits[first]), float(expected[0]))

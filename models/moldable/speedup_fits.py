@@ -21,7 +21,9 @@ from .speedups import amdahl, downey, gunther
 
 #: Prior median of a run's relative error, and its weight in runs. A weight of four means 0.06 to 0.22 with probability
 #: 90%. The last is the weight of a known error.
-NOISE, NOISE_WORTH, KNOWN_WORTH = 0.1, 4.0, 1000.0
+NOISE = 0.1
+NOISE_WORTH = 4.0
+KNOWN_WORTH = 1000.0
 #: Largest prediction, in multiples of the largest measured size, without extrapolation.
 FARTHEST = 2.0
 #: Number of times in the law of a future run.
@@ -196,11 +198,13 @@ class _Mixture:
         widest = 40 * spread.max() + np.ptp(centres, axis=0)
         found = []
         for level in levels:
-            low, high = centres.min(axis=0) - widest, centres.max(axis=0) + widest
+            low = centres.min(axis=0) - widest
+            high = centres.max(axis=0) + widest
             for _ in range(_BISECTIONS):
                 middle = (low + high) / 2
                 below = weights @ scipy.special.stdtr(freedom, (middle - centres) / spread) < level
-                low, high = np.where(below, middle, low), np.where(below, high, middle)
+                low = np.where(below, middle, low)
+                high = np.where(below, high, middle)
             found.append((low + high) / 2)
         return np.array(found)
 
@@ -217,7 +221,8 @@ class _Posterior:
         self.centre = levels.mean(axis=1)
         squares = scipy.special.chdtri(worth, 0.5) * believed**2 + ((levels - self.centre[:, None]) ** 2).sum(axis=1)
         self.freedom = worth + runs - 1
-        self._variance, self._runs = squares / self.freedom, runs
+        self._variance = squares / self.freedom
+        self._runs = runs
         self.evidence = -self.freedom / 2 * np.log(squares) - np.log(len(model.grid))
 
     def spread(self, own: bool) -> FloatArray:
@@ -277,10 +282,14 @@ def _of_model(part: _Posterior, sizes: FloatArray, logs: FloatArray, share: floa
     likely = int(np.argmax(part.evidence))
     names = zip(part.model.parameters, part.model.grid[likely].tolist(), strict=True)
     errors = [
-        np.expm1(_Mixture([part.model], np.delete(sizes, run), np.delete(logs, run), part.noise).quantiles(
-            sizes[run : run + 1], [0.5], own=True)[0, 0] - logs[run])
+        np.expm1(
+            _Mixture([part.model], np.delete(sizes, run), np.delete(logs, run), part.noise).quantiles(
+                sizes[run : run + 1], [0.5], own=True
+            )[0, 0]
+            - logs[run]
+        )
         for run in range(len(logs))
-    ]  # fmt: skip
+    ]
     error = float(np.sqrt(np.mean(np.square(errors))))
     return ModelFit(part.model.name, dict(names), float(np.exp(part.centre[likely])), error, share)
 

@@ -38,7 +38,9 @@ def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa:
     Downey: "A model for speedup of parallel programs", UC Berkeley CSD-97-933, 1997. Here as in Cirne and Berman,
     "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 3.2. Its last branch is A.
     """
-    sizes, most, spread = _least("n", n, 1), _least("A", A, 1), _least("sigma", sigma, 0)
+    sizes = _least("n", n, 1)
+    most = _least("A", A, 1)
+    spread = _least("sigma", sigma, 0)
     # For sigma <= 1, both denominators are at least n up to 2A - 1. Beyond it the second would fall below n.
     beyond = np.maximum(spread * (most - 0.5) + sizes * (1 - spread / 2), sizes)
     even = most * sizes / np.where(sizes <= most, most + spread * (sizes - 1) / 2, beyond)
@@ -73,7 +75,8 @@ class DowneyLaw:
 
     def draw(self, rng: np.random.Generator) -> tuple[Callable[[ArrayLike], FloatArray], int]:
         """Return a random speedup function, and the most processors that the job can use."""
-        most, spread = rng.uniform(*self.A), rng.uniform(*self.sigma)
+        most = rng.uniform(*self.A)
+        spread = rng.uniform(*self.sigma)
         return partial(downey, A=most, sigma=spread), n_limit(most, spread)
 
 
@@ -132,7 +135,9 @@ def gunther(n: ArrayLike, contention: ArrayLike, coherency: ArrayLike) -> FloatA
     ----------
     Gunther: "Guerrilla Capacity Planning", 2007, chapter 4: n / (1 + contention (n - 1) + coherency n (n - 1)).
     """
-    sizes, shared, exchanged = _least("n", n, 1), _least("contention", contention, 0), _least("coherency", coherency, 0)
+    sizes = _least("n", n, 1)
+    shared = _least("contention", contention, 0)
+    exchanged = _least("coherency", coherency, 0)
     return sizes / (1 + shared * (sizes - 1) + exchanged * sizes * (sizes - 1))
 
 

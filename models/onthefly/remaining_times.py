@@ -44,7 +44,8 @@ class RemainingTimes:
         times, cdf = law_on_values(law) if hasattr(law, "values") else _on_points(law)
         self._times = times
         #: P(X <= t) and P(X < t).
-        self._below, self._before = cdf(times), cdf(np.nextafter(times, -np.inf))
+        self._below = cdf(times)
+        self._before = cdf(np.nextafter(times, -np.inf))
         if not (np.isfinite(self._below).all() and (np.diff(self._below) >= -_LEAST).all()):
             raise InputError("law: cdf must rise from 0 to 1")
         lasting = (1 - self._below[:-1] + 1 - self._before[1:]) / 2
@@ -102,7 +103,8 @@ class RemainingTimes:
         """Return where P(X <= t) reaches `wanted` in the cell that ends at `place`."""
         if place == 0 or wanted >= self._before[place]:
             return float(self._times[place])
-        low, high = self._below[place - 1], self._before[place]
+        low = self._below[place - 1]
+        high = self._before[place]
         share = (wanted - low) / (high - low) if high > low else 1.0
         return float(self._times[place - 1] + max(0.0, share) * (self._times[place] - self._times[place - 1]))
 

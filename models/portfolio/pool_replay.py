@@ -53,9 +53,15 @@ class PoolReplay:
         self._submit = past.submit
         eligible = np.maximum(past.submit, begin)
         self._events: Events = open_events(
-            past.submit, past.runtime, past.predicted, past.walltime, past.amount, capacity, eligible=eligible,
+            past.submit,
+            past.runtime,
+            past.predicted,
+            past.walltime,
+            past.amount,
+            capacity,
+            eligible=eligible,
             corrections=(past.first, past.corrected),
-        )  # fmt: skip
+        )
         for job in np.flatnonzero(past.start >= 0).tolist():
             start(self._events, enter(self._events, job, int(past.submit[job])), int(past.start[job]))
         self._ended = np.empty(2 * len(past.submit) + 2, dtype=np.int64)

@@ -143,7 +143,9 @@ def open_amount(free: int, now: int, intervals: int) -> Amount:
     most = intervals // 8 + 8
     times, units = np.empty((2, most, SIZE), dtype=np.int64)
     profile = Amount(times, units, np.empty((4, most), dtype=np.int64), np.ones(1, dtype=np.int64))
-    profile.times[0, 0], profile.free[0, 0], profile.table[:, 0] = now, free, (1, 0, free, free)
+    profile.times[0, 0] = now
+    profile.free[0, 0] = free
+    profile.table[:, 0] = (1, 0, free, free)
     return profile
 
 
@@ -151,9 +153,11 @@ def with_room(profile: Amount, intervals: int) -> Amount:
     """Return the profile with room for `intervals` intervals: itself, or a copy in longer arrays."""
     if intervals // 8 + 8 <= len(profile.times):
         return profile
-    longer, count = open_amount(0, 0, 2 * intervals), int(profile.blocks[0])
+    longer = open_amount(0, 0, 2 * intervals)
+    count = int(profile.blocks[0])
     longer.times[:count], longer.free[:count] = profile.times[:count], profile.free[:count]
-    longer.table[:, :count], longer.blocks[0] = profile.table[:, :count], count
+    longer.table[:, :count] = profile.table[:, :count]
+    longer.blocks[0] = count
     return longer
 
 
@@ -367,7 +371,9 @@ def _split(profile: Amount, time: int) -> tuple[int, int]:
 @within
 def _join(profile: Amount, time: int) -> None:
     """Merge the step that begins at a time into the step before, if both have equal free amounts."""
-    times, free, table = profile.times, profile.free, profile.table
+    times = profile.times
+    free = profile.free
+    table = profile.table
     place, step = locate(profile, time)
     if place + step == 0:
         return
@@ -380,7 +386,8 @@ def _join(profile: Amount, time: int) -> None:
     if step == 0:
         _measure(profile, place)
     for left in range(max(place - 1, 0), min(place + 1, profile.blocks[0] - 1)):
-        steps, others = table[_STEPS, left], table[_STEPS, left + 1]
+        steps = table[_STEPS, left]
+        others = table[_STEPS, left + 1]
         if steps + others <= HALF or others == 0:  # Merge the next block into this one.
             for index in range(others):
                 times[left, steps + index] = times[left + 1, index]
@@ -410,6 +417,7 @@ def _measure(profile: Amount, place: int) -> None:
     """Set the least and the most free amount of a block."""
     low = high = profile.free[place, 0]
     for index in range(1, profile.table[_STEPS, place]):
-        low, high = min(low, profile.free[place, index]), max(high, profile.free[place, index])
+        low = min(low, profile.free[place, index])
+        high = max(high, profile.free[place, index])
     profile.table[_LOW, place] = low + profile.table[_ADDED, place]
     profile.table[_HIGH, place] = high + profile.table[_ADDED, place]

@@ -58,8 +58,10 @@ class NodeProfile:
         if not any(demand):
             raise ValueError("a slot must ask for at least one resource, got none")
         index = bisect_right(self.times, after) - 1
-        places, times = np.array(self.free), np.array(self.times)
-        asked, last = np.array(demand), NEVER if before is None else before
+        places = np.array(self.free)
+        times = np.array(self.times)
+        asked = np.array(demand)
+        last = NEVER if before is None else before
         found, stop, fits = _first_start(self._amounts, places, times, asked, nodes, duration, index, after, last)
         if found < 0:
             return None
@@ -106,7 +108,8 @@ class NodeProfile:
     def _add(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
         if end <= start:
             return
-        first, stop = self._split(start), self._split(end)
+        first = self._split(start)
+        stop = self._split(end)
         _add_slots(self._amounts, np.array(self.free[first:stop]), placement, sign * np.array(demand))
         for index in (stop, first):
             if index and np.array_equal(self.at(index), self.at(index - 1)):
@@ -183,7 +186,8 @@ def _first_start(
     """
     nodes = amounts.shape[1]
     fits = np.empty(nodes, dtype=np.int64)
-    counts, totals = np.empty((len(times), nodes), dtype=np.int64), np.full(len(times), -1)
+    counts = np.empty((len(times), nodes), dtype=np.int64)
+    totals = np.full(len(times), -1)
     while index < len(times):
         start = max(after, times[index])
         if start >= before:

@@ -121,7 +121,8 @@ def evaluate_checkpointed(
     InputError
         If the reservations do not rise, the last one is too short, or `keeps` has another length.
     """
-    price, ends = cost or Cost(), rising_times("reached", reached)
+    price = cost or Cost()
+    ends = rising_times("reached", reached)
     saves = np.array(keeps, dtype=np.bool_)
     longest = float(esdd.values[esdd.probabilities > 0][-1])
     if ends[-1] * (1 + ROUNDING) < longest:
@@ -174,22 +175,31 @@ def _plan(values: FloatArray, beyond: FloatArray, moment: FloatArray, prices: Fl
     `prices` are alpha, beta, gamma, C, R and the initial saved work. ``after[i]`` is the least cost from v_i on if the
     next reservation ends with a checkpoint. It leaves out the shift by the saved work. ``to[i]`` is that reservation.
     """
-    alpha, beta, write, restart, kept = prices[0], prices[1], prices[3], prices[4], prices[5]
+    alpha = prices[0]
+    beta = prices[1]
+    write = prices[3]
+    restart = prices[4]
+    kept = prices[5]
     last = len(values) - 1
-    whole, after, to = np.zeros(last + 1), np.full(last + 1, np.inf), np.zeros(last + 1, np.int64)
+    whole = np.zeros(last + 1)
+    after = np.full(last + 1, np.inf)
+    to = np.zeros(last + 1, np.int64)
     following = np.empty(last + 1, np.int64)
     for index in range(last - 1, -1, -1):
         for end in range(index + 1, last):
             cost = (values[end] + write) * (alpha * beyond[index] + beta * beyond[end]) - beta * moment[end]
             if cost + whole[end] < after[index]:
-                after[index], to[index] = cost + whole[end], end
+                after[index] = cost + whole[end]
+                to[index] = end
         shift = restart - values[index] if index else (restart if kept > 0 else 0.0) - kept
         whole[index] = _from(index, shift, values, beyond, moment, prices, after, to, following)
-    indices, keeps = np.empty(last, np.int64), np.zeros(last, np.bool_)
+    indices = np.empty(last, np.int64)
+    keeps = np.zeros(last, np.bool_)
     index, count = 0, 0
     while index != last:
         end = following[index]
-        indices[count], keeps[count] = abs(end), end < 0
+        indices[count] = abs(end)
+        keeps[count] = end < 0
         index, count = abs(end), count + 1
         if end < 0:
             _from(index, restart - values[index], values, beyond, moment, prices, after, to, following)
@@ -214,10 +224,16 @@ def _from(
     :func:`.sequence_search.without_backfilling`, it is the least of lines with falling slopes, at points that do not
     fall.
     """
-    alpha, beta, gamma = prices[0], prices[1], prices[2]
+    alpha = prices[0]
+    beta = prices[1]
+    gamma = prices[2]
     last = len(values) - 1
-    heights, envelope = np.zeros(last + 1), np.empty(last + 1, np.int64)
-    envelope[0], lines, best, cost = last, 1, 0, 0.0
+    heights = np.zeros(last + 1)
+    envelope = np.empty(last + 1, np.int64)
+    envelope[0] = last
+    lines = 1
+    best = 0
+    cost = 0.0
     for index in range(last - 1, first - 1, -1):
         x = alpha * beyond[index]
         least = values[envelope[best]] * x + heights[envelope[best]]
@@ -232,7 +248,8 @@ def _from(
         cost = least + beyond[index] * (gamma + (alpha + beta) * shift) + beta * moment[index]
         heights[index] = cost + beta * (values[index] * beyond[index] - moment[index])
         while best + 1 < lines:
-            one, two = envelope[lines - 2], envelope[lines - 1]
+            one = envelope[lines - 2]
+            two = envelope[lines - 1]
             rise = (heights[two] - heights[one]) * (values[one] - values[index])
             if rise < (heights[index] - heights[one]) * (values[one] - values[two]):
                 break

@@ -100,6 +100,7 @@ def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None 
 
 def _distance(steps: Any, distribution: Any) -> float:
     """Return the largest distance of a family from the Kaplan-Meier distribution of run times."""
-    family, above = distribution.cdf(steps.quantiles), steps.probabilities
+    family = distribution.cdf(steps.quantiles)
+    above = steps.probabilities
     below = np.concatenate(([0.0], above[:-1]))
     return float(np.maximum(np.abs(family - above), np.abs(family - below)).max())

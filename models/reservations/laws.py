@@ -125,7 +125,9 @@ def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
     InputError
         If an argument is out of its range, or [a, b] holds less than 1e-12 of the mass.
     """
-    a, b, n = number("a", a), number("b", b), _count("n", n)
+    a = number("a", a)
+    b = number("b", b)
+    n = _count("n", n)
     if b <= 0 or a > b:
         raise InputError(f"b: must be > 0 and >= a = {a:g}, got {b:g}")
     if a == b:
@@ -172,7 +174,8 @@ def binned(law: ESDD, n: int) -> ESDD:
 
 
 def _rounded_up(times: FloatArray, probabilities: FloatArray, n: int) -> ESDD:
-    shortest, longest = float(times.min()), float(times.max())
+    shortest = float(times.min())
+    longest = float(times.max())
     if shortest == longest:
         values = np.array([longest])
     elif shortest > 0 and n > 1:
@@ -276,7 +279,8 @@ def _masses(distribution: Distribution, points: FloatArray) -> FloatArray:
     mass = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
     wrong = np.flatnonzero(~(mass >= -_LEAST_ATOM))
     if wrong.size:
-        at, found = points[wrong[0] + 1], below[wrong[0] + 1]
+        at = points[wrong[0] + 1]
+        found = below[wrong[0] + 1]
         raise InputError(f"distribution: cdf must rise from 0 to 1, got {found:g} at {at:g}")
     return np.maximum(mass, 0.0)
 

@@ -56,11 +56,13 @@ def memory_requests(times: FloatArray, amounts: FloatArray) -> MemoryRequests:
     """
     if len(times) != len(amounts):
         raise InputError(f"amounts: expected {len(times)}, one for each time, got {len(amounts)}")
-    first, second = _levels("times", times, MOST_TIMES), _levels("amounts", amounts, MOST_AMOUNTS)
+    first = _levels("times", times, MOST_TIMES)
+    second = _levels("amounts", amounts, MOST_AMOUNTS)
     held = np.zeros((len(first), len(second)))
     np.add.at(held, (np.searchsorted(first, times), np.searchsorted(second, amounts)), 1)
     left = 1 - held.cumsum(axis=0).cumsum(axis=1) / len(times)
-    prices, costs = np.outer(first, second), np.zeros_like(held)
+    prices = np.outer(first, second)
+    costs = np.zeros_like(held)
     following = np.full(held.shape, held.size - 1)
     for row in range(len(first) - 1, -1, -1):
         for column in range(len(second) - 1, -1, -1):

@@ -171,7 +171,8 @@ def expected_makespan(
 
 
 def _evaluate(lengths: FloatArray, esdd: ESDD, rate: float, cost: Cost | None) -> Sequence:
-    run_times, chance = esdd.values, esdd.probabilities
+    run_times = esdd.values
+    chance = esdd.probabilities
     rank = np.minimum(np.searchsorted(lengths * (1 + ROUNDING), run_times), len(lengths) - 1)
     reserved = np.cumsum(lengths)
     used = reserved[rank] - lengths[rank] + run_times

@@ -66,12 +66,14 @@ def without_backfilling(
     slopes fall and alpha Q_i does not. So a passed line is never the best again, and all takes O(n). Ties go to the
     longer reservation.
     """
-    at, slopes = (alpha * tails.beyond).tolist(), tails.values.tolist()
+    at = (alpha * tails.beyond).tolist()
+    slopes = tails.values.tolist()
     fixed = (gamma * tails.beyond + beta * tails.moment).tolist()
     heights = (beta * (tails.values * tails.beyond - tails.moment)).tolist()
     if after is not None:
         heights = [height + cost for height, cost in zip(heights, after, strict=True)]
-    costs, following = [0.0] * len(slopes), [tails.last] * len(slopes)
+    costs = [0.0] * len(slopes)
+    following = [tails.last] * len(slopes)
     envelope, best = [tails.last], 0
     for index in range(tails.last - 1, -1, -1):
         x = at[index]
@@ -82,13 +84,16 @@ def without_backfilling(
             cost = slopes[other] * x + heights[other]
             if cost >= least:
                 break
-            best, line, least = best + 1, other, cost
+            best = best + 1
+            line = other
+            least = cost
         following[index], costs[index] = line, least + fixed[index]
         heights[index] += costs[index] if after is None else 0.0
         while best + 1 < len(envelope):
             # Of three lines with falling slopes, the middle one may never be below both others.
             one, two = envelope[-2], envelope[-1]
-            fall, rise = slopes[one] - slopes[two], heights[two] - heights[one]
+            fall = slopes[one] - slopes[two]
+            rise = heights[two] - heights[one]
             if (heights[index] - heights[one]) * fall > rise * (slopes[one] - slopes[index]):
                 break
             envelope.pop()
@@ -154,7 +159,9 @@ def with_backfilling(tails: Tails, rate: float, most_steps: int = MOST_STEPS) ->
                 f"at most {most_steps:,}; take about {fewer:,} values, or a rate of 0"
             )
         part, floor = backfilled.reserve(labels.last, index, labels.failed)
-        cost, failed, parents = labels.cost + part, labels.failed + tails.values[index], labels.number
+        cost = labels.cost + part
+        failed = labels.failed + tails.values[index]
+        parents = labels.number
         below = bound * (1 - _TIE)
         hopeful = np.flatnonzero(cost + backfilled.to_come(index, failed, costs[index]) < below)
         stays = labels.cost + floor < below
@@ -168,7 +175,8 @@ def with_backfilling(tails: Tails, rate: float, most_steps: int = MOST_STEPS) ->
             whole = new.cost + backfilled.reserve(new.last, tails.last, new.failed)[0]
             best = int(np.argmin(whole))
             if whole[best] < bound:
-                bound, end = float(whole[best]), int(new.number[best])
+                bound = float(whole[best])
+                end = int(new.number[best])
         if not labels.number.size:
             break
     if not end:
@@ -212,7 +220,9 @@ class _Backfilled:
         v_x is the largest value <= v_index - rate (failed + v_index). Up to v_x, T = failed + v_index. Above it, T =
         (failed + X)/(1 - rate). The bound is E[T; X > v_before] with that formula for all X above v_x.
         """
-        values, beyond, moment = self.tails.values, self.tails.beyond, self.tails.moment
+        values = self.tails.values
+        beyond = self.tails.beyond
+        moment = self.tails.moment
         end = failed + values[index]
         x = np.maximum(np.searchsorted(values, values[index] - self.rate * end, side="right") - 1, before)
         inside = end * (beyond[before] - beyond[x])
@@ -238,5 +248,6 @@ class _Backfilled:
     def makespan(self, indices: Sequence[int]) -> float:
         """Return E[T] of a sequence."""
         at = np.array(indices)
-        values, before = self.tails.values[at], np.concatenate(([0], at[:-1]))
+        values = self.tails.values[at]
+        before = np.concatenate(([0], at[:-1]))
         return float(self.reserve(before, at, np.cumsum(values) - values)[0].sum())

@@ -70,10 +70,12 @@ def _shorter(need: IntArray, free: IntArray, other: int, resource: int) -> bool:
     asking = need[:, resource] > 0
     if not need[asking, other].all():
         return False
-    wanted, beside = need[asking, resource], need[asking, other]
+    wanted = need[asking, resource]
+    beside = need[asking, other]
     most = int(np.argmax(wanted / beside))
     # Integers without overflow. A float ratio that is rounded down would claim room that does not exist.
-    top, bottom = int(wanted[most]), int(beside[most])
+    top = int(wanted[most])
+    bottom = int(beside[most])
     if max(top, bottom) * max(int(np.abs(free).max()), int(need.max())) > np.iinfo(np.int64).max:
         return False
     exact = (wanted * bottom <= top * beside).all()

@@ -20,7 +20,8 @@ from .problem import WHENEVER, Problem
 from .serial_on_nodes import node_arrays
 
 _NOTHING = np.zeros(0, dtype=np.int64)
-_NO_MOVES, _NO_ORDERS = np.zeros((0, 3), dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+_NO_MOVES = np.zeros((0, 3), dtype=np.int64)
+_NO_ORDERS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,8 @@ def earliest_starts(problem: Problem) -> IntArray | None:
         alone(_node_search(problem, "first-fit"), starts)
         return None if starts.min(initial=0) < 0 else starts
     search = _pool_search(problem)
-    profile, count = search.kept[BEST, 0], search.counts[BEST, 0, 0]
+    profile = search.kept[BEST, 0]
+    count = search.counts[BEST, 0, 0]
     for job in range(problem.jobs):
         step, _ = earliest_steps(search.jobs, job, profile, count, step_of(profile, count, search.jobs[job, AFTER]))
         if step == count:
@@ -99,7 +101,9 @@ def best_of(
         found = _pool_search(problem)
         which, _ = search_orders(found, tried, _NO_MOVES)
         return _pool_schedule(problem, found), which
-    search, best, starts = _node_search(problem, rule), tried[0].copy(), np.zeros(problem.jobs, dtype=np.int64)
+    search = _node_search(problem, rule)
+    best = tried[0].copy()
+    starts = np.zeros(problem.jobs, dtype=np.int64)
     which, cost = search_on_nodes(search, tried, _NO_MOVES, best, starts, np.inf)
     return _node_schedule(problem, search, best, cost), which
 
@@ -140,7 +144,8 @@ def improve(
     """
     if iterations < 0:
         raise ValueError(f"iterations must be >= 0, got {iterations}")
-    given, steps = np.array(order, dtype=np.int64), -(-iterations // parts)
+    given = np.array(order, dtype=np.int64)
+    steps = -(-iterations // parts)
     find = _improve_on_pool if problem.nodes == 1 else _improve_on_nodes
     schedule, best = find(problem, given, [steps] * parts, rng, rule)
     if schedule is None:
@@ -155,11 +160,14 @@ def _improve_on_pool(
     found = _pool_search(problem)
     search_orders(found, order[None], _NO_MOVES)
     for steps in parts:
-        cost, starts, order = found.cost[0], found.starts[BEST].copy(), found.order[BEST].copy()
+        cost = found.cost[0]
+        starts = found.starts[BEST].copy()
+        order = found.order[BEST].copy()
         moves = _moves(len(order), steps if cost else 0, rng, KINDS_OF_MOVES if problem.has_modes else 2)
         search_orders(found, _NO_ORDERS, moves)
         if len(parts) > 1 and found.cost[0] >= cost:
-            found.starts[BEST], found.order[BEST] = starts, order
+            found.starts[BEST] = starts
+            found.order[BEST] = order
             break
     return _pool_schedule(problem, found), found.order[BEST]
 
@@ -167,7 +175,9 @@ def _improve_on_pool(
 def _improve_on_nodes(
     problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
 ) -> tuple[Schedule | None, IntArray]:
-    search, best, starts = _node_search(problem, rule), order, np.zeros(problem.jobs, dtype=np.int64)
+    search = _node_search(problem, rule)
+    best = order
+    starts = np.zeros(problem.jobs, dtype=np.int64)
     _, cost = search_on_nodes(search, order[None], _NO_MOVES, best, starts, np.inf)
     for steps in parts:
         before, order = cost, best.copy()
@@ -192,10 +202,18 @@ def _pool_search(problem: Problem) -> PoolSearch:
     bounded = bool(problem.earliest.any() or int(problem.latest.min(initial=WHENEVER)) < WHENEVER)
     short = problem.shortage
     return open_search(
-        problem.weight.astype(np.float64), problem.due_start, problem.duration, short.need, np.full(problem.jobs, -1),
-        Steps(short.times, short.free), problem.mode_of, problem.kind if bounded or len(problem.free_now) else _NOTHING,
-        problem.instant, problem.earliest, problem.latest,
-    )  # fmt: skip
+        problem.weight.astype(np.float64),
+        problem.due_start,
+        problem.duration,
+        short.need,
+        np.full(problem.jobs, -1),
+        Steps(short.times, short.free),
+        problem.mode_of,
+        problem.kind if bounded or len(problem.free_now) else _NOTHING,
+        problem.instant,
+        problem.earliest,
+        problem.latest,
+    )
 
 
 def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
@@ -221,11 +239,19 @@ def _node_search(problem: Problem, rule: PlacementRule) -> NodeSearch:
     nothing = make_steps(0, 1)
     need, left = nothing.free, nothing
     if problem.quotas is not None:
-        need, left = problem.quotas.need, Steps(problem.quotas.times, problem.quotas.left)
+        need = problem.quotas.need
+        left = Steps(problem.quotas.times, problem.quotas.left)
     return NodeSearch(
-        problem.weight.astype(np.float64), problem.due, problem.latest, problem.earliest, need, left,
-        make_steps(len(left.at) + 3 * problem.jobs + 1, need.shape[1]), *nodes, problem.kind,
-    )  # fmt: skip
+        problem.weight.astype(np.float64),
+        problem.due,
+        problem.latest,
+        problem.earliest,
+        need,
+        left,
+        make_steps(len(left.at) + 3 * problem.jobs + 1, need.shape[1]),
+        *nodes,
+        problem.kind,
+    )
 
 
 def _node_schedule(problem: Problem, search: NodeSearch, order: IntArray, cost: float) -> Schedule | None:
@@ -233,7 +259,8 @@ def _node_schedule(problem: Problem, search: NodeSearch, order: IntArray, cost: 
 
     ``None`` if a job never fits, or every order breaks a latest start.
     """
-    starts, counts = np.zeros(problem.jobs, dtype=np.int64), np.zeros(problem.jobs * problem.nodes, dtype=np.int64)
+    starts = np.zeros(problem.jobs, dtype=np.int64)
+    counts = np.zeros(problem.jobs * problem.nodes, dtype=np.int64)
     if cost < np.inf:
         decode_on_nodes(search, order, np.inf, starts, counts, starts, 0)
     if cost == np.inf or starts.min(initial=0) < 0:

@@ -65,7 +65,10 @@ def search_on_nodes(
     which, cost
         Position of the best order in `orders`, and the final cost.
     """
-    trial, trial_starts, nowhere, which = np.empty_like(best), np.empty_like(starts), np.empty(0, dtype=np.int64), 0
+    trial = np.empty_like(best)
+    trial_starts = np.empty_like(starts)
+    nowhere = np.empty(0, dtype=np.int64)
+    which = 0
     for place in range(len(orders)):
         found = decode_on_nodes(search, orders[place], cost, trial_starts, nowhere, starts, 0)
         if found < cost:
@@ -75,7 +78,9 @@ def search_on_nodes(
     if len(moves):
         learn(search.nodes, search.node_room)
     for move in range(len(moves)):
-        here, there, swapped = moves[move, 0], moves[move, 1], moves[move, 2] == SWAPPED
+        here = moves[move, 0]
+        there = moves[move, 1]
+        swapped = moves[move, 2] == SWAPPED
         if cost == 0:
             break
         if same_kind(search.kind, best, here, there, swapped):
@@ -123,9 +128,13 @@ def decode_on_nodes(
     position `same` start at `known`. `counts` receives the slots per job and node in one line. Shape (jobs * nodes,),
     unless it is empty.
     """
-    nodes, room, quotas = search.nodes, search.node_room, search.room
+    nodes = search.nodes
+    room = search.node_room
+    quotas = search.room
     open_room(nodes, room)
-    steps, count, width = len(nodes.times), len(search.left.at), len(counts) // max(len(order), 1)
+    steps = len(nodes.times)
+    count = len(search.left.at)
+    width = len(counts) // max(len(order), 1)
     cost: float = 0.0
     copy_steps(search.left, count, quotas)
     for position in range(len(order)):

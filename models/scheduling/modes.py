@@ -77,7 +77,10 @@ def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: Fl
             search.profile[row, step] = search.kept[BEST, 0, row, step]
     for turn in range(len(order)):
         first = search.jobs[order[turn], FIRST]
-        best, least, where, until = -1, np.inf, 0, 0
+        best = -1
+        least = np.inf
+        where = 0
+        until = 0
         release_promise(search.jobs, first, search.profile, count)
         for row in range(first, first + search.jobs[first, MODES]):
             step, last = earliest_steps(search.jobs, row, search.profile, count, 0)
@@ -86,7 +89,10 @@ def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: Fl
             late = max(search.profile[0, step] - search.jobs[row, DUE], 0)
             cost = search.weight[row] * late + price[turn] * work[row]
             if best < 0 or cost < least or (cost == least and work[row] < work[best]):
-                best, least, where, until = row, cost, step, last
+                best = row
+                least = cost
+                where = step
+                until = last
         rows[turn] = best if best >= 0 else order[turn]
         if best >= 0:
             count = hold_steps(search.jobs, best, search.profile, count, where, until)

@@ -57,9 +57,7 @@ class NodeClasses:
         label = np.repeat(np.arange(len(count)), count)
         place = np.arange(len(label)) - np.repeat(np.cumsum(count) - count, count)
         members = self.members[self.begin[label] + place]
-        return NodeClasses(
-            members, np.arange(len(members) + 1), self.capacity[label], self.times, self.free[:, label]
-        )  # fmt: skip
+        return NodeClasses(members, np.arange(len(members) + 1), self.capacity[label], self.times, self.free[:, label])
 
 
 def node_classes(
@@ -79,7 +77,8 @@ def node_classes(
     seen = column[held_node] >= 0
     change = np.zeros((len(times), len(heads), capacity.shape[1]), dtype=np.int64)
     change[0] = capacity[heads]
-    where, amount = column[held_node[seen]], held_amount[seen]
+    where = column[held_node[seen]]
+    amount = held_amount[seen]
     np.subtract.at(change, (np.searchsorted(times, held_from[seen]), where), amount)
     np.add.at(change, (np.searchsorted(times, held_to[seen]), where), amount)
     return NodeClasses(members, begin, capacity[heads], times, np.cumsum(change, axis=0))
@@ -90,7 +89,8 @@ def classes_now(free: IntArray) -> NodeClasses:
     first, label = equal_rows(free)
     begin = np.append(0, np.cumsum(np.bincount(label, minlength=len(first))))
     short = label.astype(np.uint16) if len(first) < 2**16 else label  # numpy sorts 16-bit integers in one pass.
-    members, zero = np.argsort(short, kind="stable"), np.zeros(1, dtype=np.int64)
+    members = np.argsort(short, kind="stable")
+    zero = np.zeros(1, dtype=np.int64)
     return NodeClasses(members, begin, free[first], zero, free[None, first])
 
 
@@ -104,7 +104,8 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     rows
         Shape (rows, columns).
     """
-    first, label = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    first = np.empty(len(rows), dtype=np.int64)
+    label = np.empty(len(rows), dtype=np.int64)
     first = first[: tell_apart_kinds(np.ascontiguousarray(rows, dtype=np.int64), first, label)]
     order = np.lexsort(rows[first].T[::-1]) if rows.shape[1] else np.arange(len(first))
     rank = np.empty(len(first), dtype=np.int64)
@@ -163,7 +164,8 @@ def _alike(alike: IntArray, held_node: IntArray, kind: IntArray) -> IntArray:
     node, kind = held_node[order], kind[order]
     begin = np.searchsorted(node, np.arange(len(alike) + 1))
     held = np.diff(begin)
-    base, unused = int(kind.max(initial=0)) + 1, int(alike.max(initial=0)) + 1
+    base = int(kind.max(initial=0)) + 1
+    unused = int(alike.max(initial=0)) + 1
     for level in range(int(held.max(initial=0))):
         nodes = np.flatnonzero(held > level)
         pairs, label = np.unique(alike[nodes] * base + kind[begin[nodes] + level], return_inverse=True)

@@ -63,16 +63,22 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
     most = len(useful) + 2 * len(slots) + 1
     begin = np.ascontiguousarray(np.column_stack((nodes.begin[useful], nodes.count[useful], rows[useful])).T)
     return Instant(
-        np.column_stack((slots, kind, demand)), nodes.members, begin, 1 / np.maximum(rows.max(axis=0, initial=1), 1),
-        np.empty((len(begin), most), dtype=np.int64), np.empty(most, dtype=np.int64), np.array([later]),
+        np.column_stack((slots, kind, demand)),
+        nodes.members,
+        begin,
+        1 / np.maximum(rows.max(axis=0, initial=1), 1),
+        np.empty((len(begin), most), dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.array([later]),
         np.empty(len(kinds), dtype=np.int64),
-    )  # fmt: skip
+    )
 
 
 @compiled
 def no_instant() -> Instant:
     """Return an instant without nodes: each job that fits into the pool fits."""
-    line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+    line = np.zeros(0, dtype=np.int64)
+    table = np.zeros((0, 0), dtype=np.int64)
     return Instant(table, line, table, np.zeros(0), table, line, line, line)
 
 
@@ -101,8 +107,13 @@ def forget_refusals(instant: Instant) -> None:
 @borrowing
 def finds_slots(instant: Instant, groups: int, job: int) -> bool:
     """Return whether all slots of a job fit. Store how many fit on a node of each group."""
-    jobs, room, fits, refused = instant.jobs, instant.room, instant.fits, instant.refused
-    slots, kind, total = jobs[job, SLOTS], jobs[job, KIND], 0
+    jobs = instant.jobs
+    room = instant.room
+    fits = instant.fits
+    refused = instant.refused
+    slots = jobs[job, SLOTS]
+    kind = jobs[job, KIND]
+    total = 0
     if slots >= refused[kind]:
         return False
     for group in range(groups):
@@ -120,8 +131,12 @@ def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int
     :func:`finds_slots` must have returned True for this job. `counts`, shape (nodes,) or empty, receives the slots on
     each node.
     """
-    room, fits, weight, left = instant.room, instant.fits, instant.weight, instant.jobs[job, SLOTS]
-    demand, known = instant.jobs[job, DEMAND:], groups
+    room = instant.room
+    fits = instant.fits
+    weight = instant.weight
+    left = instant.jobs[job, SLOTS]
+    demand = instant.jobs[job, DEMAND:]
+    known = groups
     while left > 0:
         best, least = -1, np.inf
         for group in range(known):

@@ -87,17 +87,32 @@ class PoolSearch(NamedTuple):
 
 @compiled
 def open_search(
-    weight: FloatArray, due: IntArray, duration: IntArray, need: IntArray, promised: IntArray, held: Steps,
-    mode_of: IntArray, kind: IntArray, instant: Instant, after: IntArray, latest: IntArray,
-) -> PoolSearch:  # fmt: skip
+    weight: FloatArray,
+    due: IntArray,
+    duration: IntArray,
+    need: IntArray,
+    promised: IntArray,
+    held: Steps,
+    mode_of: IntArray,
+    kind: IntArray,
+    instant: Instant,
+    after: IntArray,
+    latest: IntArray,
+) -> PoolSearch:
     """Prepare a search beside the occupied steps `held`, the first at 0. See :class:`PoolSearch`.
 
     The rows of a job are adjacent and share a number in `mode_of`. If `mode_of` is empty, each row is a job. `after`
     and `latest` bound the starts unless they are empty.
     """
-    (number, resources), placed = need.shape, len(instant.nodes) > 0
-    jobs, enough = np.zeros((number, NEED + resources + 2), dtype=np.int64), np.zeros(resources, dtype=np.int64)
-    count, first, shapes, extra, heads = 0, 0, 0, 2, np.empty(number, dtype=np.int64)
+    (number, resources) = need.shape
+    placed = len(instant.nodes) > 0
+    jobs = np.zeros((number, NEED + resources + 2), dtype=np.int64)
+    enough = np.zeros(resources, dtype=np.int64)
+    count = 0
+    first = 0
+    shapes = 0
+    extra = 2
+    heads = np.empty(number, dtype=np.int64)
     for row in range(number):
         jobs[row, DUE], jobs[row, DURATION], jobs[row, PROMISED] = due[row], duration[row], promised[row]
         jobs[row, LATEST] = latest[row] if len(latest) else _WHENEVER
@@ -129,10 +144,15 @@ def open_search(
             heads[shape] = row
             shapes += 1
         jobs[row, _SHAPE] = shape
-    places, most, groups = count // _EVERY + 1, len(held.at) + count + extra, instant.room.shape
+    places = count // _EVERY + 1
+    most = len(held.at) + count + extra
+    groups = instant.room.shape
     kept = np.empty((2, places, 1 + resources, most), dtype=np.int64)
     kept_groups = np.empty((2, places, groups[0], groups[1]), dtype=np.int64)
-    counts, profile, steps, roomy = np.zeros((2, 2, places), dtype=np.int64), kept[BEST, 0], 0, False
+    counts = np.zeros((2, 2, places), dtype=np.int64)
+    profile = kept[BEST, 0]
+    steps = 0
+    roomy = False
     for step in range(len(held.at)):
         was_roomy, roomy = roomy, True
         for resource in range(resources):
@@ -147,11 +167,14 @@ def open_search(
         _copy(instant.begin, instant.begin.shape[1], kept_groups[BEST, 0])
     for row in range(number if len(after) else 0):
         steps = _cut(profile, steps, after[row])
-    counts[BEST, _PROFILES, 0], counts[BEST, _GROUPS, 0] = steps, instant.begin.shape[1]
-    order, starts = np.empty((2, count), dtype=np.int64), np.empty((2, count), dtype=np.int64)
+    counts[BEST, _PROFILES, 0] = steps
+    counts[BEST, _GROUPS, 0] = instant.begin.shape[1]
+    order = np.empty((2, count), dtype=np.int64)
+    starts = np.empty((2, count), dtype=np.int64)
     for position in range(count):
         order[BEST, position] = starts[BEST, position] = -1
-    cost, profile = np.empty(1), np.empty((1 + resources, most), dtype=np.int64)
+    cost = np.empty(1)
+    profile = np.empty((1 + resources, most), dtype=np.int64)
     cost[0] = np.inf
     return PoolSearch(weight, jobs, order, starts, cost, kept, kept_groups, counts, profile, kind, instant)
 
@@ -198,10 +221,16 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
     which, cost
         Position of the best order in `orders`, and its cost before the moves.
     """
-    jobs, order, kind = search.jobs, search.order, search.kind
-    which, listed, length = 0, search.cost[0], order.shape[1]
+    jobs = search.jobs
+    order = search.order
+    kind = search.kind
+    which = 0
+    listed = search.cost[0]
+    length = order.shape[1]
     for trial in range(len(orders) + len(moves)):
-        first, last, best = 0, length - 1, search.cost[0]
+        first = 0
+        last = length - 1
+        best = search.cost[0]
         if trial < len(orders):
             for position in range(length):
                 order[_TRIED, position] = orders[trial, position]
@@ -209,9 +238,12 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
             break
         else:
             move = trial - len(orders)
-            here, there, what = moves[move, 0], moves[move, 1], moves[move, 2]
+            here = moves[move, 0]
+            there = moves[move, 1]
+            what = moves[move, 2]
             row = order[BEST, here]
-            first, last = min(here, there), max(here, there)
+            first = min(here, there)
+            last = max(here, there)
             for position in range(length if trial == len(orders) else 0):
                 order[_TRIED, position] = order[BEST, position]
             if what == REMODED:
@@ -264,7 +296,9 @@ def _accept(search: PoolSearch, first: int, until: int) -> None:
 
     Only profiles after position `first` and before `until` differ.
     """
-    order, starts, counts = search.order, search.starts, search.counts
+    order = search.order
+    starts = search.starts
+    counts = search.counts
     for position in range(order.shape[1]):
         order[BEST, position] = order[_TRIED, position]
         starts[BEST, position] = starts[_TRIED, position]
@@ -286,7 +320,8 @@ def _copy(table: IntArray, count: int, target: IntArray) -> None:
 def _same(table: IntArray, count: int, other: IntArray) -> bool:
     equal = True
     for row in range(table.shape[0]):
-        mine, theirs = table[row, :count], other[row, :count]
+        mine = table[row, :count]
+        theirs = other[row, :count]
         for step in range(len(mine)):
             equal &= mine[step] == theirs[step]
     return equal
@@ -303,18 +338,25 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
         exceeds `bound`. It is infinite if a job starts after its latest start.
     """
     weight, jobs, order, starts, _, kept, kept_groups, counts, profile, _, now = search
-    length, placed = order.shape[1], len(now.nodes) > 0
-    first, last, cost = 0, length - 1, 0.0
+    length = order.shape[1]
+    placed = len(now.nodes) > 0
+    first = 0
+    last = length - 1
+    cost = 0.0
     if last >= 0 and order[BEST, 0] >= 0:
         while first <= last and jobs[order[BEST, first], _SHAPE] == jobs[order[_TRIED, first], _SHAPE]:
             first += 1
         while first < last and jobs[order[BEST, last], _SHAPE] == jobs[order[_TRIED, last], _SHAPE]:
             last -= 1
-    position, until, count, groups = first // _EVERY * _EVERY, length, 0, 0
+    position = first // _EVERY * _EVERY
+    until = length
+    count = 0
+    groups = 0
     if first == length:
         position = until = 0
     else:
-        count, groups = counts[BEST, _PROFILES, position // _EVERY], counts[BEST, _GROUPS, position // _EVERY]
+        count = counts[BEST, _PROFILES, position // _EVERY]
+        groups = counts[BEST, _GROUPS, position // _EVERY]
         _copy(kept[BEST, position // _EVERY], count, profile)
         _copy(kept_groups[BEST, position // _EVERY], groups, now.room)
         forget_refusals(now)
@@ -322,7 +364,8 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
         cost += _cost_of(weight, jobs, order[_TRIED, before], starts[BEST, before])
         starts[_TRIED, before] = starts[BEST, before]
     while position < until:
-        place, job = position // _EVERY, order[_TRIED, position]
+        place = position // _EVERY
+        job = order[_TRIED, position]
         if position % _EVERY == 0 and position > first:
             alike = count == counts[BEST, _PROFILES, place] and groups == counts[BEST, _GROUPS, place]
             if (
@@ -333,11 +376,13 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
             ):
                 until = position
                 break
-            counts[_TRIED, _PROFILES, place], counts[_TRIED, _GROUPS, place] = count, groups
+            counts[_TRIED, _PROFILES, place] = count
+            counts[_TRIED, _GROUPS, place] = groups
             _copy(profile, count, kept[_TRIED, place])
             _copy(now.room, groups, kept_groups[_TRIED, place])
         # Starts are unchanged up to the first difference.
-        start, begin = starts[BEST, position] if position < first else jobs[job, AFTER], 0
+        start = starts[BEST, position] if position < first else jobs[job, AFTER]
+        begin = 0
         if start > 0:
             begin = step_of(profile, count, start)
         elif start < 0:
@@ -386,7 +431,9 @@ def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begi
 
     (count, count) if it never fits.
     """
-    at, duration, first = profile[0], jobs[job, DURATION], begin
+    at = profile[0]
+    duration = jobs[job, DURATION]
+    first = begin
     if profile.shape[0] == 2 and jobs[job, NEED] > 0:
         free, need = profile[1], jobs[job, NEED]
         while True:
@@ -416,7 +463,8 @@ def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> 
 
     Where no step starts at its begin or end, all jobs fit anyway.
     """
-    begin, row = jobs[job, PROMISED], jobs[job, FIRST]
+    begin = jobs[job, PROMISED]
+    row = jobs[job, FIRST]
     if begin < 0:
         return
     end = begin + jobs[row, DURATION]
@@ -442,7 +490,8 @@ def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: in
         profile[0, last] = end
         count += 1
     for row in range(1, profile.shape[0]):
-        need, held = jobs[job, NEED + row - 1], profile[row, step:last]
+        need = jobs[job, NEED + row - 1]
+        held = profile[row, step:last]
         for index in range(len(held)):
             held[index] -= need
     return count

@@ -145,8 +145,10 @@ class Problem:
     mode_of: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
-        jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
-        zeros, held = np.zeros(jobs, dtype=np.int64), len(self.held_from)
+        jobs = len(self.duration)
+        resources = np.asarray(self.capacity).shape[1]
+        zeros = np.zeros(jobs, dtype=np.int64)
+        held = len(self.held_from)
         nothing = np.zeros((jobs + held, resources), dtype=np.int64)
         defaults = {"due": zeros, "earliest": zeros, "latest": np.full(jobs, WHENEVER), "mode_of": np.arange(jobs)}
         for name, default in (defaults | {"whole": nothing[:jobs], "held_amount": nothing[:0]}).items():
@@ -216,15 +218,27 @@ class Problem:
         if self.nodes == 1:
             return self
         pool = Problem(
-            self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
-            self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount, self.earliest,
-            free_now=self._free_at_once(), latest=self.latest, mode_of=self.mode_of,
-        )  # fmt: skip
+            self.duration,
+            self.slots,
+            self.demand,
+            self.weight,
+            self.capacity.sum(axis=0, keepdims=True),
+            self.due,
+            self.held_from,
+            self.held_to,
+            np.zeros_like(self.held_node),
+            self.held_amount,
+            self.earliest,
+            free_now=self._free_at_once(),
+            latest=self.latest,
+            mode_of=self.mode_of,
+        )
         return pool if self.quotas is None else pool.with_quotas(self.quotas)
 
     def _free_at_once(self) -> IntArray:
         """Return the free amounts now on each node. Shape (nodes, resources), at least zero."""
-        free, held = self.capacity.copy(), self.held_from == 0
+        free = self.capacity.copy()
+        held = self.held_from == 0
         np.subtract.at(free, self.held_node[held], self.held_amount[held])
         return np.maximum(free, 0)
 
@@ -363,7 +377,8 @@ def _passed(time: IntArray, amount: IntArray, times: IntArray) -> IntArray:
 
 def _with_resources(problem: Problem, quotas: Quotas) -> Problem:
     """Return the problem of one node with quotas as further resources."""
-    before, behind = ((0, 0), (problem.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
+    before = ((0, 0), (problem.capacity.shape[1], 0))
+    behind = ((0, 0), (0, len(quotas.most)))
     return replace(
         problem,
         demand=np.pad(problem.demand, behind),

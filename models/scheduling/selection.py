@@ -105,12 +105,15 @@ def copy_range(source: IntArray, target: IntArray, first: int, last: int) -> Non
 def stable_order(key: FloatArray | IntArray) -> IntArray:
     """Return the positions of the keys in ascending order, ties by position, by merge sort."""
     count, width = len(key), 1
-    order, merged = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    order = np.empty(count, dtype=np.int64)
+    merged = np.empty(count, dtype=np.int64)
     for place in range(count):
         order[place] = place
     while width < count:
         for begin in range(0, count, 2 * width):
-            left, middle, end = begin, min(begin + width, count), min(begin + 2 * width, count)
+            left = begin
+            middle = min(begin + width, count)
+            end = min(begin + 2 * width, count)
             right = middle
             for place in range(begin, end):
                 if left < middle and (right == end or key[order[left]] <= key[order[right]]):

@@ -122,30 +122,52 @@ def node_arrays(
     known = np.full((len(times), kinds), np.iinfo(np.int64).max)
     by_resource = np.ascontiguousarray(free.transpose(0, 2, 1))
     data = NodeData(
-        duration, slots, demand, kind, classes.members, classes.begin, times, by_resource,
+        duration,
+        slots,
+        demand,
+        kind,
+        classes.members,
+        classes.begin,
+        times,
+        by_resource,
         np.maximum(by_resource, 0) @ classes.count,
-        np.diff(free, axis=0, prepend=free[:1]).min(axis=(1, 2), initial=0) < 0, known,
-        np.ascontiguousarray(np.maximum(classes.capacity, 1).T), best_fit,
-    )  # fmt: skip
+        np.diff(free, axis=0, prepend=free[:1]).min(axis=(1, 2), initial=0) < 0,
+        known,
+        np.ascontiguousarray(np.maximum(classes.capacity, 1).T),
+        best_fit,
+    )
     return data, _room(len(times) + len(duration) + 1, free.shape[2], len(classes.members), kinds)
 
 
 def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
     """Return buffers for `most` steps and `parts` parts. The system only allocates memory that is used."""
-    line, by_part = np.empty(most, dtype=np.int64), np.empty((7, parts), dtype=np.int64)
+    line = np.empty(most, dtype=np.int64)
+    by_part = np.empty((7, parts), dtype=np.int64)
     return NodeRoom(
-        np.zeros(3, dtype=np.int64), by_part[0], by_part[1], by_part[2], line, np.empty_like(line),
-        np.empty((most, resources, parts), dtype=np.int64), np.empty((most, resources), dtype=np.int64),
-        np.empty(most, dtype=np.bool_), np.empty((most, kinds), dtype=np.int64),
-        np.empty((resources, parts), dtype=np.int64), by_part[3], by_part[4], by_part[5], by_part[6],
-    )  # fmt: skip
+        np.zeros(3, dtype=np.int64),
+        by_part[0],
+        by_part[1],
+        by_part[2],
+        line,
+        np.empty_like(line),
+        np.empty((most, resources, parts), dtype=np.int64),
+        np.empty((most, resources), dtype=np.int64),
+        np.empty(most, dtype=np.bool_),
+        np.empty((most, kinds), dtype=np.int64),
+        np.empty((resources, parts), dtype=np.int64),
+        by_part[3],
+        by_part[4],
+        by_part[5],
+        by_part[6],
+    )
 
 
 @compiled
 def open_room(data: NodeData, room: NodeRoom) -> None:
     """Reset the profile to the occupied amounts, with every class as one part."""
     steps, resources, classes = data.free.shape
-    room.numbers[PARTS], room.numbers[ROWS] = classes, steps
+    room.numbers[PARTS] = classes
+    room.numbers[ROWS] = steps
     for part in range(classes):
         room.first[part] = data.begin[part]
         room.nodes[part] = data.begin[part + 1] - data.begin[part]
@@ -185,7 +207,12 @@ def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, firs
     The search starts at step `first`. Afterwards `room` holds the free amounts of each node during the whole job, and
     the slots that fit there.
     """
-    last, row, at, drop, known, total = 0, room.row, room.at, room.drop, room.known, room.total
+    last = 0
+    row = room.row
+    at = room.at
+    drop = room.drop
+    known = room.known
+    total = room.total
     while first < steps:
         # Each step before `last` has room for the job, by itself.
         last = max(last, first)
@@ -298,7 +325,8 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
     for node in range(len(counts)):
         counts[node] = 0
     room.numbers[GIVEN] = count = 0
-    fitting, share = np.empty(room.numbers[PARTS], dtype=np.int64), np.zeros(room.numbers[PARTS])
+    fitting = np.empty(room.numbers[PARTS], dtype=np.int64)
+    share = np.zeros(room.numbers[PARTS])
     for part in range(room.numbers[PARTS]):
         if room.fits[part]:
             fitting[count] = part
@@ -306,7 +334,8 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
                 for resource in range(data.capacity.shape[0]):
                     share[count] += room.least[resource, part] / data.capacity[resource, room.origin[part]]
             count += 1
-    order, parts = stable_order(share[:count]), np.empty(count, dtype=np.int64)
+    order = stable_order(share[:count])
+    parts = np.empty(count, dtype=np.int64)
     for place in range(count):
         parts[place] = fitting[order[place]]
     slots, begin = data.slots[job], 0
@@ -350,7 +379,9 @@ def _take_alike(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> 
 @compiled
 def _take_run(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> tuple[int, int]:
     """Fill the next nodes within one part. Return the part of the next node, and the slots left."""
-    lowest, until, chosen = -1, len(data.members), -1
+    lowest = -1
+    until = len(data.members)
+    chosen = -1
     for part in parts:
         if room.taken[part] < room.nodes[part]:
             head = data.members[room.first[part] + room.taken[part]]
@@ -359,7 +390,8 @@ def _take_run(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> tu
                 lowest, chosen = head, part
             elif head < until:
                 until = head
-    fits, first = room.fits[chosen], room.first[chosen]
+    fits = room.fits[chosen]
+    first = room.first[chosen]
     while slots >= fits:
         room.taken[chosen] += 1
         slots -= fits
@@ -371,7 +403,8 @@ def _take_run(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> tu
 @compiled
 def _give(part: int, slots: int, room: NodeRoom) -> None:
     place = room.numbers[GIVEN]
-    room.given[place], room.slots[place] = part, slots
+    room.given[place] = part
+    room.slots[place] = slots
     room.numbers[GIVEN] = place + 1
 
 

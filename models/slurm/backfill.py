@@ -107,25 +107,46 @@ def backfill_pass(
     closed
         Nodes and amounts that are closed for some time.
     """
-    jobs, nodes, grid = len(waiting.slots), len(cluster.free), rules.resolution
-    end, times = now + rules.window, len(closed.start) if closed else 0
+    jobs = len(waiting.slots)
+    nodes = len(cluster.free)
+    grid = rules.resolution
+    end = now + rules.window
+    times = len(closed.start) if closed else 0
     reserved = no_reservations(now - now % grid, end - end % grid, nodes, min(jobs, rules.most) + times)
     if closed:
-        starts, ends = np.maximum(closed.start, now), closed.end + grid - 1
+        starts = np.maximum(closed.start, now)
+        ends = closed.end + grid - 1
         spans = zip((starts - starts % grid).tolist(), (ends - ends % grid).tolist(), closed.nodes, strict=True)
         for start, end, where in spans:
             reserve(reserved, where.astype(np.int64), start, end, grid, False)
-    limits, preemption = limits or no_limits(jobs), preemption or no_preemption(jobs)
-    full, scratch, members = _without_jobs(cluster, table), scratch_for(cluster), packed(cluster.members)
-    now_once, stopped = np.zeros((2, nodes), np.int64), np.zeros(len(preemption.running), np.bool_)
+    limits = limits or no_limits(jobs)
+    preemption = preemption or no_preemption(jobs)
+    full = _without_jobs(cluster, table)
+    scratch = scratch_for(cluster)
+    members = packed(cluster.members)
+    now_once = np.zeros((2, nodes), np.int64)
+    stopped = np.zeros(len(preemption.running), np.bool_)
     ended_fits = np.zeros((2, nodes), np.bool_)
     reach = Reachable(now_once[0], now_once[1], ended_fits[0], ended_fits[1], stopped)
-    progress, partly = np.zeros(3, np.int64), closed.partly if closed else no_amounts(*cluster.free.shape)
+    progress = np.zeros(3, np.int64)
+    partly = closed.partly if closed else no_amounts(*cluster.free.shape)
     while True:
         job = consider_next(
-            progress, waiting, cluster, members, table, full, now, rules, reserved, partly, reach, limits, preemption,
+            progress,
+            waiting,
+            cluster,
+            members,
+            table,
+            full,
+            now,
+            rules,
+            reserved,
+            partly,
+            reach,
+            limits,
+            preemption,
             scratch,
-        )  # fmt: skip
+        )
         if job < 0:
             return
         beside = cluster._replace(free=cluster.free - scratch.closed)
@@ -143,16 +164,29 @@ def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
 
 @borrowing
 def consider_next(
-    progress: IntArray, waiting: WaitingJobs, cluster: Cluster, members: WordArray, table: JobTable, full: IntArray,
-    now: int, rules: BackfillRules, reserved: ReservedNodes, partly: ClosedAmounts, reach: Reachable,
-    limits: JobLimits, preemption: Preemption, scratch: Scratch,
-) -> int:  # fmt: skip
+    progress: IntArray,
+    waiting: WaitingJobs,
+    cluster: Cluster,
+    members: WordArray,
+    table: JobTable,
+    full: IntArray,
+    now: int,
+    rules: BackfillRules,
+    reserved: ReservedNodes,
+    partly: ClosedAmounts,
+    reach: Reachable,
+    limits: JobLimits,
+    preemption: Preemption,
+    scratch: Scratch,
+) -> int:
     """Plan jobs. Return the next job that needs running jobs to stop, -1 if none.
 
     `progress` holds the first job, and the numbers of considered and of started jobs. `full` holds the free amounts of
     an empty machine.
     """
-    first, nodes, resources = len(table.end) - len(waiting.slots), len(cluster.free), cluster.free.shape[1]
+    first = len(table.end) - len(waiting.slots)
+    nodes = len(cluster.free)
+    resources = cluster.free.shape[1]
     stopped = reach.stopped
     taken = scratch.taken
     for job in range(progress[0], len(waiting.slots)):
@@ -163,7 +197,8 @@ def consider_next(
             break
         if not may_run(job, limits.room.shape[1], limits):
             continue
-        partition, limit = waiting.partition[job], waiting.limit[job]
+        partition = waiting.partition[job]
+        limit = waiting.limit[job]
         own = cluster.members[partition]
         for node in range(nodes):
             reach.ended[node] = False
@@ -174,7 +209,10 @@ def consider_next(
             stops |= stopped[row]
         always = stops or gpus_of(job, waiting, cluster) > 0  # A GPU test always counts: it changes weights.
         # Try each time when nodes become open, until a start is found on nodes that stay open.
-        start, ended, earliest, later = -1, 0, now - 1, now
+        start = -1
+        ended = 0
+        earliest = now - 1
+        later = now
         while start < 0 and later > earliest:
             earliest = later
             later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
@@ -213,13 +251,15 @@ def consider_next(
                 if more:
                     later = at
                     continue
-            begin, end = at - at % rules.resolution, at + limit
+            begin = at - at % rules.resolution
+            end = at + limit
             end -= end % rules.resolution
             if at <= now or at > now + rules.window or reserve(reserved, taken, begin, end, rules.resolution, True):
                 start = at
             else:
                 later = at
-        array, starts = limits.array[job], 0 <= start <= now
+        array = limits.array[job]
+        starts = 0 <= start <= now
         if starts and stops:
             has_room = True
             for node in range(nodes):
@@ -252,10 +292,12 @@ def consider_next(
             count_start(job, limits)
             progress[2] += 1
         row, last = first + job, table.counts[1]
-        table.start[row], table.begin[row] = start, last
+        table.start[row] = start
+        table.begin[row] = last
         for node in range(nodes):
             if taken[node]:
-                table.node[last], table.slots[last] = node, taken[node]
+                table.node[last] = node
+                table.slots[last] = taken[node]
                 last += 1
                 if starts:
                     for resource in range(resources):

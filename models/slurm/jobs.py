@@ -144,7 +144,9 @@ class JobTable(NamedTuple):
 
 def job_table(running: Sequence[RunningJob], waiting: WaitingJobs, nodes: int) -> JobTable:
     """Return the table of running jobs, with room for the waiting ones, for `nodes` nodes."""
-    count, jobs, resources = len(running), len(waiting.slots), waiting.demand.shape[1]
+    count = len(running)
+    jobs = len(waiting.slots)
+    resources = waiting.demand.shape[1]
     used = [len(job.nodes) for job in running]
     filled = sum(used)
     node, slots = np.empty((2, filled + int(np.minimum(waiting.slots, nodes).sum())), np.int64)
@@ -153,10 +155,13 @@ def job_table(running: Sequence[RunningJob], waiting: WaitingJobs, nodes: int) -
     if running:
         np.concatenate([job.nodes for job in running], out=node[:filled])
         np.concatenate([job.slots for job in running], out=slots[:filled])
-        end[:count], place[:count] = [job.end for job in running], [job.place for job in running]
+        end[:count] = [job.end for job in running]
+        place[:count] = [job.place for job in running]
         demand[:count] = [job.demand for job in running]
         by_node[:count] = [job.by_node or [0] * resources for job in running]
-    place[count:], demand[count:], by_node[count:] = waiting.place, waiting.demand, waiting.by_node
+    place[count:] = waiting.place
+    demand[count:] = waiting.demand
+    by_node[count:] = waiting.by_node
     stop[:count] = np.cumsum(used)
     begin[:count] = stop[:count] - used
     order[:count] = np.lexsort((place[:count], end[:count]))

@@ -57,11 +57,18 @@ class JobLimits(NamedTuple):
 
 def no_limits(jobs: int) -> JobLimits:
     """Return limits that never apply."""
-    none, nothing = np.empty((jobs, 0), np.int64), np.empty((0, 2), np.int64)
+    none = np.empty((jobs, 0), np.int64)
+    nothing = np.empty((0, 2), np.int64)
     return JobLimits(
-        none, np.empty((0, 1), np.int64), np.ones((jobs, 1), np.int64), np.full(jobs, -1), nothing, none,
-        np.empty(0, np.int64), np.ones(jobs, np.bool_),
-    )  # fmt: skip
+        none,
+        np.empty((0, 1), np.int64),
+        np.ones((jobs, 1), np.int64),
+        np.full(jobs, -1),
+        nothing,
+        none,
+        np.empty(0, np.int64),
+        np.ones(jobs, np.bool_),
+    )
 
 
 @borrowing

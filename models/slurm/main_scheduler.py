@@ -37,7 +37,8 @@ def main_pass(
     and their preemption. A node or amount is unusable for a job if it is in `closed` before the job's walltime ends.
     `now` is in seconds since 1970.
     """
-    limits, scratch = limits or no_limits(len(waiting.slots)), scratch_for(cluster)
+    limits = limits or no_limits(len(waiting.slots))
+    scratch = scratch_for(cluster)
     usable = np.ones(len(cluster.free), np.bool_)
     since = None if closed is None else closed.since()
     blocked, tried = set[int](), Counter[int]()

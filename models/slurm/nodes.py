@@ -158,7 +158,8 @@ def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray,
     if gpus <= 0:
         return
     gpus = min(gpus, UNTESTED)
-    nodes, least = 0, jobs.slots[job] if jobs.apart[job] else 1
+    nodes = 0
+    least = jobs.slots[job] if jobs.apart[job] else 1
     for lowers in range(2):
         if lowers and nodes < least:
             return
@@ -195,9 +196,13 @@ def choose_nodes(
         Receives the slots on each node in `taken`.
     """
     lower_weights(job, jobs, cluster, free, usable)
-    slots, apart, unit = jobs.slots[job], jobs.apart[job], jobs.demand[job, cluster.primary]
+    slots = jobs.slots[job]
+    apart = jobs.apart[job]
+    unit = jobs.demand[job, cluster.primary]
     gpus = gpus_of(job, jobs, cluster)
-    least, cpus, nodes = slots if apart else 1, 0, 0
+    least = slots if apart else 1
+    cpus = 0
+    nodes = 0
     for node in range(len(usable)):
         scratch.left[node] = scratch.cpus[node]
         cpus += scratch.cpus[node]
@@ -244,7 +249,9 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
     Sets of the lowest weight come first, even if they are too small. Among them the tightest sufficient set comes
     first, else the largest. The job gets `unit` to `at_most` CPUs per node. Its CPUs go to ``scratch.taken``.
     """
-    sets, cpus, taken = scratch.sets, scratch.left, scratch.taken
+    sets = scratch.sets
+    cpus = scratch.left
+    taken = scratch.taken
     count, inside = 0, False
     for node in range(len(cpus)):
         taken[node] = 0
@@ -253,14 +260,19 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
             inside = False
             continue
         if not inside or weight[node] != sets[count - 1, WEIGHT]:
-            sets[count, FIRST], sets[count, WEIGHT], inside = node, weight[node], True
+            sets[count, FIRST] = node
+            sets[count, WEIGHT] = weight[node]
+            inside = True
             sets[count, SIZE] = sets[count, COUNT] = 0
             count += 1
         sets[count - 1, LAST] = node
         sets[count - 1, SIZE] += has
         sets[count - 1, COUNT] += 1
     # CPUs and nodes that the job still needs, and that it may still use.
-    wanted, nodes, most_cpus, most_nodes = slots * unit, least, slots * unit, slots
+    wanted = slots * unit
+    nodes = least
+    most_cpus = slots * unit
+    most_nodes = slots
     while most_nodes > 0 and (nodes > 0 or wanted > 0):
         best, enough = -1, False
         for index in range(count):
@@ -278,7 +290,8 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
                 best, enough = index, sufficient
         if best < 0:
             return False
-        first, last = sets[best, FIRST], sets[best, LAST]
+        first = sets[best, FIRST]
+        last = sets[best, LAST]
         if nodes <= 1:  # A single node may suffice: choose the one with the fewest free CPUs.
             only, fewest = -1, 0
             for node in range(first, last + 1):

@@ -25,9 +25,16 @@ def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, 
 
 @borrowing
 def predicted_start(
-    job: int, jobs: WaitingJobs, cluster: Cluster, room: IntArray, table: JobTable, now: int, kill_wait: int,
-    stopped: BoolArray, scratch: Scratch,
-) -> int:  # fmt: skip
+    job: int,
+    jobs: WaitingJobs,
+    cluster: Cluster,
+    room: IntArray,
+    table: JobTable,
+    now: int,
+    kill_wait: int,
+    stopped: BoolArray,
+    scratch: Scratch,
+) -> int:
     """Return when a job can start on ``scratch.usable``, if running jobs use their walltimes. -1 if never.
 
     ``scratch.closed`` holds the amounts that it cannot use.
@@ -58,7 +65,11 @@ def predicted_start(
     stops = False
     for row in range(len(stopped)):
         stops |= stopped[row]
-    start, window, barrier, at, running = now, WINDOW, -1, 0, table.counts[0]
+    start = now
+    window = WINDOW
+    barrier = -1
+    at = 0
+    running = table.counts[0]
     while not choose_nodes(job, jobs, cluster, free, usable, scratch):
         if stops:
             stops = False

@@ -124,7 +124,8 @@ def _rank(parent: Association, ranks: list[int], users: int, *, tied: bool) -> N
     order = sorted(range(len(levels)), key=lambda child: (-levels[child], not parent.children[child].user))
     before = None
     for place, child in enumerate(order):
-        association, level = parent.children[child], levels[child]
+        association = parent.children[child]
+        level = levels[child]
         same = tied if place == 0 and tied else level == before
         if association.user:
             if not same:

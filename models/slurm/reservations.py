@@ -237,7 +237,8 @@ def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolut
 def _split(table: ReservedNodes, span: int, at: int) -> None:
     new = table.used[0]
     table.begin[new], table.end[new], table.following[new] = at, table.end[span], table.following[span]
-    table.end[span], table.following[span] = at, new
+    table.end[span] = at
+    table.following[span] = new
     for word in range(table.open.shape[1]):
         table.open[new, word] = table.open[span, word]
     table.used[0] += 1

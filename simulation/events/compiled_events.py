@@ -109,7 +109,8 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
 
     def _book_stays(self, ended: IntArray) -> None:
         """Record jobs that left and all their attempts. Jobs that ran for their whole run time are completed."""
-        recorder, jobs = self._recorder, self._recorder.workload.columns
+        recorder = self._recorder
+        jobs = self._recorder.workload.columns
         place, start, held, limits = self._steps.attempts(ended)
         last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
         order = self._places[ended][place]
@@ -118,8 +119,11 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
             late = eligible > jobs.submit[order]
             recorder.eligible.update(zip(order[late].tolist(), eligible[late].tolist(), strict=True))
         completed = last & (held >= jobs.runtime[order])
-        outcome, useful = np.where(completed, COMPLETED, LIMIT), np.where(completed, held, 0)
-        shape, units, walltime = np.full(len(order), -1), self._units[order], jobs.walltime[order]
+        outcome = np.where(completed, COMPLETED, LIMIT)
+        useful = np.where(completed, held, 0)
+        shape = np.full(len(order), -1)
+        units = self._units[order]
+        walltime = jobs.walltime[order]
         stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, limits))
         assert stays.shape[1] == len(STAY)
         recorder.stays.frombytes(stays.tobytes())
@@ -131,16 +135,20 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
 
 
 def compiled_events(
-    recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun,
+    recorder: Recorder,
+    dispatcher: Dispatcher,
+    predictor: Predictor,
+    overrun: Overrun,
     progress: Callable[[int], None] | None,
-) -> CompiledEvents | None:  # fmt: skip
+) -> CompiledEvents | None:
     """Return the event manager of a simulation that compiled code can run whole. ``None`` for others.
 
     The jobs are rigid and many. They run under a list order or EASY, on a pool or on nodes where all slots have the
     same amounts, or under look-ahead on a pool. Predictions are walltimes or actual run times.
     """
     workload = recorder.workload
-    jobs, machine = workload.columns, workload.machine
+    jobs = workload.columns
+    machine = workload.machine
     closed = _closed(workload, dispatcher, predictor) if machine.rules else None
     if (machine.rules and closed is None) or any(jobs.soft_walltime.values):
         return None
@@ -178,7 +186,8 @@ def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) ->
 
     The machine has one reservation of all nodes without users. Between two of its windows there is time for each job.
     """
-    rules, jobs = workload.machine.rules, workload.columns
+    rules = workload.machine.rules
+    jobs = workload.columns
     if len(rules.closing) != 1 or rules.limits or rules.licences or rules.power is not None:
         return None
     rule = rules.closing[0]
@@ -186,7 +195,8 @@ def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) ->
     easy = isinstance(dispatcher, EASY) and dispatcher.backfill == "order"
     if not (plain and easy) or type(predictor) is not Walltime or any(jobs.reservation.values):
         return None
-    nodes, every = workload.machine.nodes, getattr(rule, "every", None)
+    nodes = workload.machine.nodes
+    every = getattr(rule, "every", None)
     gap = None if every is None else every - (rule.end - rule.begin)
     if len(rule.indices(nodes)) < nodes or (gap is not None and jobs.walltime.max() > gap):
         return None
@@ -243,11 +253,17 @@ def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntAr
 
 
 def _plain(
-    entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool,
-    successors: tuple[IntArray, IntArray] | None = None, closed: IntArray | None = None,
-) -> CompiledTrace | None:  # fmt: skip
+    entry: Entry,
+    predictor: Predictor,
+    jobs: JobColumns,
+    machine: Machine,
+    bounded: bool,
+    successors: tuple[IntArray, IntArray] | None = None,
+    closed: IntArray | None = None,
+) -> CompiledTrace | None:
     """Return the steps under a list order or EASY if the amounts decide which jobs fit."""
-    stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
+    stays = _stays(predictor, jobs, bounded)
+    pool = machine.nodes == 1
     capacity = machine.capacity[0] if pool else slots_of(machine, jobs)
     if stays is None or capacity is None:
         return None

@@ -49,9 +49,15 @@ class Decisions:
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, cycle: LifeCycle, calendar: EventCalendar, checks: ActionChecks,
-        spending: Spending, recorder: Recorder, machine: Machine,
-    ) -> None:  # fmt: skip
+        self,
+        dispatcher: Dispatcher,
+        cycle: LifeCycle,
+        calendar: EventCalendar,
+        checks: ActionChecks,
+        spending: Spending,
+        recorder: Recorder,
+        machine: Machine,
+    ) -> None:
         self.checks = checks
         self.wakes: set[int] = set()
         self.every_second: bool = getattr(dispatcher, "every_second", False)
@@ -147,7 +153,8 @@ class Decisions:
     def _carry_out(self, answer: Answer) -> int:
         """Carry out the actions and record the decision. Return the number of first starts."""
         actions, rejected, queued, report, ns = answer
-        running, now = self._cycle.running.entries, self._now
+        running = self._cycle.running.entries
+        now = self._now
         before = len(running)
         try:
             first, started, stopped = self._act(actions) if actions else (0, 0, 0)
@@ -164,7 +171,10 @@ class Decisions:
 
     def _act(self, actions: Sequence[Action]) -> tuple[int, int, int]:
         """Return the numbers of first starts, starts and stops."""
-        first, started, stopped, now = 0, 0, 0, self._now
+        first = 0
+        started = 0
+        stopped = 0
+        now = self._now
         for action in actions:
             if isinstance(action, Start):
                 first += self._cycle.start(*self.checks.start(action), now)

@@ -68,7 +68,9 @@ class EventCalendar:
 
     def due(self, now: int, last: int = TIMER) -> list[Entry]:
         """Remove and return the events of `now` up to the kind `last`. Arrivals and cancelled events are left out."""
-        heap, cancelled, due = self.heap, self._cancelled, []
+        heap = self.heap
+        cancelled = self._cancelled
+        due = []
         while heap and heap[0][0] == now and heap[0][1] <= last:
             entry = heappop(heap)
             if cancelled and entry[2] in cancelled:

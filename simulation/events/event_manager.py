@@ -106,7 +106,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
     def next_events(self) -> list[Waiting]:
         """Go to the next instant. Return the queue; the jobs of that instant will join it."""
-        queue, time = self.cycle.queue.entries, self.calendar.next_time
+        queue = self.cycle.queue.entries
+        time = self.calendar.next_time
         while time is not None and time >= self.pause and self.at_pause is not None:
             self.at_pause()
         if time is not None:
@@ -125,7 +126,10 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
         A step of that loop costs about as much as the events of one instant.
         """
-        decisions, queue, loaded, heap = self.decisions, self.cycle.queue.entries, self.loaded, self.calendar.heap
+        decisions = self.decisions
+        queue = self.cycle.queue.entries
+        loaded = self.loaded
+        heap = self.calendar.heap
         self._happen()
         while len(loaded) >= _READ_BELOW and loaded[0].queued_time < self.pause:
             if queue and decisions.due(self.current_time):
@@ -150,7 +154,10 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
     def _happen(self) -> None:
         """Run the events of this instant: ends, arrivals and corrections. Timers run while no job waits."""
-        now, cycle, loaded, heap = self.current_time, self.cycle, self.loaded, self.calendar.heap
+        now = self.current_time
+        cycle = self.cycle
+        loaded = self.loaded
+        heap = self.calendar.heap
         if self.sequential and self._one_event(now):
             return
         if heap and heap[0][0] == now:

@@ -116,7 +116,8 @@ def state_at(
     simulated = with_exclusive_nodes(workload, workload.machine.nodes)
     parts = fresh_parts(simulated.machine, dispatcher, predictor, seed)
     engine = engine_of(Recorder(simulated), *parts, Overrun.parse(overrun), same_instant)
-    engine.mapper.pause, engine.mapper.at_pause = at, _stop
+    engine.mapper.pause = at
+    engine.mapper.at_pause = _stop
     with settled_heap(), suppress(_ReachedError):
         engine.start_hpc_simulation()
         raise InputError(f"at: expected an instant before the last job has left, got {at}")
@@ -125,7 +126,8 @@ def state_at(
 
 
 def _captured(engine: Engine, workload: Workload, at: int, memory: dict[str, object]) -> tuple[Workload, MachineState]:
-    mapper, recorder = engine.mapper, engine.arrivals.recorder
+    mapper = engine.mapper
+    recorder = engine.arrivals.recorder
     alive = [job for job in mapper.events.values() if job.queued_time < at]
     for job in alive:
         if job.attempts or (job.running is not None and job.running.stopping):
@@ -162,17 +164,27 @@ def _since(job: SimulatedJob) -> RunningSince:
     shape = job.request.shape if job.places is None else job.places.index(job.request.shape) - 1
     limit = None if running.kill_at is None else running.kill_at - running.start
     return RunningSince(
-        job.id, running.start, tuple(running.placement.tolist()), limit, None if shape < 0 else shape, job.write,
-        running.predicted_end, job.misses,
-    )  # fmt: skip
+        job.id,
+        running.start,
+        tuple(running.placement.tolist()),
+        limit,
+        None if shape < 0 else shape,
+        job.write,
+        running.predicted_end,
+        job.misses,
+    )
 
 
 def _ended(recorder: Recorder, workload: Workload) -> list[EndedJob]:
     """Return the ended jobs, each with its last shape and the run time that predictors saw."""
-    width, ended, useful = len(STAY), dict[int, EndedJob](), Counter[int]()
+    width = len(STAY)
+    ended = dict[int, EndedJob]()
+    useful = Counter[int]()
     for row in range(0, len(recorder.stays), width):
         stay = dict(zip(STAY, recorder.stays[row : row + width], strict=True))
-        order, start, length = stay["order"], stay["start"], stay["end"] - stay["start"]
+        order = stay["order"]
+        start = stay["start"]
+        length = stay["end"] - stay["start"]
         status = recorder.failed.get(order, ("",))[0]
         if status == "rejected":
             continue

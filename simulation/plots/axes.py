@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 #: Inches of a new figure, and points of the letters of a legend.
 SIZE, LETTERS = (8.0, 4.2), 8
 #: Inches of a legend's row and of a letter, and letters for the mark before a name.
-_ROW, _LETTER, _MARK = LETTERS * 1.6 / 72, LETTERS * 0.58 / 72, 8
+_ROW = LETTERS * 1.6 / 72
+_LETTER = LETTERS * 0.58 / 72
+_MARK = 8
 
 
 def axes_or_new(given: Axes | None) -> Axes:
@@ -40,7 +42,8 @@ def axes_or_new(given: Axes | None) -> Axes:
 
 def inches(axes: Axes) -> tuple[float, float]:
     """Return width and height of the Axes."""
-    box, figure = axes.get_window_extent(), axes.get_figure(root=True)
+    box = axes.get_window_extent()
+    figure = axes.get_figure(root=True)
     assert figure is not None
     return box.width / figure.dpi, box.height / figure.dpi
 
@@ -82,9 +85,14 @@ def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str], top: 
             short = [*short[: most - 1], f"{len(short) - most + 1} more"]
         share = min(0.6, (math.ceil(len(short) / across) * _ROW + 0.15) / height)
         legend = axes.legend(
-            handles[: len(short)], ["x"] * len(short), loc="upper left", ncols=across, fontsize=LETTERS, frameon=False,
+            handles[: len(short)],
+            ["x"] * len(short),
+            loc="upper left",
+            ncols=across,
+            fontsize=LETTERS,
+            frameon=False,
             borderpad=0.2,
-        )  # fmt: skip
+        )
         for text, name in zip(legend.get_texts(), short, strict=True):
             text.set_text(name)  # later, since names that begin with _ would be left out
             text.set_parse_math(False)

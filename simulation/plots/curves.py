@@ -82,7 +82,8 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
         return pd.DataFrame(columns=columns, dtype=float)
     first = int(jobs["submit"].min())
     edges = np.linspace(0, max(int(there["end"].max()) - first, 1), bins + 1)
-    begin, end = attempts["start"].to_numpy() - first, attempts["end"].to_numpy() - first
+    begin = attempts["start"].to_numpy() - first
+    end = attempts["end"].to_numpy() - first
     inside = busy_time(edges, there["submit"].to_numpy() - first, there["end"].to_numpy() - first)
     length = np.diff(edges)
     held = busy_time(edges, begin, end, attempts["units"].to_numpy())

@@ -25,9 +25,13 @@ _OWN = 7
 _REST = "#bbbbbb"
 #: Longest wait of a class, seconds, its name and colour.
 _WAITS = (
-    (60, "wait < 1 min", "#fee8c8"), (600, "< 10 min", "#fdbb84"), (3600, "< 1 h", "#fc8d59"),
-    (6 * 3600, "< 6 h", "#e34a33"), (86400, "< 1 d", "#b30000"), (np.inf, "1 d or more", "#4d0013"),
-)  # fmt: skip
+    (60, "wait < 1 min", "#fee8c8"),
+    (600, "< 10 min", "#fdbb84"),
+    (3600, "< 1 h", "#fc8d59"),
+    (6 * 3600, "< 6 h", "#e34a33"),
+    (86400, "< 1 d", "#b30000"),
+    (np.inf, "1 d or more", "#4d0013"),
+)
 
 
 def gantt(
@@ -48,7 +52,8 @@ def gantt(
     stays = stays[(stays["start"] < end) & (stays["end"] > begin)].sort_values("start", kind="stable")
     names, colours, codes = _classes(result, stays, color, begin, end)
     size, unit = axis_unit(end - begin)
-    machine, top = result.manifest["machine"], capacity_of(result)
+    machine = result.manifest["machine"]
+    top = capacity_of(result)
     what = f"{machine['primary']}s in use"
     if len(stays) > MOST_BARS:
         title = f"{title}: {len(stays):,} stays, as areas"
@@ -81,7 +86,8 @@ def _window(window: tuple[float | str, float | str], longest: int) -> tuple[int,
     expected = "window: expected (from, to) after the first submission, in seconds or as ('1d', '36h')"
     try:
         first, last = window
-        begin, end = seconds_of(first), seconds_of(last)
+        begin = seconds_of(first)
+        end = seconds_of(last)
     except (TypeError, ValueError):
         raise InputError(f"{expected}, got {shown(window)}") from None
     if not begin < end:
@@ -109,7 +115,8 @@ def _classes(
     names = [f"{color} {'unknown' if text in ('', '-1') else text}" for text in texts[order[:_OWN]]]
     colours = [*COLOURS[1:], COLOURS[0]][: len(names)]
     if len(texts) > _OWN:
-        names, colours = [*names, f"{len(texts) - _OWN:,} other {color}s"], [*colours, _REST]
+        names = [*names, f"{len(texts) - _OWN:,} other {color}s"]
+        colours = [*colours, _REST]
     return names, colours, codes
 
 
@@ -132,9 +139,13 @@ def _bars(axes: Axes, stays: pd.DataFrame, colours: Sequence[str], capacity: int
     """Draw each attempt as a bar, or as several if its ranges do not touch."""
     from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
-    start, end = stays["start"].to_numpy() / size, stays["end"].to_numpy() / size
+    start = stays["start"].to_numpy() / size
+    end = stays["end"].to_numpy() / size
     rows, first, last, per_node = stretches(stays, capacity, nodes)
-    left, right, low, high = start[rows], end[rows], first / per_node, last / per_node
+    left = start[rows]
+    right = end[rows]
+    low = first / per_node
+    high = last / per_node
     corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
     look: dict[str, Any] = {"edgecolors": "white" if len(rows) <= MOST_BARS / 2 else "none", "linewidths": 0.3}
     axes.add_collection(PolyCollection(list(corners), facecolors=[colours[row] for row in rows], **look))

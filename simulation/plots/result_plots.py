@@ -80,7 +80,8 @@ class ResultPlots:
         for name, jobs in self._pooled().items():
             x, y = distribution(_GRID, _GRID.counts(jobs["wait"].to_numpy()), len(jobs), _POINTS)
             curves[name] = x, 100 * y
-        axes, title = axes_or_new(ax), self._title("Distribution of waits")
+        axes = axes_or_new(ax)
+        title = self._title("Distribution of waits")
         longest = max([60.0, *(1.3 * x.max(initial=0) for x, _ in curves.values())])
         for name, (x, y) in curves.items():
             curves[name] = np.append(x, [longest] * len(x[-1:])), np.append(y, y[-1:])
@@ -94,7 +95,8 @@ class ResultPlots:
     def slowdown_by_size(self, ax: Axes | None = None) -> Axes:
         """Draw the mean bounded slowdown of jobs by their share of the machine."""
         means = {name: jobs.groupby("size")["bounded_slowdown"].mean()[::-1] for name, jobs in self._pooled().items()}
-        axes, title = axes_or_new(ax), self._title("Mean bounded slowdown by job size")
+        axes = axes_or_new(ax)
+        title = self._title("Mean bounded slowdown by job size")
         classes = sorted({size for mean in means.values() for size in mean.index}, reverse=True)
         if not classes:
             return without_data(axes, title, _NOTHING)
@@ -126,14 +128,16 @@ class ResultPlots:
 
     def _loads(self, column: str, what: str, label: str, scale: float, ax: Axes | None) -> Axes:
         """Draw a column of :func:`.over_time`."""
-        curves, bins = {}, _BINS if len(self._results) == 1 else _FEWER
+        curves = {}
+        bins = _BINS if len(self._results) == 1 else _FEWER
         for name, results in self._results.items():
             result = next(iter(results))
             jobs = result.jobs[: len(result.jobs) if len(result.attempts) else 0]
             load = over_time(jobs, result.attempts, capacity_of(result), bins)
             y = load[column].to_numpy() * scale
             curves[name] = np.append(load["begin"], load["end"][-1:]), np.append(y, y[-1:])
-        axes, title = axes_or_new(ax), self._title(what)
+        axes = axes_or_new(ax)
+        title = self._title(what)
         longest = max((x.max(initial=0) for x, _ in curves.values()), default=0.0)
         if not longest:
             return without_data(axes, title, _NOTHING)

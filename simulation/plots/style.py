@@ -48,9 +48,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None}},
 }
 _PATTERNS = {
-    "solid": (0, ()), "dash": (0, (5, 2)), "dot": (0, (1, 1.5)), "dashdot": (0, (5, 1.5, 1, 1.5)),
+    "solid": (0, ()),
+    "dash": (0, (5, 2)),
+    "dot": (0, (1, 1.5)),
+    "dashdot": (0, (5, 1.5, 1, 1.5)),
     "longdash": (0, (9, 3)),
-}  # fmt: skip
+}
 _MARKERS = "os^DvPX"
 _SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,

@@ -80,7 +80,8 @@ class Replayer:
         engine = self._engine_of(
             recorder, going_on, recalled, self._overrun, self._same_instant, budget=Budget(decisions=budget)
         )
-        engine.mapper.pause, engine.mapper.at_pause = past.end, _stop
+        engine.mapper.pause = past.end
+        engine.mapper.at_pause = _stop
         failure, whole = "", True
         try:
             if past.jobs:
@@ -90,7 +91,8 @@ class Replayer:
         except BudgetError:
             whole = False
         except (SimulationError, InputError, RecursionError) as error:
-            failure, whole = " ".join(str(error).split()), False
+            failure = " ".join(str(error).split())
+            whole = False
         return ReplayResult(_outcome(past, _waits(past, engine, recorder)) if whole else None, recorder.count, failure)
 
 
@@ -124,7 +126,8 @@ class _Stays(Recorder):
 
 def _waits(past: Past, engine: Any, recorder: _Stays) -> IntArray:
     """Return the waits of the jobs by the end of a window, seconds, shape (jobs,)."""
-    alive, waits = engine.mapper.events, np.zeros(len(past.jobs), dtype=np.int64)
+    alive = engine.mapper.events
+    waits = np.zeros(len(past.jobs), dtype=np.int64)
     for order in np.flatnonzero(past.waiting).tolist():
         job = past.jobs[order]
         held, left = recorder.held.get(order, (0, past.end))
@@ -167,7 +170,8 @@ class _GoingOn:
         """Call the dispatcher, or do the recorded actions that are due and set a timer for the next."""
         if state.now >= self._begin:
             return self._dispatcher.dispatch(state)
-        free, actions = state.free.copy(), list[Action]()
+        free = state.free.copy()
+        actions = list[Action]()
         while self._script and self._script[0][0] <= state.now:
             _, action = self._script.popleft()
             if _is_possible(action, state, free):

@@ -35,9 +35,10 @@ def test_what_cannot_be_taken_is_named():
     with pytest.raises(InputError, match="expected at most the 3 nodes of the machine, got 4"):
         scenario_at(trace([(0, 10, 10, 2), (0, 10, 10, 2)], [0, 0], cores=3), 5)
     sizeless = Workload(
-        [Job("a", 0, 10, 10, 1, {"gpu": 1})], Machine.homogeneous(1, core=4, gpu=1),
+        [Job("a", 0, 10, 10, 1, {"gpu": 1})],
+        Machine.homogeneous(1, core=4, gpu=1),
         records=pd.DataFrame({"wait": [0]}),
-    )  # fmt: skip
+    )
     with pytest.raises(InputError, match="job a: expected a size"):
         scenario_at(sizeless, 5)
 

@@ -32,8 +32,13 @@ def test_no_request_takes_longer_than_predicted(numbers, data):
     assert (moment.kept <= 1).all()
     advice = advise_size(moment, [Request(1, 8), Request(3, 4), Request(8, 2)])
     for option in advice.options:
-        asks = Job("asks", moment.now, option.request.walltime, option.request.walltime,
-                   per_node={"core": option.request.processors})  # fmt: skip
+        asks = Job(
+            "asks",
+            moment.now,
+            option.request.walltime,
+            option.request.walltime,
+            per_node={"core": option.request.processors},
+        )
         found = simulate(workload.with_jobs([*jobs, asks]), "conservative", overrun="kill").jobs.set_index("id")
         took = found.loc["asks", "end"] - moment.now
         assert took <= option.turnaround

@@ -11,9 +11,12 @@ from hpcdispatch.simulation import SimulationError
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 JOBS = [
-    Job("a", 0, 100, 400, user="u"), Job("b", 10, 8000, 8000, user="v"), Job("c", 200, 120, 400, user="u"),
-    Job("d", 200, 0, 50, user=""), Job("e", 90_000, 30_000, 40_000, user="u"),
-]  # fmt: skip
+    Job("a", 0, 100, 400, user="u"),
+    Job("b", 10, 8000, 8000, user="v"),
+    Job("c", 200, 120, 400, user="u"),
+    Job("d", 200, 0, 50, user=""),
+    Job("e", 90_000, 30_000, 40_000, user="u"),
+]
 SMALL = Workload(JOBS, Machine.pool(8))
 
 
@@ -54,7 +57,8 @@ def test_a_law_without_an_end():
             return expon(scale=1000)
 
     row = evaluate_predictors(SMALL, Endless()).table.iloc[0]
-    shares, runtime = np.arange(1, 10) / 10, np.array([[job.runtime] for job in JOBS])
+    shares = np.arange(1, 10) / 10
+    runtime = np.array([[job.runtime] for job in JOBS])
     above = runtime + 1000 * np.log(1 - shares)
     assert row["pinball"] == pytest.approx(np.maximum(shares * above, (shares - 1) * above).mean(), rel=0.02)
 
@@ -81,7 +85,8 @@ def test_a_law_of_values_is_judged_by_its_quantiles(law, quantiles):
             return law
 
     row = evaluate_predictors(SMALL, Seen()).table.iloc[0]
-    shares, above = np.arange(1, 10) / 10, np.array([[job.runtime] for job in JOBS]) - np.array(quantiles)
+    shares = np.arange(1, 10) / 10
+    above = np.array([[job.runtime] for job in JOBS]) - np.array(quantiles)
     assert row["pinball"] == pytest.approx(np.maximum(shares * above, (shares - 1) * above).mean())
 
 
@@ -127,12 +132,27 @@ def test_what_a_predictor_is_told_is_in_the_order_of_time():
     evaluate_predictors(SMALL, spy, dispatcher="fcfs")
     half = spy.told[: spy.told.index(("observe", "e")) + 1]
     assert half == [
-        ("predict", "a", 0), ("started", "a", 0), ("predict", "b", 10), ("started", "b", 10), ("stopped", "a", 100),
-        ("observe", "a"), ("predict", "c", 200), ("predict", "d", 200), ("started", "c", 200), ("started", "d", 200),
-        ("stopped", "d", 200), ("observe", "d"), ("stopped", "c", 320), ("observe", "c"), ("stopped", "b", 8010),
-        ("observe", "b"), ("predict", "e", 90_000), ("started", "e", 90_000), ("stopped", "e", 120_000),
+        ("predict", "a", 0),
+        ("started", "a", 0),
+        ("predict", "b", 10),
+        ("started", "b", 10),
+        ("stopped", "a", 100),
+        ("observe", "a"),
+        ("predict", "c", 200),
+        ("predict", "d", 200),
+        ("started", "c", 200),
+        ("started", "d", 200),
+        ("stopped", "d", 200),
+        ("observe", "d"),
+        ("stopped", "c", 320),
+        ("observe", "c"),
+        ("stopped", "b", 8010),
+        ("observe", "b"),
+        ("predict", "e", 90_000),
+        ("started", "e", 90_000),
+        ("stopped", "e", 120_000),
         ("observe", "e"),
-    ]  # fmt: skip
+    ]
 
 
 def test_waits_are_those_of_simulations():

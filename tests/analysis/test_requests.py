@@ -136,7 +136,8 @@ def test_the_expected_time_is_the_least_on_the_runs(law, samples):
 @pytest.mark.parametrize("killed", [0.05, 0.1])
 def test_runs_that_were_killed_at_a_limit_leave_requests_near_the_best(law, killed):
     rng = np.random.default_rng(7)
-    population, runs = LAWS[law](200_000, rng), LAWS[law](2000, rng)
+    population = LAWS[law](200_000, rng)
+    runs = LAWS[law](2000, rng)
     longest, cut = np.quantile(population, [0.999, 1 - killed if law != "bimodal" else 0.95])
     true = from_samples(np.clip(population, 1, longest))
     history = RunHistory(np.clip(runs, 1, cut), runs > cut)

@@ -68,7 +68,8 @@ def test_a_cluster_has_its_queue_and_its_nodes():
     found = cluster_state(Snapshot(1000, nodes, (runs,), (waits, replace(waits, id="3", limit=None))))
     assert [(job.placement, job.elapsed, job.ends, job.waited) for job in found.jobs] == [((2,), 50, 550, 50)]
     assert [(job.id, job.nodes, job.waited, job.walltime) for job in found.waiting] == [
-        ("2_0", 2, 40, 600), ("2_1", 2, 40, 600),
-    ]  # fmt: skip
+        ("2_0", 2, 40, 600),
+        ("2_1", 2, 40, 600),
+    ]
     workload, begin = from_state(found)
     assert simulate(workload, "easy", state=begin).jobs["start"].tolist() == [50, 100, 700]

@@ -34,12 +34,19 @@ def starts(site, *jobs, dispatcher="easy"):
     queues = [job.get("queue", "batch") for job in jobs]
     made = tuple(
         Job(
-            str(place), place, 100, job.get("walltime", 120), 1,
+            str(place),
+            place,
+            100,
+            job.get("walltime", 120),
+            1,
             {"core": job.get("core", 4), "gpu": job.get("gpu", 0), f"partition/{queue}": 1, "node": 1},
-            user=job.get("user", "ann"), group=job.get("group", "chem"), queue=queue, qos=job.get("qos", ""),
+            user=job.get("user", "ann"),
+            group=job.get("group", "chem"),
+            queue=queue,
+            qos=job.get("qos", ""),
         )
         for place, (job, queue) in enumerate(zip(jobs, queues, strict=True))
-    )  # fmt: skip
+    )
     ruled, missing = under_rules(Workload(made, conf.machine()), conf, limits, (), 0)
     result = simulate(ruled, dispatcher)
     check(ruled, result)

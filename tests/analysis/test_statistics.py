@@ -37,10 +37,15 @@ def jobs(**columns):
     """Return jobs that all ran at once, but for the columns given."""
     count = len(next(iter(columns.values())))
     base = {
-        "id": [str(number) for number in range(count)], "submit": [0] * count, "runtime": [100] * count,
-        "user": ["a"] * count, "units": [1] * count, "wait": [0] * count, "predicted": [100] * count,
+        "id": [str(number) for number in range(count)],
+        "submit": [0] * count,
+        "runtime": [100] * count,
+        "user": ["a"] * count,
+        "units": [1] * count,
+        "wait": [0] * count,
+        "predicted": [100] * count,
         "status": ["completed"] * count,
-    }  # fmt: skip
+    }
     frame = pd.DataFrame(base | columns)
     frame["run"] = frame["runtime"]
     frame["start"] = frame["submit"] + frame["wait"]
@@ -227,7 +232,9 @@ def test_stacks_take_the_lowest_free_place():
 def test_stacks_never_overlap(intervals):
     intervals.sort()
     table = np.array(intervals, dtype=np.int64).reshape(-1, 3)
-    begin, end, units = table[:, 0], table[:, 0] + table[:, 1], table[:, 2]
+    begin = table[:, 0]
+    end = table[:, 0] + table[:, 1]
+    units = table[:, 2]
     index, low, high = stacked(begin, end, units)
     assert np.bincount(index, weights=high - low, minlength=len(units)).tolist() == units.tolist()
     for one in range(len(index)):

@@ -25,8 +25,11 @@ def trace_file(tmp_path):
 @pytest.mark.parametrize("kind", ["workload", "path", "text", "generator"])
 def test_a_workload_goes_by_any_name(kind, trace_file):
     given = {
-        "workload": hd.read(trace_file), "path": trace_file, "text": str(trace_file), "generator": SPEC + ",seed=1",
-    }[kind]  # fmt: skip
+        "workload": hd.read(trace_file),
+        "path": trace_file,
+        "text": str(trace_file),
+        "generator": SPEC + ",seed=1",
+    }[kind]
     expected = hd.simulate(hd.read(trace_file), "easy").jobs["start"]
     assert hd.simulate(given, "easy").jobs["start"].equals(expected)
     assert hd.compare(given, "easy").runs["jobs"].tolist() == [60]

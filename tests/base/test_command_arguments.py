@@ -27,6 +27,10 @@ def test_other_texts_are_no_nodes(node):
 
 def test_a_path_begins_with_a_dot_or_a_slash():
     assert [path_argument(path) for path in ("--wrap=id", "a/b", "/a/b", "./a", "../a")] == [
-        "./--wrap=id", "./a/b", "/a/b", "./a", "./../a",
-    ]  # fmt: skip
+        "./--wrap=id",
+        "./a/b",
+        "/a/b",
+        "./a",
+        "./../a",
+    ]
     assert node_argument("cn-01.a_b", "here") == "cn-01.a_b"

@@ -46,9 +46,22 @@ def test_no_file_has_a_zero_byte_in_its_name():
 
 #: Parts of lists in JSON, each short and large once it is parsed.
 PARTS = (
-    "[]", "[0]", "[[[[[]]]]]", "{}", '{"a":0}', '{"a":0,"b":1}', '{"a":{"b":{}}}', '"ab"', '""', '"ab\u00e9"',
-    '"abcdefgh\U0001f0a1"', "999", "0.5", "9" * 20, "[[0,0],[0,0]]",
-)  # fmt: skip
+    "[]",
+    "[0]",
+    "[[[[[]]]]]",
+    "{}",
+    '{"a":0}',
+    '{"a":0,"b":1}',
+    '{"a":{"b":{}}}',
+    '"ab"',
+    '""',
+    '"ab\u00e9"',
+    '"abcdefgh\U0001f0a1"',
+    "999",
+    "0.5",
+    "9" * 20,
+    "[[0,0],[0,0]]",
+)
 TEXTS = {part: f"[{','.join([part] * 9999)}]" for part in PARTS}
 TEXTS["keys"] = json.dumps(dict.fromkeys(map(str, range(30_000)), 0), separators=(",", ":"))
 

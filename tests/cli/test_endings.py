@@ -97,7 +97,8 @@ def test_no_arguments_show_the_help(invoke):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, workers):
     # With two workers the second stuck run begins when fcfs is complete. With one, the first does.
-    first, second = tmp_path / "first", tmp_path / "second"
+    first = tmp_path / "first"
+    second = tmp_path / "second"
     specs = f"fcfs,stuck:mark={first},stuck:mark={second},name=second"
     process = start("compare", LONG, "--dispatchers", specs, "--workers", workers)
     marks = [first, second][:workers]
@@ -170,8 +171,14 @@ def held(*ignored, blocked=()):
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
 
-    process = subprocess.Popen([sys.executable, "-c", HELD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True, preexec_fn=ignore)  # fmt: skip  # noqa: PLW1509 - no threads here
+    process = subprocess.Popen(
+        [sys.executable, "-c", HELD],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=ignore,  # noqa: PLW1509 - no threads here
+    )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.5)  # until it is within that instruction
     return process
@@ -181,10 +188,14 @@ NOHUP = (signal.SIGHUP, signal.SIGINT)
 STARTS = [(), (signal.SIGHUP,), (*NOHUP, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGUSR1)]
 
 
-@pytest.mark.parametrize(("number", "ignored", "blocked"), [
-    *((number, ignored, ()) for number in (signal.SIGINT, signal.SIGTERM) for ignored in STARTS),
-    (signal.SIGTERM, NOHUP, NOHUP), (signal.SIGTERM, (), (*NOHUP, signal.SIGTERM)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "ignored", "blocked"),
+    [
+        *((number, ignored, ()) for number in (signal.SIGINT, signal.SIGTERM) for ignored in STARTS),
+        (signal.SIGTERM, NOHUP, NOHUP),
+        (signal.SIGTERM, (), (*NOHUP, signal.SIGTERM)),
+    ],
+)
 def test_a_signal_ends_what_python_cannot_interrupt(number, ignored, blocked):
     process = held(*ignored, blocked=blocked)
     process.send_signal(number)

@@ -64,5 +64,13 @@ def test_wrong_values(words, message):
 
 def test_group_holds_for_following_options():
     groups = {each.name: getattr(each, "group", None) for each in parameters(declared)}
-    assert groups == {"names": None, "table": "Input", "zone": "Input", "kind": "Input",
-                      "wait": "Run", "runs": "Run", "label": "Run", "dry": "Run"}  # fmt: skip
+    assert groups == {
+        "names": None,
+        "table": "Input",
+        "zone": "Input",
+        "kind": "Input",
+        "wait": "Run",
+        "runs": "Run",
+        "label": "Run",
+        "dry": "Run",
+    }

@@ -17,8 +17,16 @@ MODES = ("run", "kill", "resubmit")
 MACHINES = ("nodes", "pool")
 #: Dispatchers that end attempts of jobs, or set other limits than the walltimes.
 INTERVENES = (
-    "atoptimal", "classic-hpc", "evict", "hybrid", "neuroscience", "rbs", "slurm", "soft-toptimal", "toptimal",
-)  # fmt: skip
+    "atoptimal",
+    "classic-hpc",
+    "evict",
+    "hybrid",
+    "neuroscience",
+    "rbs",
+    "slurm",
+    "soft-toptimal",
+    "toptimal",
+)
 LAWS = (None, stats.uniform(60, 7140), stats.truncexpon(8, 0, 900))
 CASES = list(product(dispatchers.names(), MODES, predictors.names(), MACHINES))
 
@@ -39,7 +47,8 @@ def drawn_job(rng, machine, number, submit):
     walltime = int(np.exp(rng.uniform(np.log(60), np.log(4 * 3600))))
     runtime = int(walltime * (rng.uniform(1, 3) if rng.random() < 1 / 3 else rng.uniform(0, 1) ** 2))
     slots = int(rng.integers(1, max(2, machine.slots(per_node) // 2 + 1)))
-    law, user = LAWS[rng.integers(3)], f"user{rng.integers(4)}"
+    law = LAWS[rng.integers(3)]
+    user = f"user{rng.integers(4)}"
     job = Job(str(number), submit, runtime, walltime, slots, per_node, user=user, name=("", "sort", "a_1")[number % 3])
     if law is not None:
         job = replace(job, law=law, walltime=7200, runtime=int(law.ppf(rng.random())), name=f"law{LAWS.index(law)}")

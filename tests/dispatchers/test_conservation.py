@@ -28,7 +28,8 @@ def test_useful_wasted_and_idle_time_add_up(dispatcher, overrun):
     workload = generate("accre", pattern="mix", jobs=40, wide=8, nodes=6, mean_er=0.8, interarrival=3000, seed=6)
     result = simulate(workload, dispatcher, overrun=overrun)
     check(workload, result)
-    capacity, summary = workload.machine.nodes, result.summary()
+    capacity = workload.machine.nodes
+    summary = result.summary()
     ran = result.jobs[result.jobs["status"] == "completed"]
     useful = int((ran["runtime"] * ran["nodes"]).sum())
     whole = capacity * summary["makespan"]

@@ -178,9 +178,11 @@ class TestManyResources:
     @pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
     def test_the_head_keeps_its_gpus(self, dispatcher):
         # a holds all GPUs of node 1 until 50. The head b wants three GPUs: shadow 50.
-        a, b = job("a", 0, 50, 2, core=1, gpu=1), job("b", 1, 10, 3, core=1, gpu=1)
+        a = job("a", 0, 50, 2, core=1, gpu=1)
+        b = job("b", 1, 10, 3, core=1, gpu=1)
         # Job c needs a GPU for longer. All but one are b's. It therefore starts. Job d with another one waits.
-        c, d = job("c", 2, 100, 1, core=1, gpu=1), job("d", 3, 100, 1, core=1, gpu=1)
+        c = job("c", 2, 100, 1, core=1, gpu=1)
+        d = job("d", 3, 100, 1, core=1, gpu=1)
         e = job("e", 3, 100, 2, core=2)  # no GPU: free beside them
         jobs = gpu_run(dispatcher, a, b, c, d, e)
         assert jobs["start"].tolist() == [0, 50, 2, 60, 3]
@@ -188,7 +190,8 @@ class TestManyResources:
     @pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
     def test_cores_without_gpus_left_do_not_help_the_head(self, dispatcher):
         # Job b requests the memory of a whole node twice. There are two nodes. Job c leaves cores, but no memory.
-        a, b = job("a", 0, 50, 1, core=1), job("b", 1, 10, 2, core=1, mem=8)
+        a = job("a", 0, 50, 1, core=1)
+        b = job("b", 1, 10, 2, core=1, mem=8)
         c = job("c", 2, 100, 3, core=1, mem=4)
         assert gpu_run(dispatcher, a, b, c)["start"].tolist() == [0, 1, 11]
 

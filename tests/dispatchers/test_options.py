@@ -89,7 +89,7 @@ def test_a_preset_takes_the_options_of_its_strategy():
         ("toptimal:over=" * 200 + "easy", "over: expected at most 8 dispatchers on one another, got"),
         ("easy:" + "x" * 5000, "expected at most 4,000 letters, got 5,005"),
     ],
-)  # fmt: skip
+)
 def test_what_would_cost_without_bounds_is_refused(spec, message):
     with pytest.raises(InputError, match=message) as caught:
         create_dispatcher(spec)

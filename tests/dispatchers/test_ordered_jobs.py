@@ -19,7 +19,9 @@ class Checking:
 
     def __init__(self, inner, every):
         self.inner = create_dispatcher(inner)
-        self.every, self.calls, self.compared = every, 0, 0
+        self.every = every
+        self.calls = 0
+        self.compared = 0
 
     def reset(self, machine, rng=None):
         if hasattr(self.inner, "reset"):
@@ -58,7 +60,8 @@ def test_columns_are_those_of_the_entries(name, every):
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 10**6)), max_size=300))
 def test_put_in_and_taken_out_anywhere(changes):
-    columns, expected = KeptColumns(np.zeros((2, 0), dtype=np.int64)), []
+    columns = KeptColumns(np.zeros((2, 0), dtype=np.int64))
+    expected = []
     for number, (put, where) in enumerate(changes):
         if put or not expected:
             index = where % (len(expected) + 1)
@@ -74,7 +77,12 @@ def test_put_in_and_taken_out_anywhere(changes):
 def test_columns_without_readers_are_given_up():
     class Entry:
         def __init__(self, order):
-            self.order, self.since, self.nodes, self.predicted, self.demand, self.job = order, 0, 1, 1, (1,), self
+            self.order = order
+            self.since = 0
+            self.nodes = 1
+            self.predicted = 1
+            self.demand = (1,)
+            self.job = self
             self.submit = self.walltime = 0
             self.place = 0, 0, order
 

@@ -20,7 +20,11 @@ def waiting():
 def running():
     """Return a running job like that."""
     run = Running(JOB, 2, np.array([1, 0]), (1,), 6)
-    run.predicted_end, run.kill_at, run.stopping, run.done, run.restart = 5, 11, True, 3, 7
+    run.predicted_end = 5
+    run.kill_at = 11
+    run.stopping = True
+    run.done = 3
+    run.restart = 7
     return run
 
 

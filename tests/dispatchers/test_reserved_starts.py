@@ -33,12 +33,11 @@ def crowd(seed, *, pool=None):
         submit += random.choice([0, 0, 0, 5, 20, 60])
         walltime = random.choice([1, 10, 30, 100, 300])
         runtime = int(walltime * random.choice([0, 0.3, 0.9, 1, 1, 1.3, 2]))
-        nodes, per_node = (
-            random.choice([1, 1, 2, 3, 4]),
-            {"core": random.choice([1, 2]), "mem": random.choice([0, 2, 4])},
-        )
+        nodes = random.choice([1, 1, 2, 3, 4])
+        per_node = {"core": random.choice([1, 2]), "mem": random.choice([0, 2, 4])}
         if pool:
-            nodes, per_node = random.randint(1, int(machine.capacity[0, 0])), {"core": 1}
+            nodes = random.randint(1, int(machine.capacity[0, 0]))
+            per_node = {"core": 1}
         jobs.append(Job(str(place), submit, runtime, walltime, nodes, per_node, user=f"u{random.randrange(3)}"))
     return Workload(jobs, machine)
 
@@ -51,17 +50,25 @@ class Watched:
 
     def reset(self, machine, rng):
         self.over.reset(machine, rng)
-        self.first, self.started, self.moved, self.unexplained = {}, {}, 0, []
+        self.first = {}
+        self.started = {}
+        self.moved = 0
+        self.unexplained = []
         self._reserved, self._ends = {}, {}
 
     def dispatch(self, state):
         actions = list(self.over.dispatch(state))
         started = {action.job.id for action in actions if isinstance(action, Start)}
-        reserved = {(entry.id, entry.attempt): start for entry in state.queue if entry.id not in started
-                    and (start := self.reservation(entry)) is not None}  # fmt: skip
+        reserved = {
+            (entry.id, entry.attempt): start
+            for entry in state.queue
+            if entry.id not in started and (start := self.reservation(entry)) is not None
+        }
         ends = {(run.id, run.start): run.predicted_end for run in state.running}
-        outrun = any(end < state.now if run not in ends else ends[run] > end or ends[run] <= state.now
-                     for run, end in self._ends.items())  # fmt: skip
+        outrun = any(
+            end < state.now if run not in ends else ends[run] > end or ends[run] <= state.now
+            for run, end in self._ends.items()
+        )
         overdue = any(start < state.now for start in self._reserved.values())
         for attempt, start in reserved.items():
             self.first.setdefault(attempt, start)
@@ -105,7 +112,8 @@ def test_conservative_keeps_its_reservations(compress, given, seeds):
         found = watched(crowd(seed), Conservative(compress=compress), given)
         # A reservation moves back only if a job has overrun its own, or its time has passed.
         assert found.unexplained == [], seed
-        late, moved = late + len(found.late), moved + found.moved
+        late = late + len(found.late)
+        moved = moved + found.moved
     if given in (("kill", "walltime"), ("resubmit", "walltime")):  # No job overruns its prediction.
         assert late == moved == 0
     else:
@@ -134,7 +142,9 @@ class First(Watched):
 
     def reset(self, machine, rng):
         self.over.reset(machine, rng)
-        self.waits, self._first, self._ends = [], None, {}
+        self.waits = []
+        self._first = None
+        self._ends = {}
 
     def dispatch(self, state):
         over, now = self.over, state.now
@@ -162,9 +172,10 @@ class First(Watched):
             held += [(self._ends[id_], entry.nodes) for id_, entry in started.items()]
             free = int(state.free[0, 0]) - sum(entry.nodes for entry in started.values())
             start = min(
-                time for time in (now, *(end for end, _ in held))
+                time
+                for time in (now, *(end for end, _ in held))
                 if free + sum(nodes for end, nodes in held if end <= time) >= first.nodes
-            )  # fmt: skip
+            )
             self._first = first.id, start, first.nodes == int(state.machine.capacity[0, 0])
         return actions
 

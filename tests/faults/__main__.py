@@ -37,7 +37,8 @@ SHARES = (20, 8, 2, 1)
 #: The share of a campaign's time within which an early kill comes.
 SOON = 0.4
 #: Victims: the client, one of its workers, the server that forks these, or the group.
-CLIENT, ANYBODY = ("client",), ("client", "worker", "worker", "server", "group")
+CLIENT = ("client",)
+ANYBODY = ("client", "worker", "worker", "server", "group")
 VICTIMS = {"alone": CLIENT, "two at once": CLIENT, "workers": ANYBODY, "command": ANYBODY}
 
 
@@ -75,9 +76,11 @@ class Campaign:
 
     def live(self, way, store, kill):
         """Run one or two clients. Kill one of the processes at a random instant. Return whether it is done."""
-        begin, victim = monotonic(), self.rng.choice(VICTIMS[way])
+        begin = monotonic()
+        victim = self.rng.choice(VICTIMS[way])
         clients = [self.start(way, store) for _ in range(1 + (way == "two at once"))]
-        struck, after = not kill, self.rng.uniform(0, SOON * self.needs[way])
+        struck = not kill
+        after = self.rng.uniform(0, SOON * self.needs[way])
         codes = {}
         while len(codes) < len(clients):
             for client in set(clients) - set(codes):
@@ -159,18 +162,23 @@ def main():
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--long", type=float, default=float("inf"), metavar="SECONDS", help="stop after so long")
     given = parser.parse_args()
-    rng, ended, checked, begin = random.Random(given.first), 0, 0, monotonic()
+    rng = random.Random(given.first)
+    ended = 0
+    checked = 0
+    begin = monotonic()
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
         temporary = Path(name) / "t"  # short, or sockets would be in /tmp
         temporary.mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
         file = Path(name) / "campaign.toml"
         file.write_text(TEXT)
-        plan, whole = plan_campaign(file), Store(Path(name) / "whole")
+        plan = plan_campaign(file)
+        whole = Store(Path(name) / "whole")
         run_campaign(plan, whole)
         campaign = Campaign(file, plan, deterministic(whole), rng)
         while campaign.counts.total() < given.kills and monotonic() - begin < given.long:
-            store, done = Store(Path(name) / f"store{ended}"), False
+            store = Store(Path(name) / f"store{ended}")
+            done = False
             while not done:
                 done = campaign.live(
                     rng.choices(list(WAYS), SHARES)[0], store, kill=campaign.counts.total() < given.kills

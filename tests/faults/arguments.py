@@ -82,10 +82,14 @@ def cases(every=1):
         words = call.split()
         command = cli
         while isinstance(command, click.Group):
-            command, words = command.get_command(click.Context(command), words[0]), words[1:]
+            command = command.get_command(click.Context(command), words[0])
+            words = words[1:]
         head = call.split()[: len(call.split()) - len(words)]
-        arguments = [place for place, word in enumerate(words)
-                     if not word.startswith("-") and (place == 0 or not words[place - 1].startswith("--"))]  # fmt: skip
+        arguments = [
+            place
+            for place, word in enumerate(words)
+            if not word.startswith("-") and (place == 0 or not words[place - 1].startswith("--"))
+        ]
         for place in arguments:
             found += [(*head, *words[:place], odd, *words[place + 1 :]) for odd in (*PATHS, *TEXTS)]
         for option in command.params:

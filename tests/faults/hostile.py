@@ -97,17 +97,28 @@ MISCHIEF = {
 }
 #: What a dispatcher returns, as an expression.
 ANSWERS = {
-    "None": "None", "5": "5", "text": "'x'", "object": "[object()]", "nan": "float('nan')", "huge": "[10**400]",
-    "generator": "(a for a in found)", "endless": "iter(lambda: Wake(state.now + 1), 0)", "bytes": "b'x'",
-    "dictionary": "{1: 2}", "raising": "type('R', (list,), {'__iter__': lambda self: 1 / 0})([1])",
+    "None": "None",
+    "5": "5",
+    "text": "'x'",
+    "object": "[object()]",
+    "nan": "float('nan')",
+    "huge": "[10**400]",
+    "generator": "(a for a in found)",
+    "endless": "iter(lambda: Wake(state.now + 1), 0)",
+    "bytes": "b'x'",
+    "dictionary": "{1: 2}",
+    "raising": "type('R', (list,), {'__iter__': lambda self: 1 / 0})([1])",
     "leaving": "type('R', (list,), {'__iter__': lambda self: os._exit(0)})([1])",
     "placement of floats": "[Start(job, np.array([np.nan])) for job in state.queue]",
     "placement of huge numbers": "[Start(job, np.array([10**18])) for job in state.queue]",
     "all at once": "[Start(job, np.zeros(1, dtype=int)) for job in state.queue] * 3",
-    "wake long ago": "[Wake(-5)]", "wake of nan": "[Wake(float('nan'))]", "wake of huge": "[Wake(10**30)]",
-    "itself": "(lambda x: x.append(x) or x)([])", "array": "np.zeros((3, 3))",
+    "wake long ago": "[Wake(-5)]",
+    "wake of nan": "[Wake(float('nan'))]",
+    "wake of huge": "[Wake(10**30)]",
+    "itself": "(lambda x: x.append(x) or x)([])",
+    "array": "np.zeros((3, 3))",
     "many": "[Wake(state.now + 1)] * 10**6",
-}  # fmt: skip
+}
 MODULE = """
 import atexit, builtins, gc, json, os, resource, shutil, signal, subprocess, sys, tempfile, threading, time, warnings
 import numpy as np
@@ -170,34 +181,61 @@ def workload(seed=0, jobs=20):
     here("workload")
     return eval(HOW, globals(), locals()) if AT == "drawn" else generate("lublin", jobs=20, processors=8, seed=1)
 """
-ENTRY_POINTS = {"dispatchers": "Dispatcher", "predictors": "Predictor", "orders": "Order", "constraints": "Constraint",
-                "objectives": "Objective", "metrics": "metric", "workloads": "workload"}  # fmt: skip
+ENTRY_POINTS = {
+    "dispatchers": "Dispatcher",
+    "predictors": "Predictor",
+    "orders": "Order",
+    "constraints": "Constraint",
+    "objectives": "Objective",
+    "metrics": "metric",
+    "workloads": "workload",
+}
 JOBS = "lublin:jobs=20,processors=8"
 #: The words of a command by where a plug-in misbehaves.
 PLACES = {
     **dict.fromkeys(("init", "reset", "dispatch", "report", "answer"), ("run", JOBS, "--dispatcher", "hostile")),
-    **dict.fromkeys(
-        ("predictor init", "predict", "observe", "prediction"), ("run", JOBS, "--predictor", "hostile")),
+    **dict.fromkeys(("predictor init", "predict", "observe", "prediction"), ("run", JOBS, "--predictor", "hostile")),
     **dict.fromkeys(("order", "ranks"), ("run", JOBS, "--dispatcher", "list:order=hostile")),
     "constraint": ("run", JOBS, "--dispatcher", "hcp3:constraints=hostile"),
     "objective": ("run", JOBS, "--dispatcher", "hcp3:objective=hostile"),
     **dict.fromkeys(("metric", "number"), ("run", JOBS)),
     **dict.fromkeys(("workload", "drawn"), ("run", "hostile")),
-}  # fmt: skip
+}
 #: What each other place does of it, too; and what it answers.
-OFTEN = ("none", "exit 0", "exit 0 in a thread", "sys.exit", "KeyboardInterrupt", "broken str", "control characters",
-         "fork", "thread", "signals ignored", "standard output closed", "open", "len", "modules", "loop")  # fmt: skip
-VALUES = {"prediction": ("10**400", "float('nan')", "'x'", "None", "(1 for _ in [])", "object()", "-1"),
-          "ranks": ("None", "[1]", "np.full(len(state.queue), np.nan)", "'x'", "10**400", "(1 for _ in [])"),
-          "number": ("None", "5", "{'x': 'y'}", "{1: 10**400}", "{'wait_mean': 1}", "{'\\x1b[2J': 1}", "iter([])"),
-          "drawn": ("None", "5", "'x'", "generate", "[]")}  # fmt: skip
+OFTEN = (
+    "none",
+    "exit 0",
+    "exit 0 in a thread",
+    "sys.exit",
+    "KeyboardInterrupt",
+    "broken str",
+    "control characters",
+    "fork",
+    "thread",
+    "signals ignored",
+    "standard output closed",
+    "open",
+    "len",
+    "modules",
+    "loop",
+)
+VALUES = {
+    "prediction": ("10**400", "float('nan')", "'x'", "None", "(1 for _ in [])", "object()", "-1"),
+    "ranks": ("None", "[1]", "np.full(len(state.queue), np.nan)", "'x'", "10**400", "(1 for _ in [])"),
+    "number": ("None", "5", "{'x': 'y'}", "{1: 10**400}", "{'wait_mean': 1}", "{'\\x1b[2J': 1}", "iter([])"),
+    "drawn": ("None", "5", "'x'", "generate", "[]"),
+}
 CASES = {
     **{f"dispatch: {name}": ("dispatch", how) for name, how in MISCHIEF.items()},
     **{f"answer: {name}": ("answer", how) for name, how in ANSWERS.items()},
     **{f"{place}: {value}": (place, value) for place, values in VALUES.items() for value in values},
-    **{f"{place}: {name}": (place, MISCHIEF[name]) for place in PLACES for name in OFTEN
-       if place not in ("dispatch", "answer", *VALUES)},
-}  # fmt: skip
+    **{
+        f"{place}: {name}": (place, MISCHIEF[name])
+        for place in PLACES
+        for name in OFTEN
+        if place not in ("dispatch", "answer", *VALUES)
+    },
+}
 #: Places in the command's own process, which no budget ends: there a signal does.
 OWN = ("init", "predictor init", "metric", "workload")
 BUDGET, PATIENCE = 3, 60
@@ -222,8 +260,9 @@ def failure(folder, case, expected=None):
     words = [sys.executable, "-m", "hpcdispatch.cli", *PLACES[place], "--json"]
     words += [] if place in OWN else ["--budget-seconds", str(BUDGET)]
     with open(work / "out", "w+b") as out, open(work / "err", "w+b") as err:
-        process = subprocess.Popen(words, env=environment, cwd=work, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                   start_new_session=True)  # fmt: skip
+        process = subprocess.Popen(
+            words, env=environment, cwd=work, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        )
         try:
             code = process.wait(15 if place in OWN else PATIENCE)
         except subprocess.TimeoutExpired:
@@ -236,7 +275,8 @@ def failure(folder, case, expected=None):
                 return "no end"
         out.seek(0)
         err.seek(0)
-        said, wrong = out.read().decode("utf-8", "replace"), err.read().decode("utf-8", "replace")
+        said = out.read().decode("utf-8", "replace")
+        wrong = err.read().decode("utf-8", "replace")
     found = []
     left = processes_of(process.pid)
     if left and how not in MISCHIEF["fork that stays"] + MISCHIEF["process that stays"]:
@@ -296,8 +336,13 @@ def good(folder):
 
     def expected(place):
         if place not in found:
-            known = {"answer": "dispatch", "prediction": "predict", "ranks": "order", "number": "metric",
-                     "drawn": "workload"}  # fmt: skip
+            known = {
+                "answer": "dispatch",
+                "prediction": "predict",
+                "ranks": "order",
+                "number": "metric",
+                "drawn": "workload",
+            }
             place_ = known.get(place, place)
             words = [sys.executable, "-m", "hpcdispatch.cli", *PLACES[place], "--json"]
             environment = {**os.environ, "PYTHONPATH": str(folder), "HOW": "pass", "AT": place_}
@@ -312,7 +357,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", metavar="WORD")
     given = parser.parse_args()
-    chosen, findings = [case for case in CASES if given.only in case], 0
+    chosen = [case for case in CASES if given.only in case]
+    findings = 0
     with tempfile.TemporaryDirectory() as name:
         install(Path(name))
         expected = good(Path(name))

@@ -18,8 +18,18 @@ from faults.hostile import processes_of
 from faults.signals import used
 
 #: Two of each paper, one with many simulations.
-NAMES = ("cp2019/fig1", "cp2019/hpc2n", "icpp2019/fig3", "icpp2019/fig4", "ijhpca2019/fig9", "ijhpca2019/fig12",
-         "jsspp2000/table2", "jsspp2000/fig4", "dsrt2020/fig5", "dsrt2020/policies")  # fmt: skip
+NAMES = (
+    "cp2019/fig1",
+    "cp2019/hpc2n",
+    "icpp2019/fig3",
+    "icpp2019/fig4",
+    "ijhpca2019/fig9",
+    "ijhpca2019/fig12",
+    "jsspp2000/table2",
+    "jsspp2000/fig4",
+    "dsrt2020/fig5",
+    "dsrt2020/policies",
+)
 ENDS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 
 
@@ -71,7 +81,8 @@ def _timed(path):
 
 def failure(name, rng, folder):
     """Return what differs between a reproduction that was interrupted twice and one that was not, and how often."""
-    seconds, ended = made(name, folder / "whole"), 0
+    seconds = made(name, folder / "whole")
+    ended = 0
     for _ in range(2):
         number = rng.choice(ENDS)
         wrong, was = interrupted(name, folder / "again", number, rng.uniform(0.3, 0.9) * seconds)
@@ -100,7 +111,10 @@ def main():
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     given = parser.parse_args()
-    chosen, findings, ends, rng = [name for name in NAMES if given.only in name], 0, 0, random.Random(given.first)
+    chosen = [name for name in NAMES if given.only in name]
+    findings = 0
+    ends = 0
+    rng = random.Random(given.first)
     for name in chosen:
         with tempfile.TemporaryDirectory() as folder:
             wrong, ended = failure(name, rng, Path(folder))

@@ -57,7 +57,8 @@ def make_inputs(folder):
         with open(folder / name, "w") as file:
             file.write("; MaxProcs: 4096\n")
             for number in range(jobs):
-                size, time = rng.randint(1, 512), rng.randint(60, 80_000)
+                size = rng.randint(1, 512)
+                time = rng.randint(60, 80_000)
                 file.write(
                     line.format(number + 1, number * span, time, size, size, time + rng.randint(0, 9000), number % 99)
                 )
@@ -79,9 +80,15 @@ def signalled(words, folder, number, after):
 
     SIGTERM comes to a command that ignores a hangup, as under ``nohup``.
     """
-    process = subprocess.Popen([*(["nohup"] if number == signal.SIGTERM else []), sys.executable, "-m",
-                               "hpcdispatch.cli", *words], cwd=folder, text=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    process = subprocess.Popen(
+        [*(["nohup"] if number == signal.SIGTERM else []), sys.executable, "-m", "hpcdispatch.cli", *words],
+        cwd=folder,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     while process.poll() is None and used(process.pid) < after:
         sleep(0.05)
     if process.poll() is not None:
@@ -111,12 +118,16 @@ def main():
     parser.add_argument("--least", type=float, default=0.3, metavar="SECONDS", help="of a processor before a signal")
     parser.add_argument("--only", choices=COMMANDS, nargs="*", default=list(COMMANDS))
     given = parser.parse_args()
-    rng, findings, slowest, early = random.Random(given.first), 0, 0.0, 0
+    rng = random.Random(given.first)
+    findings = 0
+    slowest = 0.0
+    early = 0
     with tempfile.TemporaryDirectory() as name:
         make_inputs(Path(name))
         for count in range(given.signals):
             what = given.only[count % len(given.only)]
-            number, after = rng.choice((signal.SIGINT, signal.SIGTERM)), rng.uniform(given.least, LONGEST)
+            number = rng.choice((signal.SIGINT, signal.SIGTERM))
+            after = rng.uniform(given.least, LONGEST)
             err, code, seconds, left = signalled(COMMANDS[what].split(), name, number, after)
             lines = [line for line in err.splitlines() if line.strip() and not line.startswith("hpcdispatch: compil")]
             early += seconds is None
@@ -124,8 +135,10 @@ def main():
             good = seconds is None or (code == 1 and len(lines) == 1 and seconds < MOST + given.slack and not left)
             if not good or (seconds is None and code):
                 findings += 1
-                print(f"{what}, {number.name} after {after:.1f} s: code {code}, {seconds} s, {left} left, "
-                      f"{err[-600:]!r}", flush=True)  # fmt: skip
+                print(
+                    f"{what}, {number.name} after {after:.1f} s: code {code}, {seconds} s, {left} left, {err[-600:]!r}",
+                    flush=True,
+                )
             elif seconds is None:
                 print(f"{what}: it ended within {after:.1f} s", flush=True)
     print(f"{given.signals} signals, {early} after the end: {findings} findings; slowest end {slowest:.2f} s")

@@ -14,7 +14,8 @@ source = "lublin:jobs=20,processors=32"
 def test_a_cell_beyond_its_budget_fails_with_the_reason(tmp_path):
     file = tmp_path / "campaign.toml"
     file.write_text(TEXT.format(budget="{ decisions = 3, seconds = 3600 }"))
-    plan, store = plan_campaign(file), Store(tmp_path / "store")
+    plan = plan_campaign(file)
+    store = Store(tmp_path / "store")
     [(cell, error)] = run_campaign(plan, store).failed
     assert error.type == "BudgetError"
     assert error.message.endswith("expected an end within the budget of 3 decisions, got none")

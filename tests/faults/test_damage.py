@@ -100,7 +100,8 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("campaign")
     text = small_campaign.TEXT.format(jobs=20).replace('"easy", "easy-sjbf", "lxf"', '"easy"')
     (folder / "campaign.toml").write_text(text.replace(', "last2"', ""))
-    plan, store = plan_campaign(folder / "campaign.toml"), Store(folder / "store")
+    plan = plan_campaign(folder / "campaign.toml")
+    store = Store(folder / "store")
     assert len(run_campaign(plan, store).done) == 6
     return plan, store, deterministic(store)
 

@@ -122,16 +122,31 @@ def write_a_state(folder: Path) -> None:
     write_scenario(SCENARIO, folder / "state.json")
 
 
-@pytest.mark.parametrize("task", [
-    put_a_cell, note_a_campaign, write_a_trace, write_a_page, write_a_report, save_a_result, write_a_state,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "task",
+    [
+        put_a_cell,
+        note_a_campaign,
+        write_a_trace,
+        write_a_page,
+        write_a_report,
+        save_a_result,
+        write_a_state,
+    ],
+)
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
-        ("write", errno.ENOSPC), ("write", MemoryError), ("fsync", errno.EIO), ("replace", errno.EACCES),
-        ("rename", errno.EIO), ("mkdir", errno.ENOSPC), ("open", errno.EMFILE), ("fsync", KeyboardInterrupt),
+        ("write", errno.ENOSPC),
+        ("write", MemoryError),
+        ("fsync", errno.EIO),
+        ("replace", errno.EACCES),
+        ("rename", errno.EIO),
+        ("mkdir", errno.ENOSPC),
+        ("open", errno.EMFILE),
+        ("fsync", KeyboardInterrupt),
     ],
-)  # fmt: skip
+)
 def test_what_is_written_is_whole_or_as_before_at_every_fault(task, kind, error, tmp_path, monkeypatch):
     monkeypatch.setattr(html_page, "rendered", lambda page, folder: "<html>" * 100)  # it has 5 MB
     (tmp_path / "good").mkdir()

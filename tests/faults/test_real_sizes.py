@@ -32,9 +32,16 @@ sys.exit(code)
 
 def told(*words, folder):
     """Run a command; return its exit code and what it said, once its memory was looked at."""
-    used, command = folder / "used", [sys.executable, "-m", "hpcdispatch.cli", *map(str, words)]
-    process = subprocess.run([sys.executable, "-c", LAUNCH, used, *command], cwd=folder, text=True, check=False,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+    used = folder / "used"
+    command = [sys.executable, "-m", "hpcdispatch.cli", *map(str, words)]
+    process = subprocess.run(
+        [sys.executable, "-c", LAUNCH, used, *command],
+        cwd=folder,
+        text=True,
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     assert int(used.read_text()) < MEMORY
     return process.returncode, process.stderr
 
@@ -70,11 +77,16 @@ BOMBS = {
     "times": ("b.csv.gz", b"100\n", ("sequence",)),
 }
 #: A first line that makes the estimate of a file small, and the columns of a table.
-LONG, COLUMNS = b"x" * (1 << 20), b"id,submit,runtime,walltime,cores,user"
-HEADER = json.dumps({
-    "format": "hpcdispatch-workload", "version": 1, "machine": {"resources": ["core"], "capacity": [[8]]},
-    "provenance": {"source": "x" * (1 << 20)},
-}).encode()  # fmt: skip
+LONG = b"x" * (1 << 20)
+COLUMNS = b"id,submit,runtime,walltime,cores,user"
+HEADER = json.dumps(
+    {
+        "format": "hpcdispatch-workload",
+        "version": 1,
+        "machine": {"resources": ["core"], "capacity": [[8]]},
+        "provenance": {"source": "x" * (1 << 20)},
+    }
+).encode()
 SACCT = b"JobID|Submit|Start|End|NCPUS|User|JobName"
 #: Files of most gigabytes that are stored: name, first line, what follows again and again, and the command.
 FULL = {
@@ -141,7 +153,8 @@ def test_sixty_million_rows(tmp_path):
 def with_a_device(folder, name):
     """Return a finished plan and its store, in which one file of the cell is a device without end."""
     (folder / "a.toml").write_text('dispatchers = ["fcfs"]\n[[workload]]\nsource = "lublin:jobs=5,processors=32"\n')
-    plan, store = plan_campaign(folder / "a.toml"), Store(folder / "store")
+    plan = plan_campaign(folder / "a.toml")
+    store = Store(folder / "store")
     run_campaign(plan, store)
     file = store.path(plan.cells[0].key) / name
     file.unlink()

@@ -17,7 +17,9 @@ from time import monotonic, process_time
 from fuzz.targets import TARGETS, attempt
 
 #: Seconds of a processor that an input may take, and after how many it is given up. The first of its kind compiles.
-MOST_SECONDS, ENDLESS, COMPILING = 5, 10, 60
+MOST_SECONDS = 5
+ENDLESS = 10
+COMPILING = 60
 #: Bytes of memory for all inputs, one after the other. What is compiled takes half a gigabyte of it.
 MOST_MEMORY = 2 << 30
 #: Kinds that get more of the time: traces, simulations and commands, each of which has much behind it.
@@ -57,13 +59,17 @@ def main():
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--only", choices=TARGETS, nargs="*", default=TARGETS, help="which kinds of inputs")
     given = parser.parse_args()
-    begin, slowest, findings = monotonic(), 0.0, Counter()
-    used, counts = dict.fromkeys(given.only, 0.0), Counter(dict.fromkeys(given.only, 0))
+    begin = monotonic()
+    slowest = 0.0
+    findings = Counter()
+    used = dict.fromkeys(given.only, 0.0)
+    counts = Counter(dict.fromkeys(given.only, 0))
     signal.signal(signal.SIGVTALRM, give_up)
     with tempfile.TemporaryDirectory() as folder:
         while monotonic() - begin < given.long and (total := counts.total()) < given.count:
             target = min(used, key=(used if total % 2 else counts).__getitem__)
-            seed, before = given.first + counts[target], memory()
+            seed = given.first + counts[target]
+            before = memory()
             finding, taken = found_by(target, seed, Path(folder), COMPILING)
             used[target] += (taken + 1e-4) / SHARES.get(target, 1)
             if taken > MOST_SECONDS:
@@ -79,9 +85,11 @@ def main():
             if counts.total() % 10_000 == 0:
                 print(f"{counts.total():,} inputs, {process_time():,.0f} s of a processor", flush=True)
     print(", ".join(f"{count:,} {target}" for target, count in counts.items()))
-    print(f"{counts.total():,} inputs in {monotonic() - begin:,.0f} s ({process_time():,.0f} s of a processor), seeds "
-          f"from {given.first} on for each kind: {len(findings)} findings; slowest {slowest:.2f} s, memory "
-          f"{memory() >> 20} MB")  # fmt: skip
+    print(
+        f"{counts.total():,} inputs in {monotonic() - begin:,.0f} s ({process_time():,.0f} s of a processor), seeds "
+        f"from {given.first} on for each kind: {len(findings)} findings; slowest {slowest:.2f} s, memory "
+        f"{memory() >> 20} MB"
+    )
     raise SystemExit(bool(findings))
 
 

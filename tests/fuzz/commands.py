@@ -59,7 +59,8 @@ def run_command(path):
     """Run a command line in its own folder. Raise its violations."""
     try:
         given = json.loads(path.read_bytes())
-        words, data = [str(word) for word in given["words"]], base64.b64decode(given["data"])
+        words = [str(word) for word in given["words"]]
+        data = base64.b64decode(given["data"])
         file = Path("input" + re.sub(r"[^a-z.]", "", given["suffix"]))
     except (ValueError, KeyError, TypeError):
         return
@@ -105,11 +106,19 @@ def report(path):
 
 def submission(rng):
     """Return a kept submission of which some values are others."""
-    return changed(rng, {
-        "token": "ab", "command": ["s.sh"], "minutes": [10, 12, 20], "request": 1,
-        "job": rng.choice(("7", "--user=root")),
-        "moving": False, "same": True, "code": rng.choice((None, 130)),
-    })  # fmt: skip
+    return changed(
+        rng,
+        {
+            "token": "ab",
+            "command": ["s.sh"],
+            "minutes": [10, 12, 20],
+            "request": 1,
+            "job": rng.choice(("7", "--user=root")),
+            "moving": False,
+            "same": True,
+            "code": rng.choice((None, 130)),
+        },
+    )
 
 
 def read_kept(path):

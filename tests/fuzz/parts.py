@@ -12,14 +12,40 @@ from .inputs import NUMBERS
 
 #: Values within and just beyond the bounds of an option. Very large ones of generators are valid, but slow.
 SMALL = (
-    "0", "1", "2", "3", "7", "16", "0.5", "1.5", "1e-9", "1e-300", "0.999", "-1", "none", "inf", "nan", "true", "1.0",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "16",
+    "0.5",
+    "1.5",
+    "1e-9",
+    "1e-300",
+    "0.999",
+    "-1",
+    "none",
+    "inf",
+    "nan",
+    "true",
+    "1.0",
     "60",
-)  # fmt: skip
+)
 #: More of what a dispatcher may stand on.
 OVER = (
-    "easy", "fcfs", "conservative", "slurm", "rounds", "sa", "evict", "toptimal", "soft-toptimal", "portfolio", "hcp1",
+    "easy",
+    "fcfs",
+    "conservative",
+    "slurm",
+    "rounds",
+    "sa",
+    "evict",
+    "toptimal",
+    "soft-toptimal",
+    "portfolio",
+    "hcp1",
     "x",
-)  # fmt: skip
+)
 OFTEN = {
     "over": OVER,
     "first": OVER,

@@ -13,15 +13,41 @@ from .inputs import DURATIONS, NUMBERS, TEXTS, changed, outcome
 #: Between the two outputs in one input.
 BETWEEN = b"\n====\n"
 NAMES = (
-    "n[1-4]", "n1", "n[01-03],m7", "n[4-1]", "n[1-99999999]", "n[1-" + "9" * 5000 + "]", "n[" + "0" * 4000 + "1-9]",
-    "n[1-4", "n]", "", "ALL", "DEFAULT", "n[1-3]x[1-2]", ",", "n[1,,2]", "(null)", "n[-1]", "n" * 3000, "n[1-1000000]",
-)  # fmt: skip
+    "n[1-4]",
+    "n1",
+    "n[01-03],m7",
+    "n[4-1]",
+    "n[1-99999999]",
+    "n[1-" + "9" * 5000 + "]",
+    "n[" + "0" * 4000 + "1-9]",
+    "n[1-4",
+    "n]",
+    "",
+    "ALL",
+    "DEFAULT",
+    "n[1-3]x[1-2]",
+    ",",
+    "n[1,,2]",
+    "(null)",
+    "n[-1]",
+    "n" * 3000,
+    "n[1-1000000]",
+)
 NODE = ("CPUs", "Sockets", "CoresPerSocket", "ThreadsPerCore", "RealMemory", "Gres", "State")
 PARTITION = ("Nodes", "MaxTime", "PriorityTier", "PriorityJobFactor", "Default")
 SETTINGS = (
-    "SchedulerParameters", "PriorityWeightAge", "PriorityMaxAge", "PriorityDecayHalfLife", "KillWait", "SelectType",
-    "SelectTypeParameters", "PriorityCalcPeriod", "SchedulerType", "PriorityFavorSmall", "PriorityType",
-)  # fmt: skip
+    "SchedulerParameters",
+    "PriorityWeightAge",
+    "PriorityMaxAge",
+    "PriorityDecayHalfLife",
+    "KillWait",
+    "SelectType",
+    "SelectTypeParameters",
+    "PriorityCalcPeriod",
+    "SchedulerType",
+    "PriorityFavorSmall",
+    "PriorityType",
+)
 LAWS = ("uniform", "truncnorm", "rv_histogram", "poisson", "levy_stable", "norm", "x")
 GRES = ("gpu:2", "gpu:a100:4", "gpu:" + "9" * 400, "gpu:-1", "gpu", "gpu:a:b:c:1(S:0)", "mps:1,gpu:tesla:1")
 
@@ -58,11 +84,20 @@ def cluster(rng):
     """Return the outputs of squeue and sinfo, of which values are others."""
     unset = {"set": False, "infinite": False, "number": 0}
     running = {
-        "job_id": 7, "user_name": "ann", "account": "phys", "partition": "a", "submit_time": 1000, "start_time": 1500,
-        "time_limit": {"set": True, "infinite": False, "number": 60}, "nodes": "n[1-2]",
-        "cpus": {"set": True, "number": 8}, "job_state": ["RUNNING"], "array_job_id": 0,
-        "array_task_id": unset, "array_task_string": "",
-    }  # fmt: skip
+        "job_id": 7,
+        "user_name": "ann",
+        "account": "phys",
+        "partition": "a",
+        "submit_time": 1000,
+        "start_time": 1500,
+        "time_limit": {"set": True, "infinite": False, "number": 60},
+        "nodes": "n[1-2]",
+        "cpus": {"set": True, "number": 8},
+        "job_state": ["RUNNING"],
+        "array_job_id": 0,
+        "array_task_id": unset,
+        "array_task_string": "",
+    }
     waiting = {
         **running,
         "job_id": 8,
@@ -96,17 +131,27 @@ def read_states(path):
 def jsonl(rng):
     """Return a workload in JSON lines, of which values are others."""
     header = {
-        "format": "hpcdispatch-workload", "version": 1,
+        "format": "hpcdispatch-workload",
+        "version": 1,
         "machine": {"resources": ["core", "gpu"], "capacity": [[16, 2], [8, 0]], "name": "m", "equivalence": {}},
         "provenance": {"source": "x", "options": {}, "header": [], "notes": [], "counts": {}},
         "records": {"queue": "int64"},
-    }  # fmt: skip
+    }
     job = {
-        "id": "1", "submit": 0, "runtime": 50, "walltime": 100, "nodes": 2, "per_node": {"core": 2}, "user": "ann",
-        "checkpoint": {"system_size": 4.0, "application_size": 4.0, "interval": 10}, "record": [3], "kind": "on-demand",
+        "id": "1",
+        "submit": 0,
+        "runtime": 50,
+        "walltime": 100,
+        "nodes": 2,
+        "per_node": {"core": 2},
+        "user": "ann",
+        "checkpoint": {"system_size": 4.0, "application_size": 4.0, "interval": 10},
+        "record": [3],
+        "kind": "on-demand",
         "law": {"name": rng.choice(LAWS), "args": [1, 2], "kwds": {}},
-        "shapes": [{"nodes": 1, "runtime": 90, "walltime": 160, "per_node": None}], "deadline": 9,
-    }  # fmt: skip
+        "shapes": [{"nodes": 1, "runtime": 90, "walltime": 160, "per_node": None}],
+        "deadline": 9,
+    }
     lines = [json.dumps(header).encode() if rng.random() < 0.7 else changed(rng, header)]
     for number in range(rng.randint(1, 5)):
         here = {**job, "id": str(number), "submit": number}

@@ -55,24 +55,48 @@ def pbs(rng):
 
 def sacct_json(rng):
     """Return what sacct --json prints."""
-    jobs = [{
-        "job_id": number, "name": "sim", "user": "ann", "association": {"cluster": "c"}, "partition": "a",
-        "time": {"submission": 1704067200, "start": 1704067210, "end": 1704067270, "elapsed": 60,
-                 "limit": {"set": True, "infinite": False, "number": 2}},
-        "required": {"CPUs": 4, "memory": 4000}, "allocation_nodes": 1, "state": {"current": ["COMPLETED"]},
-        "tres": {"allocated": [{"type": "cpu", "count": 4}]},
-        "array": {"job_id": number, "task": rng.choice(("7", "9-4"))} if rng.random() < 0.1 else {},
-    } for number in range(1, rng.randint(2, 6))]  # fmt: skip
+    jobs = [
+        {
+            "job_id": number,
+            "name": "sim",
+            "user": "ann",
+            "association": {"cluster": "c"},
+            "partition": "a",
+            "time": {
+                "submission": 1704067200,
+                "start": 1704067210,
+                "end": 1704067270,
+                "elapsed": 60,
+                "limit": {"set": True, "infinite": False, "number": 2},
+            },
+            "required": {"CPUs": 4, "memory": 4000},
+            "allocation_nodes": 1,
+            "state": {"current": ["COMPLETED"]},
+            "tres": {"allocated": [{"type": "cpu", "count": 4}]},
+            "array": {"job_id": number, "task": rng.choice(("7", "9-4"))} if rng.random() < 0.1 else {},
+        }
+        for number in range(1, rng.randint(2, 6))
+    ]
     return changed(rng, {"jobs": jobs, "meta": {}})
 
 
 def philly(rng):
     """Return a trace of Philly."""
     times = {"start_time": "2017-10-09 07:02:00", "end_time": "2017-10-09 08:02:00"}
-    return changed(rng, [{
-        "status": "Pass", "vc": "v", "jobid": f"a{number}", "user": "u", "submitted_time": "2017-10-09 07:00:00",
-        "attempts": [{**times, "detail": [{"ip": "m", "gpus": ["gpu0"]}]}],
-    } for number in range(rng.randint(1, 5))])  # fmt: skip
+    return changed(
+        rng,
+        [
+            {
+                "status": "Pass",
+                "vc": "v",
+                "jobid": f"a{number}",
+                "user": "u",
+                "submitted_time": "2017-10-09 07:00:00",
+                "attempts": [{**times, "detail": [{"ip": "m", "gpus": ["gpu0"]}]}],
+            }
+            for number in range(rng.randint(1, 5))
+        ],
+    )
 
 
 def batsim(rng):

@@ -34,7 +34,10 @@ def make(name, workload=POOL, **options):
 def play(env, policy, **reset):
     """Return the info of the end, the sum of the rewards and the number of steps of an episode."""
     observation, _ = env.reset(**reset)
-    total, steps, over, info = 0.0, 0, False, {}
+    total = 0.0
+    steps = 0
+    over = False
+    info = {}
     while not over:
         observation, reward, over, cut, info = env.step(policy(observation, env.unwrapped.action_masks()))
         assert not cut
@@ -88,11 +91,13 @@ def test_a_scripted_policy_has_the_schedule_of_the_dispatcher(name, options, pol
     for predictor, start in (("walltime", 0), ("walltime", 200)):
         info, total, _ = play(env, policy, options={"start": start})
         part = workload.slice(start, start + 120)
-        result, expected = info["summary"].result, hd.simulate(part, dispatcher, predictor)
+        result = info["summary"].result
+        expected = hd.simulate(part, dispatcher, predictor)
         for column in ("id", "start", "end", "wait", "status", "predicted", "placement"):
             assert list(map(str, result.jobs[column])) == list(map(str, expected.jobs[column])), column
         assert hd.check(part, result) is None
-        told, known = expected.summary(), info["summary"]
+        told = expected.summary()
+        known = info["summary"]
         assert set(told) == set(known)
         for metric in ("wait_mean", "bounded_slowdown_p95", "utilization", "makespan", "backfill_rate"):
             assert known[metric] == told[metric]
@@ -102,8 +107,10 @@ def test_a_scripted_policy_has_the_schedule_of_the_dispatcher(name, options, pol
 @pytest.mark.parametrize("predictor", ["walltime", "oracle"])
 def test_what_is_shown_of_run_times(predictor):
     rng = np.random.default_rng(0)
-    jobs = [Job(str(n), 10 * n, int(rng.integers(1, 500)), int(rng.integers(500, 900)), int(rng.integers(1, 9)))
-            for n in range(150)]  # fmt: skip
+    jobs = [
+        Job(str(n), 10 * n, int(rng.integers(1, 500)), int(rng.integers(500, 900)), int(rng.integers(1, 9)))
+        for n in range(150)
+    ]
     workload = Workload(jobs, Machine.pool(10))
     env = make("PickJob-v0", workload, backfill="none", predictor=predictor)
     info, _, _ = play(env, shortest, options={"start": 0})
@@ -235,8 +242,12 @@ def test_bad_actions():
         env.unwrapped.step(0)
     env.reset(seed=0)
     assert not env.unwrapped.action_masks()[-1]
-    for action, message in ((8, "action: expected 0 to 7, got 8"), (-1, "got -1"), (0.5, "got 0.5"),
-                            (7, r"action: expected one of \d allowed, got 7, masked")):  # fmt: skip
+    for action, message in (
+        (8, "action: expected 0 to 7, got 8"),
+        (-1, "got -1"),
+        (0.5, "got 0.5"),
+        (7, r"action: expected one of \d allowed, got 7, masked"),
+    ):
         with pytest.raises(InputError, match=message):
             env.step(action)
     info, _, _ = play(env, always(0), seed=0)
@@ -317,10 +328,15 @@ def test_part_and_seed():
 @pytest.mark.parametrize("kind", WORKLOADS)
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("PickJob-v0", {}), ("PickJob-v0", {"commit": True, "backfill": "none"}), ("PickJob-v0", {"visible": 5}),
-     ("Backfill-v0", {"visible": 4}), ("Inspect-v0", {"base": "fcfs", "delay": 50, "most": 3}),
-     ("PolicySelect-v0", {"every": 900})],
-)  # fmt: skip
+    [
+        ("PickJob-v0", {}),
+        ("PickJob-v0", {"commit": True, "backfill": "none"}),
+        ("PickJob-v0", {"visible": 5}),
+        ("Backfill-v0", {"visible": 4}),
+        ("Inspect-v0", {"base": "fcfs", "delay": 50, "most": 3}),
+        ("PolicySelect-v0", {"every": 900}),
+    ],
+)
 def test_a_policy_dispatches_as_it_played(name, options, kind):
     """A policy that reads all of an observation has the same schedule in the environment and in the simulator."""
     weights = np.random.default_rng(7).normal(size=8)

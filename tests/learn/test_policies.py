@@ -26,7 +26,8 @@ def network(*widths, seed=0):
 
 
 def test_a_saved_policy_is_the_same_dispatcher(tmp_path):
-    made, path = network(8, 6, 1), tmp_path / "policy.npz"
+    made = network(8, 6, 1)
+    path = tmp_path / "policy.npz"
     save_policy(path, made, PICK)
     first = hd.simulate(WORKLOAD, PolicyDispatcher(made, PICK))
     for dispatcher in (load_policy(path), f"policy:path={path}"):
@@ -54,10 +55,16 @@ def test_scores():
 
 @pytest.mark.parametrize(
     "layers",
-    [[], [(np.zeros((8, 2)), np.zeros(3))], [(np.zeros((8, 2)), np.zeros(2)), (np.zeros((3, 1)), np.zeros(1))],
-     [(np.full((8, 1), np.nan), np.zeros(1))], [(np.zeros(8), np.zeros(1))],
-     [(np.ones((8, 1)) + 1j, np.zeros(1))], [(np.full((8, 1), "1"), np.zeros(1))]],
-)  # fmt: skip
+    [
+        [],
+        [(np.zeros((8, 2)), np.zeros(3))],
+        [(np.zeros((8, 2)), np.zeros(2)), (np.zeros((3, 1)), np.zeros(1))],
+        [(np.full((8, 1), np.nan), np.zeros(1))],
+        [(np.zeros(8), np.zeros(1))],
+        [(np.ones((8, 1)) + 1j, np.zeros(1))],
+        [(np.full((8, 1), "1"), np.zeros(1))],
+    ],
+)
 def test_layers_that_do_not_fit(layers):
     with pytest.raises(InputError, match="network: "):
         Network(layers)
@@ -76,11 +83,14 @@ def test_files_that_are_no_policies(tmp_path):
     layer = {"weight0": np.zeros((8, 1)), "bias0": np.zeros(1)}
     wrong = {
         "pickled": {"rules": rules, **layer, "weight0": np.array([Trap()], dtype=object)},
-        "no rules": layer, "no bias": {"rules": rules, "weight0": layer["weight0"]}, "empty": {"rules": rules},
+        "no rules": layer,
+        "no bias": {"rules": rules, "weight0": layer["weight0"]},
+        "empty": {"rules": rules},
         "other rules": {"rules": np.array('{"id": "CartPole-v1"}'), **layer},
         "unknown rules": {"rules": np.array('{"id": "PickJob-v0", "color": 3}'), **layer},
-        "no object": {"rules": np.array("[1]"), **layer}, "no json": {"rules": np.array("{"), **layer},
-    }  # fmt: skip
+        "no object": {"rules": np.array("[1]"), **layer},
+        "no json": {"rules": np.array("{"), **layer},
+    }
     # Options of dispatchers would make it read another file, and show its first line.
     other = tmp_path / "other.conf"
     other.write_text("secret line")

@@ -62,7 +62,8 @@ def first_column(table):
 
 def test_one_that_borrows_counts_no_references_and_answers_the_same():
     table = np.arange(12).reshape(4, 3)
-    borrowed, counted = borrowing(first_column), compiled(first_column)
+    borrowed = borrowing(first_column)
+    counted = compiled(first_column)
     assert borrowed(table) == counted(table) == 18
     # The effect of the option is invisible in code from the cache. That it is handed on is visible.
     assert borrowed.targetoptions["_nrt"] is False

@@ -11,7 +11,8 @@ from hpcdispatch.models import choose, count_slots, shift
 @st.composite
 def cases(draw):
     """Draw what is free, the capacities, and a demand."""
-    nodes, resources = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    nodes = draw(st.integers(1, 5))
+    resources = draw(st.integers(1, 3))
     rows = st.lists(st.lists(st.integers(0, 9), min_size=resources, max_size=resources), min_size=nodes, max_size=nodes)
     free = np.array(draw(rows))
     capacity = free + np.array(draw(rows))
@@ -80,7 +81,8 @@ def test_best_fit_breaks_ties_in_the_order_of_the_nodes():
 
 
 def test_a_resource_that_a_node_lacks_has_no_share():
-    free, capacity = np.array([[2, 0], [1, 1]]), np.array([[2, 0], [2, 1]])
+    free = np.array([[2, 0], [1, 1]])
+    capacity = np.array([[2, 0], [2, 1]])
     # Shares 1 + 0 and 0.5 + 1.
     assert choose(free, capacity, count_slots(free, (1, 0)), 1, "best-fit").tolist() == [0]
 

@@ -331,9 +331,12 @@ def random_decision(rng: np.random.Generator, expected_waits: tuple[int, ...] = 
     wanted = rng.integers(1, 7)
     while len(waiting) < wanted:
         job = WaitingJob(
-            int(rng.integers(0, 40)), int(rng.integers(1, 7)), int(rng.integers(1, 4)), _demand(rng),
+            int(rng.integers(0, 40)),
+            int(rng.integers(1, 7)),
+            int(rng.integers(1, 4)),
+            _demand(rng),
             int(rng.choice(expected_waits)),
-        )  # fmt: skip
+        )
         if empty.fits(job, capacity):
             waiting.append(job)
     return replace(empty, running=tuple(running), waiting=tuple(waiting), m=int(rng.choice((3, 100))))

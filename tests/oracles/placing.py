@@ -76,8 +76,13 @@ def least_cost(problem: Problem, horizon: int) -> tuple[int, tuple[int, ...]] | 
 def problems(draw: st.DrawFn, *, most_jobs: int = 4, late_holds: bool = False) -> Problem:
     """Draw problems of a few jobs on two or three nodes. Each job fits on the empty machine."""
     nodes, resources = draw(st.integers(2, 3)), draw(st.integers(1, 3))
-    capacity = np.array(draw(st.lists(st.lists(st.integers(0, 4), min_size=resources, max_size=resources),
-                                      min_size=nodes, max_size=nodes)))  # fmt: skip
+    capacity = np.array(
+        draw(
+            st.lists(
+                st.lists(st.integers(0, 4), min_size=resources, max_size=resources), min_size=nodes, max_size=nodes
+            )
+        )
+    )
     capacity[0] = np.maximum(capacity[0], 1)
     duration, slots, demand, weight, due = [], [], [], [], []
     for _ in range(draw(st.integers(1, most_jobs))):
@@ -102,8 +107,14 @@ def problems(draw: st.DrawFn, *, most_jobs: int = 4, late_holds: bool = False) -
         amount = [draw(st.integers(0, max(int(most) // 2, 0))) for most in capacity[node]]
         held.append((begin, begin + draw(st.integers(1, 2)), node, amount))
     return Problem(
-        np.array(duration), np.array(slots), np.array(demand), np.array(weight), capacity, np.array(due),
-        np.array([part[0] for part in held], dtype=np.int64), np.array([part[1] for part in held], dtype=np.int64),
+        np.array(duration),
+        np.array(slots),
+        np.array(demand),
+        np.array(weight),
+        capacity,
+        np.array(due),
+        np.array([part[0] for part in held], dtype=np.int64),
+        np.array([part[1] for part in held], dtype=np.int64),
         np.array([part[2] for part in held], dtype=np.int64),
         np.array([part[3] for part in held], dtype=np.int64).reshape(-1, resources),
-    )  # fmt: skip
+    )

@@ -21,7 +21,8 @@ def corrections(walltime: int, first: int, times: int, increments=TSAFRIR_INCREM
 
 
 def test_increments_are_the_published_ones():
-    minutes, hours = (1, 5, 15, 30), (1, 2, 5, 10, 20, 50, 100)
+    minutes = (1, 5, 15, 30)
+    hours = (1, 2, 5, 10, 20, 50, 100)
     expected = [amount * MIN for amount in minutes] + [amount * H for amount in hours]
     assert list(TSAFRIR_INCREMENTS) == expected
 

@@ -110,7 +110,8 @@ def test_numbered_executables_share_no_prefix():
 
 
 def test_the_longest_common_prefix_wins_over_the_latest():
-    longer, shorter = like(5, name="align_big_3"), like(6, name="align_small")
+    longer = like(5, name="align_big_3")
+    shorter = like(6, name="align_small")
     new = dataclasses.replace(NEW, name="align_big_4")
     assert taught(longer, shorter).match(new) == (2, 5)
     assert taught(longer, shorter).match(NEW) == (2, 6)
@@ -128,7 +129,8 @@ def test_a_common_prefix_has_a_least_length():
 
 @pytest.mark.parametrize("name", [NEW.name, "align_8"])
 def test_the_most_similar_resources_win_over_the_latest(name):
-    near, far = like(5, name=name, nodes=3), like(6, name=name, nodes=60)
+    near = like(5, name=name, nodes=3)
+    far = like(6, name=name, nodes=60)
     assert taught(near, far).match(NEW)[1] == 5
     assert taught(far, near).match(NEW)[1] == 5
     alike = like(7, name=name, nodes=3)
@@ -166,7 +168,8 @@ def common(first: str, second: str) -> int:
 
 def by_definition(history: list[Job], new: Job) -> tuple[int, int]:
     """Apply the rules in their written order to the whole history."""
-    request, resources = ("queue", "walltime"), ("nodes", "per_node")
+    request = ("queue", "walltime")
+    resources = ("nodes", "per_node")
     rules = [(fields, prefixed) for fields in ((*request, *resources), request, ()) for prefixed in (False, True)]
     for number, (fields, prefixed) in enumerate(rules, start=1):
         best = None

@@ -16,7 +16,8 @@ def job(number, runtime=0, walltime=3600, user="a", name=""):
 
 def taught(count=300, **given):
     """Return a predictor of two users. One runs a tenth of the walltime, the other half of it."""
-    predictor, rng = Regression(**given), np.random.default_rng(1)
+    predictor = Regression(**given)
+    rng = np.random.default_rng(1)
     for number in range(count):
         walltime = int(rng.choice([600, 3600, 36000]))
         user, share = [("a", 0.1), ("b", 0.5)][number % 2]
@@ -32,7 +33,9 @@ def test_it_learns_what_users_make_of_their_requests():
 
 
 def test_its_law_is_calibrated():
-    predictor, rng, below = taught(600, quantile=0.8), np.random.default_rng(2), []
+    predictor = taught(600, quantile=0.8)
+    rng = np.random.default_rng(2)
+    below = []
     for number in range(400):
         runtime = round(3600 * 0.1 * math.exp(rng.normal(0, 0.1)))
         below.append(runtime <= predictor.predict(job(number), 0))
@@ -50,7 +53,9 @@ def test_it_forgets():
 @pytest.mark.parametrize("before", [300, 3000])
 def test_it_forgets_as_fast_after_many_jobs_of_which_some_features_never_change(before):
     """Guards against a bound on the unknown part that undoes all other forgetting."""
-    predictor, rng, errors = Regression(memory=100), np.random.default_rng(3), []
+    predictor = Regression(memory=100)
+    rng = np.random.default_rng(3)
+    errors = []
     for number in range(before + 500):
         walltime = int(rng.choice([3600, 36000]))
         share = 0.5 if (walltime == 3600) == (number < before) else 0.1
@@ -73,11 +78,14 @@ def test_size_is_cores(asked):
 
 @pytest.mark.parametrize("quantile", [0.5, 0.0001])
 def test_a_job_is_corrected_hundreds_of_times_at_most(quantile):
-    predictor, elapsed, misses = taught(quantile=quantile), 100, 0
+    predictor = taught(quantile=quantile)
+    elapsed = 100
+    misses = 0
     while elapsed < 36000:
         longer = predictor.correct(job(1, walltime=36000), elapsed, misses)
         assert elapsed < longer <= 36000
-        elapsed, misses = math.ceil(longer), misses + 1
+        elapsed = math.ceil(longer)
+        misses = misses + 1
     assert misses < 600
 
 
@@ -110,7 +118,8 @@ def test_a_miss_is_corrected_by_the_same_law():
 
 
 def test_the_law_has_the_rest_at_its_bound():
-    law, whole = LogNormal(math.log(100), 0.5, 150), scipy.stats.lognorm(0.5, scale=100)
+    law = LogNormal(math.log(100), 0.5, 150)
+    whole = scipy.stats.lognorm(0.5, scale=100)
     times = np.array([-1, 0, 50, 100, 149])
     assert law.cdf(times) == pytest.approx(whole.cdf(times))
     assert law.cdf([150, 200]).tolist() == [1, 1]

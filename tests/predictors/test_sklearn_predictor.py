@@ -32,7 +32,9 @@ class Constant(RegressorMixin, BaseEstimator):
     fits, asked = [], []
 
     def __init__(self, value=-1.0, shape=None, fails=""):
-        self.value, self.shape, self.fails = value, shape, fails
+        self.value = value
+        self.shape = shape
+        self.fails = fails
 
     def fit(self, given, logs):
         if self.fails == "fit":
@@ -58,11 +60,23 @@ def jobs_of(count=300, seed=0, users=4):
     rng = np.random.default_rng(seed)
     jobs = []
     for number in range(count):
-        user, walltime = int(rng.integers(users)), int(rng.integers(1, 20)) * 600
+        user = int(rng.integers(users))
+        walltime = int(rng.integers(1, 20)) * 600
         runtime = int(walltime * (0.1 + 0.2 * user) * rng.uniform(0.5, 1.5)) + 1
-        name, queue = f"app{user}", "long" if walltime > 6000 else "short"
-        jobs.append(Job(str(number), number // 2 * 1500, runtime, walltime, int(rng.integers(1, 5)),
-                        user=f"u{user}", name=name, queue=queue))  # fmt: skip
+        name = f"app{user}"
+        queue = "long" if walltime > 6000 else "short"
+        jobs.append(
+            Job(
+                str(number),
+                number // 2 * 1500,
+                runtime,
+                walltime,
+                int(rng.integers(1, 5)),
+                user=f"u{user}",
+                name=name,
+                queue=queue,
+            )
+        )
     return jobs
 
 
@@ -175,8 +189,10 @@ def test_no_run_time_is_read_before_the_end(quantile):
 
 def test_a_poisoned_run_time_changes_no_earlier_prediction():
     jobs = jobs_of()
-    poisoned = [*jobs[:200], *(Job(**{**{name: getattr(job, name) for name in Job.__slots__}, "runtime": 1})
-                               for job in jobs[200:])]  # fmt: skip
+    poisoned = [
+        *jobs[:200],
+        *(Job(**{**{name: getattr(job, name) for name in Job.__slots__}, "runtime": 1}) for job in jobs[200:]),
+    ]
     rows = []
     for each in (jobs, poisoned):
         Constant.fits.clear()

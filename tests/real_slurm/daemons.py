@@ -33,7 +33,10 @@ class Daemons:
     """A Slurm of some nodes of 4 cores. It runs within its context."""
 
     def __init__(self, folder: Path, nodes: int, conf: Path, before: Path | None = None):
-        self.folder, self.nodes, self.conf, self.before = folder, nodes, conf, before
+        self.folder = folder
+        self.nodes = nodes
+        self.conf = conf
+        self.before = before
         self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
         self.running: list[subprocess.Popen] = []
 
@@ -85,19 +88,32 @@ class Daemons:
         self._until((self.folder / "munge.socket").exists, "munged")
 
     def _database(self):
-        data, sock = f"--datadir={self.folder}/database", f"--socket={self.folder}/database.socket"
+        data = f"--datadir={self.folder}/database"
+        sock = f"--socket={self.folder}/database.socket"
         made = ["mariadb-install-db", "--no-defaults", "--user=root", data, "--skip-test-db"]
         subprocess.run([*made, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
         # Its clock is the machine's. With another clock, threads may sleep for years and never end.
         self._start(
-            "mariadbd", "--no-defaults", "--user=root", data, sock, f"--pid-file={self.folder}/database.pid",
-            "--bind-address=127.0.0.1", f"--port={self.port}", "--innodb-buffer-pool-size=64M",
-            "--innodb-lock-wait-timeout=900", "--performance-schema=OFF", LD_PRELOAD="",
-        )  # fmt: skip
+            "mariadbd",
+            "--no-defaults",
+            "--user=root",
+            data,
+            sock,
+            f"--pid-file={self.folder}/database.pid",
+            "--bind-address=127.0.0.1",
+            f"--port={self.port}",
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-lock-wait-timeout=900",
+            "--performance-schema=OFF",
+            LD_PRELOAD="",
+        )
         asked = ["mariadb", "--no-defaults", "--user=root", sock, "-e"]
         self._until(lambda: self._answers([*asked, "select 1"]), "mariadbd")
-        self._run(*asked, "create user slurm@'127.0.0.1' identified by 'slurm'; grant all on *.* to slurm@'127.0.0.1';"
-                  "create user slurm@localhost identified by 'slurm'; grant all on *.* to slurm@localhost")  # fmt: skip
+        self._run(
+            *asked,
+            "create user slurm@'127.0.0.1' identified by 'slurm'; grant all on *.* to slurm@'127.0.0.1';"
+            "create user slurm@localhost identified by 'slurm'; grant all on *.* to slurm@localhost",
+        )
 
     def _accounting(self):
         self._start("slurmdbd", "-D")
@@ -125,10 +141,14 @@ class Daemons:
         with (self.folder / "daemons.out").open("ab") as out:
             self.running.append(
                 subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    start_new_session=True,
                     env=self.environment | environment,
                 )
-            )  # fmt: skip
+            )
 
     def _run(self, *command: str):
         done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
@@ -150,7 +170,8 @@ class Daemons:
 
 def configuration(conf: Path) -> str:
     """Return the text of a slurm.conf. The nodes are those of `conf` where it has any."""
-    common, own = (HERE / "slurm.conf").read_text(), conf.read_text()
+    common = (HERE / "slurm.conf").read_text()
+    own = conf.read_text()
     if "NodeName=" in own:
         common = "".join(line for line in common.splitlines(True) if not line.startswith("NodeName="))
     return common + own

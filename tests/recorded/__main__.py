@@ -27,13 +27,16 @@ def main():
         "--slow", type=float, default=float("inf"), metavar="SECONDS", help="name cases that take longer"
     )
     given = parser.parse_args()
-    words, names = given.only.split(","), set(filter(None, given.dispatchers.split(",")))
+    words = given.only.split(",")
+    names = set(filter(None, given.dispatchers.split(",")))
     chosen = [
         case
         for case in cases()[:: given.share]
         if any(word in key(case) for word in words) and (not names or case.dispatcher.split(":")[0] in names)
     ]
-    kept, differ, began = recorded(), 0, perf_counter()
+    kept = recorded()
+    differ = 0
+    began = perf_counter()
     with get_context("spawn").Pool(given.processes) as pool:
         for case, found, seconds in pool.imap_unordered(timed, chosen, chunksize=8):
             if seconds > given.slow:

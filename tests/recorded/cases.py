@@ -35,11 +35,22 @@ LEFT_OUT = {("pcp", "equal"), ("pcp", "on-demand")}
 LEARNED = ("policy", "sklearn")
 #: Options under which a dispatcher takes another way through the code.
 VARIANTS = (
-    "easy:placement=best-fit", "easy:reserve_by=walltimes", "easy-sjbf:placement=best-fit", "fcfs:blocked=wait",
-    "conservative:compress=never", "conservative:compress=once", "lookahead:blocked=0", "lookahead:patience=inf",
-    "lookahead:patience=1.5", "rounds:move=never", "rounds:batch=20", "guarded:over=lxf", "cp:solver=none",
-    "sa:over=easy", "portfolio:every=1d,window=3d,budget=3000",
-)  # fmt: skip
+    "easy:placement=best-fit",
+    "easy:reserve_by=walltimes",
+    "easy-sjbf:placement=best-fit",
+    "fcfs:blocked=wait",
+    "conservative:compress=never",
+    "conservative:compress=once",
+    "lookahead:blocked=0",
+    "lookahead:patience=inf",
+    "lookahead:patience=1.5",
+    "rounds:move=never",
+    "rounds:batch=20",
+    "guarded:over=lxf",
+    "cp:solver=none",
+    "sa:over=easy",
+    "portfolio:every=1d,window=3d,budget=3000",
+)
 
 
 class Case(NamedTuple):
@@ -100,27 +111,39 @@ WORKLOADS = {
 }
 #: Orders of the queue and of backfilling, and numbers of reservations.
 ORDERED = (
-    "easy:order=lxf,depth=3", "easy:depth=all,backfill=shortest", "easy:order=fairshare,backfill=f1",
+    "easy:order=lxf,depth=3",
+    "easy:depth=all,backfill=shortest",
+    "easy:order=fairshare,backfill=f1",
     "easy:order=priority,strict=yes",
-)  # fmt: skip
+)
 #: Dispatchers after the variants. The predictors of the others then do not change.
 NEWER = ("pcp-fast",)
 #: A decision of it takes seconds.
 SLOW = ("pcp21",)
 #: Workloads that are long enough for the compiled event loop, with its dispatchers.
 LONG = {
-    "pool-long": (lambda: generate("lublin", jobs=10500, processors=128, load=0.9, seed=8),
-                  ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf", "conservative", "rounds", "lookahead")),
-    "equal-long": (lambda: generate("accre", jobs=10000, wide=500, nodes=40, interarrival=650.0, seed=8),
-                   ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf")),
-    "pool-weeks": (lambda: generate("lublin", jobs=2500, processors=64, load=0.9, seed=9),
-                   ("lookahead", "lookahead:patience=1.5", "guarded", "rounds", VARIANTS[-1])),
-    "pool-ruled": (lambda: ruled(generate("lublin", jobs=300, processors=64, load=1.1, users=8, seed=12)),
-                   (*ORDERED, "fcfs", "easy", "lxf", "conservative", "lookahead", "hcp3", "rbs", "hybrid", "evict")),
-    "equal-ruled": (lambda: ruled(burst(48, 4, 200, 9)),
-                    ("fcfs", "easy", "conservative", "lookahead", "hcp3", "pcp-fast")),
+    "pool-long": (
+        lambda: generate("lublin", jobs=10500, processors=128, load=0.9, seed=8),
+        ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf", "conservative", "rounds", "lookahead"),
+    ),
+    "equal-long": (
+        lambda: generate("accre", jobs=10000, wide=500, nodes=40, interarrival=650.0, seed=8),
+        ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf"),
+    ),
+    "pool-weeks": (
+        lambda: generate("lublin", jobs=2500, processors=64, load=0.9, seed=9),
+        ("lookahead", "lookahead:patience=1.5", "guarded", "rounds", VARIANTS[-1]),
+    ),
+    "pool-ruled": (
+        lambda: ruled(generate("lublin", jobs=300, processors=64, load=1.1, users=8, seed=12)),
+        (*ORDERED, "fcfs", "easy", "lxf", "conservative", "lookahead", "hcp3", "rbs", "hybrid", "evict"),
+    ),
+    "equal-ruled": (
+        lambda: ruled(burst(48, 4, 200, 9)),
+        ("fcfs", "easy", "conservative", "lookahead", "hcp3", "pcp-fast"),
+    ),
     "pool-ordered": (lambda: generate("lublin", jobs=600, processors=64, load=1.0, users=6, seed=13), ORDERED),
-}  # fmt: skip
+}
 
 
 @cache

@@ -95,7 +95,8 @@ def test_sees_predictions_and_nodes_of_several_kinds():
 
 def test_an_object_serves_several_simulations_and_machines():
     dispatcher = accasim_dispatcher(EASYBackfilling(FirstFit()))
-    wide, narrow = workload(60, 16), workload(60, 8)
+    wide = workload(60, 16)
+    narrow = workload(60, 8)
     first = starts(simulate(wide, dispatcher))
     simulate(narrow, dispatcher)
     assert starts(simulate(wide, dispatcher)) == first
@@ -107,7 +108,8 @@ def test_an_object_serves_several_simulations_and_machines():
 
 def test_leaves_logging_and_random_numbers_alone(caplog):
     dispatcher = accasim_dispatcher(FirstInFirstOut(FirstFit()))
-    before, levels = random.getstate(), (logging.getLogger("accasim").handlers[:], hasattr(logging.Logger, "trace"))
+    before = random.getstate()
+    levels = (logging.getLogger("accasim").handlers[:], hasattr(logging.Logger, "trace"))
     with caplog.at_level(logging.DEBUG, "accasim"):
         simulate(workload(30), dispatcher)
     assert random.getstate() == before
@@ -141,7 +143,7 @@ def scheduler_of(plan):
         (lambda now, jobs: jobs[0].duration, SimulationError, "schedulers see expected_duration only"),
         (lambda now, jobs: [(None, job.id, []) for job in jobs], SimulationError, "was asked 50 times in a row"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_an_error(plan, error, said, monkeypatch):
     monkeypatch.setattr(decisions, "_IDLE_SECONDS", 50)
     jobs = [Job(id=str(number), submit=0, runtime=9, walltime=9, nodes=1) for number in range(2)]

@@ -146,7 +146,8 @@ def test_what_cannot_be_done_is_an_error(manager, action, message):
 
 def test_one_object_serves_several_simulators(tmp_path):
     # AccaSim's own schedulers keep the capacity of the machine before.
-    scheduler, predictor = accasim_scheduler("easy"), accasim_predictor("last2")
+    scheduler = accasim_scheduler("easy")
+    predictor = accasim_predictor("last2")
     starts = []
     for nodes in (8, 4):
         system = tmp_path / f"system{nodes}.json"

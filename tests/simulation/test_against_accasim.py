@@ -35,7 +35,8 @@ def test_fcfs_equals_stock_fifo_on_a_generated_workload():
 
 def test_fcfs_equals_stock_fifo_on_whole_nodes():
     rng = np.random.default_rng(1)
-    sizes, runtimes = 128 * rng.integers(1, 9, 30), rng.integers(120, 20_000, 30)
+    sizes = 128 * rng.integers(1, 9, 30)
+    runtimes = rng.integers(120, 20_000, 30)
     jobs = [
         Job(str(place + 1), 60 * place, int(runtime), 2 * int(runtime), int(size), {"core": 64})
         for place, (size, runtime) in enumerate(zip(sizes, runtimes, strict=True))

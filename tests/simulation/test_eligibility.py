@@ -30,12 +30,16 @@ def job(id_, submit=0, runtime=10, walltime=None, depends=(), **fields):
     ("condition", "runtime", "starts"),
     [
         # The other job starts at 0. It runs 50 s and is killed at its walltime of 20 s.
-        ("after", 10, 0), ("after", 50, 0),
-        ("afterok", 10, 10), ("afterok", 50, None),
-        ("afternotok", 10, None), ("afternotok", 50, 20),
-        ("afterany", 10, 10), ("afterany", 50, 20),
+        ("after", 10, 0),
+        ("after", 50, 0),
+        ("afterok", 10, 10),
+        ("afterok", 50, None),
+        ("afternotok", 10, None),
+        ("afternotok", 50, 20),
+        ("afterany", 10, 10),
+        ("afterany", 50, 20),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("delay", [0, 30])
 def test_a_condition_is_met_when_the_other_job_is_so_far(condition, runtime, starts, delay):
     found = run([job("a", 0, runtime, 20), job("b", 0, depends=(("a", condition, delay),))], overrun="kill")["b"]
@@ -61,8 +65,12 @@ def test_a_job_that_became_eligible_queues_behind_those_that_came_before():
 
 
 def test_a_chain_is_rejected_as_a_whole():
-    jobs = [job("a", 0, 50, 20), job("b", depends=(("a", "afterok"),)), job("c", depends=(("b", "afterok"),)),
-            job("d", depends=(("c", "afterany"),))]  # fmt: skip
+    jobs = [
+        job("a", 0, 50, 20),
+        job("b", depends=(("a", "afterok"),)),
+        job("c", depends=(("b", "afterok"),)),
+        job("d", depends=(("c", "afterany"),)),
+    ]
     found = run(jobs, overrun="kill")
     assert [found[name].status for name in "abcd"] == ["killed", "rejected", "rejected", "completed"]
     assert found["d"].start == 20
@@ -75,8 +83,13 @@ def test_a_singleton_waits_for_all_earlier_jobs_of_its_name(lost):
     # Job c leaves without a start at 10, at its submission, or waits itself.
     fields = {"user": "u", "name": "n"}
     single = (("", "singleton", 5),)
-    jobs = [job("a", 0, 10, **fields), job("b", 0, 50, **fields), job("c", 1, 10, **{**fields, **lost}),
-            job("d", 2, 10, depends=single, **fields), job("e", 3, 10, depends=single, **fields)]  # fmt: skip
+    jobs = [
+        job("a", 0, 10, **fields),
+        job("b", 0, 50, **fields),
+        job("c", 1, 10, **{**fields, **lost}),
+        job("d", 2, 10, depends=single, **fields),
+        job("e", 3, 10, depends=single, **fields),
+    ]
     if "nodes" in lost:
         jobs[2] = replace(jobs[2], depends=(("", "singleton"),))
     starts = [run(jobs, dispatcher)[name].start for dispatcher in ("fcfs", "easy") for name in "cde"]

@@ -62,7 +62,8 @@ def edge(request):
 @pytest.mark.parametrize("name", ["out.swf", "out.swf.gz"])
 def test_swf_is_read_back(tmp_path, pool, name):
     pool.to_swf(tmp_path / name)
-    found, jobs = read(tmp_path / name), pool.jobs[pool.jobs["run"] > 0]
+    found = read(tmp_path / name)
+    jobs = pool.jobs[pool.jobs["run"] > 0]
     assert found.machine.capacity.tolist() == [[32]]
     frame = found.frame()
     for column in ("id", "submit", "walltime"):
@@ -109,7 +110,8 @@ def test_evalys_reads_the_jobs(tmp_path, kind, request, evalys):
     command = [sys.executable, "-c", EVALYS, tmp_path / "jobs.csv"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=evalys)
     assert done.returncode == 0, done.stderr
-    found, stays = json.loads(done.stdout), result.attempts
+    found = json.loads(done.stdout)
+    stays = result.attempts
     assert len(found["held"]) == len(stays)
     assert any("#1" in name for name in found["held"]) == (kind == "pool")
     firsts = stays.drop_duplicates("id").set_index("id")

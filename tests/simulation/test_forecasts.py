@@ -21,7 +21,10 @@ class Says:
     """Predicts and corrects what it was told to."""
 
     def __init__(self, seconds, corrected=None):
-        self.seconds, self.corrected, self.asked, self.observed = seconds, corrected, [], []
+        self.seconds = seconds
+        self.corrected = corrected
+        self.asked = []
+        self.observed = []
 
     def predict(self, job, now):
         return self.seconds
@@ -99,7 +102,8 @@ def test_the_rest_of_a_job_that_comes_back(said, left, ran, rest):
     ],
 )
 def test_the_end_of_a_job_that_outlives_its_prediction_by_now(corrected, done, kill_at, end):
-    predictor, job = Corrects(40, corrected), SimulatedJob(JOB, 0, (1,))
+    predictor = Corrects(40, corrected)
+    job = SimulatedJob(JOB, 0, (1,))
     running = Running(JobView(JOB, MACHINE), 1000, np.zeros(1, dtype=np.int64), (1,), 0)
     running.done, running.kill_at = done, kill_at
     assert forecasts(predictor).corrected_end(job, running, 1050) == end

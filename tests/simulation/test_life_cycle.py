@@ -58,8 +58,13 @@ def test_a_job_waits_runs_and_is_done(made):
     made.cycle.end(job, COMPLETED, 105)
     assert (made.free(), job.running, list(made.cycle.jobs)) == ([[4]], None, ["b"])
     assert made.frame().loc["a", ["start", "end", "wait", "run", "attempts", "status"]].tolist() == [
-        5, 105, 5, 100, 1, "completed",
-    ]  # fmt: skip
+        5,
+        105,
+        5,
+        100,
+        1,
+        "completed",
+    ]
 
 
 @pytest.mark.parametrize("machine", [Machine.pool(4), Machine.homogeneous(2, core=4)], ids=["pool", "nodes"])

@@ -27,10 +27,26 @@ from hpcdispatch.workloads import (
 )
 from hpcdispatch.workloads.job import CONDITIONS
 
-POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
+POOL = Machine.pool(4)
+NODES = Machine.homogeneous(4, core=1)
 #: One dispatcher per way to learn of closed nodes, and one that does not learn of them.
-FAMILIES = ["fcfs", "lxf", "easy", "easy-sjbf", "conservative", "hcp3", "pcp3", "lookahead", "guarded", "rbs", "hybrid",
-            "portfolio", "evict:over=easy", "sa", "warm-start:first=easy"]  # fmt: skip
+FAMILIES = [
+    "fcfs",
+    "lxf",
+    "easy",
+    "easy-sjbf",
+    "conservative",
+    "hcp3",
+    "pcp3",
+    "lookahead",
+    "guarded",
+    "rbs",
+    "hybrid",
+    "portfolio",
+    "evict:over=easy",
+    "sa",
+    "warm-start:first=easy",
+]
 
 
 def run(jobs, machine, dispatcher="easy", **options):
@@ -78,9 +94,22 @@ def test_easy_plans_the_first_blocked_job_beside_the_closed_nodes():
 
 
 #: They plan ahead, with the first job first.
-AHEAD = ["easy", "easy-sjbf", "conservative", "lookahead", "lookahead:reserve_by=walltimes", "lookahead:molds=true",
-         "guarded", "portfolio", "rbs", "hybrid:reserve=submission", "toptimal", "soft-toptimal", "slurm",
-         "warm-start:first=easy"]  # fmt: skip
+AHEAD = [
+    "easy",
+    "easy-sjbf",
+    "conservative",
+    "lookahead",
+    "lookahead:reserve_by=walltimes",
+    "lookahead:molds=true",
+    "guarded",
+    "portfolio",
+    "rbs",
+    "hybrid:reserve=submission",
+    "toptimal",
+    "soft-toptimal",
+    "slurm",
+    "warm-start:first=easy",
+]
 STEP = 600
 
 
@@ -98,9 +127,15 @@ CLOSINGS = {
 @pytest.mark.parametrize("dispatcher", AHEAD)
 def test_a_job_planned_behind_closed_nodes_is_not_delayed(dispatcher, closing):
     # When 1 ends 2 would fit, but for what closes: it starts when that opens. So 4 has to wait, but 3 and 5 do not.
-    jobs = [Job("1", 0, STEP, STEP, 5), Job("2", 60, 3 * STEP, 3 * STEP, 8), Job("3", 120, STEP, STEP, 2),
-            Job("4", 180, 8 * STEP, 8 * STEP, 5), Job("5", 240, STEP // 2, STEP // 2, 2)]  # fmt: skip
-    machine, rule = Machine.pool(10) if closing == "amounts" else Machine.homogeneous(10, core=1), CLOSINGS[closing]
+    jobs = [
+        Job("1", 0, STEP, STEP, 5),
+        Job("2", 60, 3 * STEP, 3 * STEP, 8),
+        Job("3", 120, STEP, STEP, 2),
+        Job("4", 180, 8 * STEP, 8 * STEP, 5),
+        Job("5", 240, STEP // 2, STEP // 2, 2),
+    ]
+    machine = Machine.pool(10) if closing == "amounts" else Machine.homogeneous(10, core=1)
+    rule = CLOSINGS[closing]
     rules = {"outages": [rule]} if closing == "outage" else {"reservations": [rule]}
     first, second, third, fourth, fifth = starts(jobs, replace(machine, **rules), dispatcher)
     assert (first, second, fourth) == (0, 4 * STEP, 7 * STEP)
@@ -151,9 +186,10 @@ def test_a_job_that_names_a_reservation_runs_in_it_and_no_other_does():
         assert result.jobs["start"].tolist() == [50, 100, 60, -1, -1, -1]
         assert {tuple(placement) for placement in result.attempts["placement"][:2]} == {(2, 3)}
         assert result.jobs["reason"].tolist()[3:] == [
-            "reservation class is not for user 'b'", "reservation class is not for user 'b'",
+            "reservation class is not for user 'b'",
+            "reservation class is not for user 'b'",
             "unknown reservation 'other'; the machine has: class",
-        ]  # fmt: skip
+        ]
 
 
 def test_one_user_of_a_reservation_may_be_a_text():
@@ -217,8 +253,9 @@ def test_a_job_of_a_failed_node_comes_back_from_its_checkpoint():
     machine = replace(NODES, outages=[Outage(50, 55, "0", announced=False, requeue=True)])
     result = run(jobs, machine)
     assert result.attempts[["start", "end", "outcome", "useful"]].to_numpy().tolist() == [
-        [0, 50, "node-fail", 40], [50, 110, "completed", 60],
-    ]  # fmt: skip
+        [0, 50, "node-fail", 40],
+        [50, 110, "completed", 60],
+    ]
 
 
 def test_a_state_has_its_outages_behind_it():
@@ -228,8 +265,10 @@ def test_a_state_has_its_outages_behind_it():
     result = simulate(workload, "fcfs", state=state)
     check(workload, result)
     assert result.jobs[["end", "status"]].to_numpy().tolist() == [
-        [505, "completed"], [120, "killed"], [124, "completed"],
-    ]  # fmt: skip
+        [505, "completed"],
+        [120, "killed"],
+        [124, "completed"],
+    ]
 
 
 def test_no_dispatcher_knows_of_an_outage_that_is_not_announced():
@@ -255,8 +294,9 @@ def test_no_dispatcher_knows_of_an_outage_that_is_not_announced():
     ],
 )
 def test_what_runs_at_the_same_time(dispatcher, rules, expected):
-    jobs = [Job(str(i), 0, 10 * i, 10 * i, 1, user="aab"[i - 1], licences={"abaqus": 1} if i < 3 else {})
-            for i in (1, 2, 3)]  # fmt: skip
+    jobs = [
+        Job(str(i), 0, 10 * i, 10 * i, 1, user="aab"[i - 1], licences={"abaqus": 1} if i < 3 else {}) for i in (1, 2, 3)
+    ]
     if dispatcher == "rbs":  # It reserves the largest first.
         expected = [20, 0, 0]
     assert starts(jobs, replace(NODES, **{"licences": {"abaqus": 9}, **rules}), dispatcher) == expected
@@ -276,16 +316,21 @@ def test_backfilling_under_a_power_cap_waits_for_the_first_job():
     """Job 2 needs all of the power. A short job passes it. A long one does not, as with cores."""
     cores = replace(NODES, power=Power({"core": 100}, idle=0, cap=400))
     jobs = [
-        Job("1", 0, 50, 50, 3), Job("2", 1, 50, 50, 4), Job("3", 2, 48, 48, 1), Job("4", 3, 90, 90, 1),
-    ]  # fmt: skip
+        Job("1", 0, 50, 50, 3),
+        Job("2", 1, 50, 50, 4),
+        Job("3", 2, 48, 48, 1),
+        Job("4", 3, 90, 90, 1),
+    ]
     for dispatcher in ("easy", "lookahead", "conservative"):
         assert starts(jobs, cores, dispatcher) == [0, 50, 2, 100], dispatcher
 
 
 def test_a_licence_is_kept_for_the_first_that_waits_for_it():
     # Job 2 needs both licences at 50. Job 3 would hold one until 90. Job 4 ends before 50.
-    jobs = [Job(str(i), i, length, length, 1, licences={"x": n})
-            for i, length, n in ((1, 49, 1), (2, 10, 2), (3, 87, 1), (4, 40, 1))]  # fmt: skip
+    jobs = [
+        Job(str(i), i, length, length, 1, licences={"x": n})
+        for i, length, n in ((1, 49, 1), (2, 10, 2), (3, 87, 1), (4, 40, 1))
+    ]
     assert starts(jobs, replace(NODES, licences={"x": 2})) == [1, 50, 60, 4]
 
 
@@ -332,8 +377,12 @@ def test_jobs_fill_a_reservation_beside_others(dispatcher):
 @pytest.mark.parametrize("dispatcher", FAMILIES)
 def test_an_exclusive_job_keeps_off_reserved_amounts(dispatcher):
     # Job 1 would have node 0 alone when its reserved cores are needed. Jobs 2 and 3 share these.
-    jobs = [Job("1", 0, 100, 100, 1, exclusive=True), Job("2", 0, 20, 20, 1, {"core": 2}, reservation="r"),
-            Job("3", 0, 20, 20, 2, reservation="r"), Job("4", 0, 90, 90, 4)]  # fmt: skip
+    jobs = [
+        Job("1", 0, 100, 100, 1, exclusive=True),
+        Job("2", 0, 20, 20, 1, {"core": 2}, reservation="r"),
+        Job("3", 0, 20, 20, 2, reservation="r"),
+        Job("4", 0, 90, 90, 4),
+    ]
     machine = replace(Machine.homogeneous(1, core=8), capacity=np.array([[8], [1]]))
     reserved = Reservation(50, 80, [0], "r", {"core": 4})
     found = starts(jobs, replace(machine, reservations=[reserved]), dispatcher)
@@ -343,8 +392,12 @@ def test_an_exclusive_job_keeps_off_reserved_amounts(dispatcher):
 
 @pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "conservative"])
 def test_a_simulation_goes_on_from_a_state_with_exclusive_jobs(dispatcher):
-    jobs = [Job("1", 0, 100, 100, 1), Job("2", 0, 100, 100, 2, exclusive=True), Job("3", 1, 100, 100, 5),
-            Job("4", 2, 50, 50, 1)]  # fmt: skip
+    jobs = [
+        Job("1", 0, 100, 100, 1),
+        Job("2", 0, 100, 100, 2, exclusive=True),
+        Job("3", 1, 100, 100, 5),
+        Job("4", 2, 50, 50, 1),
+    ]
     workload = Workload(tuple(jobs), Machine.homogeneous(3, core=4))
     whole = simulate(workload, dispatcher).jobs.set_index("id")["start"]
     for at in (50, 120):
@@ -458,7 +511,8 @@ OVERLAPS = [
 
 @pytest.mark.parametrize(("reserved", "message"), OVERLAPS)
 def test_reservations_that_overlap_fit_together(reserved, message):
-    machine, down = Machine.homogeneous(2, core=4), [Outage(0, 20), Outage(3, 9, announced=False)]
+    machine = Machine.homogeneous(2, core=4)
+    down = [Outage(0, 20), Outage(3, 9, announced=False)]
     for given in (reserved, reserved[::-1]):
         if message is None:
             replace(machine, reservations=given, outages=down)
@@ -487,7 +541,8 @@ def test_two_reservations_overlap_where_their_windows_do(monkeypatch):
     for _ in range(300):
         given = []
         for name in "ab":
-            begin, length = g.randint(0, 40), g.randint(1, 4)
+            begin = g.randint(0, 40)
+            length = g.randint(1, 4)
             given.append(part(begin, begin + length, 3, name, every=g.choice([None, length + g.randint(0, 20)])))
         found = []
         for most in (100_000, 1):
@@ -537,12 +592,20 @@ def test_a_field_out_of_its_range_is_refused(make, message):
 
 def test_a_machine_file_has_the_rules(tmp_path):
     path = tmp_path / "machine.json"
-    path.write_text(json.dumps({
-        "groups": {"thin": {"core": 4}}, "resources": {"thin": 3}, "licences": {"abaqus": 2},
-        "reservations": [{"begin": 5, "end": 9, "nodes": "0-1", "name": "class", "users": ["a"]}],
-        "outages": [{"begin": 1, "end": 2, "announced": False}], "limits": [{"most": 3}],
-        "power": {"watts": {"core": 10}, "cap": 90},
-    }), encoding="utf-8")  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "groups": {"thin": {"core": 4}},
+                "resources": {"thin": 3},
+                "licences": {"abaqus": 2},
+                "reservations": [{"begin": 5, "end": 9, "nodes": "0-1", "name": "class", "users": ["a"]}],
+                "outages": [{"begin": 1, "end": 2, "announced": False}],
+                "limits": [{"most": 3}],
+                "power": {"watts": {"core": 10}, "cap": 90},
+            }
+        ),
+        encoding="utf-8",
+    )
     rules = Machine.from_file(path).rules
     assert rules.reservation("class") == Reservation(5, 9, [0, 1], "class", users=("a",))
     assert (rules.outages, rules.limits) == ((Outage(1, 2, announced=False),), (Limit(3),))
@@ -565,15 +628,18 @@ def drawn(seed):
     g = random.Random(seed)
     kind = g.choice(["pool", "nodes", "mixed"])
     machine = {
-        "pool": Machine.pool(8), "nodes": Machine.homogeneous(6, core=2),
+        "pool": Machine.pool(8),
+        "nodes": Machine.homogeneous(6, core=2),
         "mixed": Machine(("core", "gpu"), np.array([[4, 0], [4, 2], [2, 0], [2, 1]])),
-    }[kind]  # fmt: skip
+    }[kind]
     reserved = []
     for number in range(g.randint(0, 2)):
-        begin, length = g.randint(0, 200), g.randint(5, 80)
+        begin = g.randint(0, 200)
+        length = g.randint(5, 80)
         nodes = "all" if kind == "pool" or g.random() < 0.4 else [g.randrange(machine.nodes) for _ in range(2)]
         amounts = None if g.random() < 0.6 else {"core": 1 if kind != "pool" else g.randint(1, 6)}
-        every, name = g.choice([None, length + g.randint(20, 200)]), g.choice(["", f"r{number}"])
+        every = g.choice([None, length + g.randint(20, 200)])
+        name = g.choice(["", f"r{number}"])
         users = g.choice([(), ("u1",)]) if name else ()
         one = Reservation(begin, begin + length, nodes, name, amounts, users, every)
         if g.random() < 0.15:
@@ -584,37 +650,61 @@ def drawn(seed):
         except ValueError:  # They overlap.
             pass
     outages = [
-        Outage(begin, begin + g.randint(1, 60), "all" if g.random() < 0.3 else [g.randrange(machine.nodes)],
-               g.random() < 0.5, g.random() < 0.5)
+        Outage(
+            begin,
+            begin + g.randint(1, 60),
+            "all" if g.random() < 0.3 else [g.randrange(machine.nodes)],
+            g.random() < 0.5,
+            g.random() < 0.5,
+        )
         for begin in (g.randint(0, 200) for _ in range(g.randint(0, 2)))
-    ]  # fmt: skip
+    ]
     limits = [Limit(g.randint(1, 3), by=g.choice(["user", "group", "queue", "all"]))] if g.random() < 0.4 else []
     limits += [Limit(g.randint(2, 8), of="core")] if g.random() < 0.2 else []
     licences = {"x": g.randint(1, 3)} if g.random() < 0.4 else {}
     power = Power({"core": 10.5}, idle=3, cap=g.choice([50, 100])) if g.random() < 0.3 else None
-    machine = replace(machine, reservations=tuple(reserved), outages=tuple(outages), limits=tuple(limits),
-                      licences=licences, power=power)  # fmt: skip
-    named, jobs, submit = [each.name for each in reserved if each.name], [], 0
+    machine = replace(
+        machine,
+        reservations=tuple(reserved),
+        outages=tuple(outages),
+        limits=tuple(limits),
+        licences=licences,
+        power=power,
+    )
+    named = [each.name for each in reserved if each.name]
+    jobs = []
+    submit = 0
     for number in range(g.randint(3, 14)):
         submit += g.choice([0, 0, 1, 5, 20, 60])
         walltime = g.randint(1, 90)
         runtime = g.choice([walltime, g.randint(0, walltime), int(1.5 * walltime)])
         per_node = {"core": g.randint(1, 2)} | ({"gpu": 1} if kind == "mixed" and g.random() < 0.3 else {})
-        jobs.append(Job(
-            str(number), submit, runtime, walltime, g.randint(1, 4), per_node, g.choice(["u1", "u2"]),
-            queue=g.choice("ab"), licences={"x": g.randint(1, 2)} if licences and g.random() < 0.5 else {},
-            reservation=g.choice(named) if named and g.random() < 0.3 else "",
-            checkpoint=Checkpoint(interval=10) if g.random() < 0.3 else None,
-        ))  # fmt: skip
+        jobs.append(
+            Job(
+                str(number),
+                submit,
+                runtime,
+                walltime,
+                g.randint(1, 4),
+                per_node,
+                g.choice(["u1", "u2"]),
+                queue=g.choice("ab"),
+                licences={"x": g.randint(1, 2)} if licences and g.random() < 0.5 else {},
+                reservation=g.choice(named) if named and g.random() < 0.3 else "",
+                checkpoint=Checkpoint(interval=10) if g.random() < 0.3 else None,
+            )
+        )
     return Workload(tuple(jobs), machine)
 
 
 def with_fields(workload, seed):
     """Draw further fields of jobs. The first third is an array, the second is one that may depend on it."""
     g, jobs = random.Random(seed), []
-    third, limit = len(workload) // 3, g.choice(["", "%1", "%2"])
+    third = len(workload) // 3
+    limit = g.choice(["", "%1", "%2"])
     for place, job in enumerate(workload.jobs):
-        array, task = "AB "[place // third if place < 2 * third else 2], str(place % third if third else place)
+        array = "AB "[place // third if place < 2 * third else 2]
+        task = str(place % third if third else place)
         fields = {} if array == " " else {"id": f"{array}_{task}", "array": array + limit}
         depends = []
         for kind in g.sample(CONDITIONS, g.choice([0, 1, 1, 2])) if jobs else ():
@@ -637,14 +727,16 @@ def with_options(dispatcher, seed):
     if dispatcher not in ("easy", "pbs"):
         return dispatcher
     g = random.Random(seed)
-    order, backfill = g.choice(orders.names()), g.choice(["order", "shortest", *orders.names()])
+    order = g.choice(orders.names())
+    backfill = g.choice(["order", "shortest", *orders.names()])
     strict = g.choice(["yes", "yes", "no"])
     return f"{dispatcher}:order={order},backfill={backfill},depth={g.choice([0, 1, 2, 3, 'all'])},strict={strict}"
 
 
 def assert_kept(dispatcher, seeds):
     for seed in seeds:
-        workload, predictor = drawn(seed), ("walltime", "oracle", "last2")[seed % 3]
+        workload = drawn(seed)
+        predictor = ("walltime", "oracle", "last2")[seed % 3]
         if seed % 2:
             workload = with_fields(workload, seed)
         spec = with_options(dispatcher, seed) if seed % 2 else dispatcher

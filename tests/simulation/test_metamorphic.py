@@ -19,7 +19,9 @@ from hpcdispatch.workloads import Job, Machine, Workload
 
 DAY = 86_400
 #: Jobs of a workload, and workloads in CI and nightly.
-JOBS, FEW, MANY = 14, 1, 24
+JOBS = 14
+FEW = 1
+MANY = 24
 LATE, IMPOSSIBLE = "late", "impossible"
 
 Starts = dict[str, int | None]
@@ -91,7 +93,8 @@ def other_ids(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]
 
 def impossible_job(workload: Workload) -> tuple[Workload, Callable[[Starts], Starts]]:
     """Add a job that the machine has no room for."""
-    jobs, place = list(workload.jobs), len(workload) // 3
+    jobs = list(workload.jobs)
+    place = len(workload) // 3
     core = workload.machine.resources[workload.machine.primary]
     most = int(workload.machine.capacity[:, workload.machine.primary].sum())
     jobs.insert(place, Job(IMPOSSIBLE, jobs[place].submit, 500, 500, 1, {core: 2 * most}, user="u0", queue="a"))
@@ -102,7 +105,8 @@ def useless_node(workload: Workload) -> tuple[Workload, Callable[[Starts], Start
     """Add a node with only a resource that no job requests."""
     machine = workload.machine
     capacity = np.zeros((machine.nodes + 1, len(machine.resources) + 1), dtype=np.int64)
-    capacity[:-1, :-1], capacity[-1, -1] = machine.capacity, 7
+    capacity[:-1, :-1] = machine.capacity
+    capacity[-1, -1] = 7
     return replace(workload, machine=Machine((*machine.resources, "licence"), capacity)), dict
 
 
@@ -151,9 +155,16 @@ def _without(starts: Starts, id_: str) -> Starts:
 
 
 ANYWHERE = (
-    repeat, later_by_a_day, other_ids, impossible_job, useless_node, unused_resource, doubled_resources, far_later_job,
+    repeat,
+    later_by_a_day,
+    other_ids,
+    impossible_job,
+    useless_node,
+    unused_resource,
+    doubled_resources,
+    far_later_job,
     one_priority,
-)  # fmt: skip
+)
 RELATIONS = {"pool": (*ANYWHERE, one_core_nodes, one_slot), "nodes": ANYWHERE}
 
 
@@ -178,7 +189,8 @@ EXCEPTIONS = {
 
 def starts_under(workload: Workload, dispatcher: Any, seed: int = 0) -> Starts:
     """Return the starts, with the overrun policy and the predictor of a seed."""
-    overrun, predictor = ("run", "kill", "resubmit")[seed % 3], ("walltime", "last2")[seed // 3 % 2]
+    overrun = ("run", "kill", "resubmit")[seed % 3]
+    predictor = ("walltime", "last2")[seed // 3 % 2]
     result = simulate(workload, dispatcher, predictor, overrun=overrun)
     check(workload, result)
     rows = zip(result.jobs["id"], result.jobs["start"].tolist(), strict=True)
@@ -210,7 +222,8 @@ class Breaking:
         self.seen = seen
 
     def dispatch(self, state: State) -> list[Start]:
-        space, queue = space_of(state), list(state.queue)
+        space = space_of(state)
+        queue = list(state.queue)
         placed = [
             (entry, space.place(entry.nodes, entry.demand)) for entry in (queue[::-1] if self.seen(state) else queue)
         ]

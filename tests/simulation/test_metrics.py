@@ -63,8 +63,12 @@ def test_backfill_rate_is_its_definition(workload, dispatcher, overrun):
 
 def test_fairness_by_users():
     # Bounded slowdowns: ann has 1 and 3, ben 1.5. The job of an unknown user does not count.
-    jobs = [job("1", 0, 100, 4, user="ann"), job("2", 50, 100, 4, user="ben"), job("3", 100, 50, 4, user="ann"),
-            job("4", 200, 10, 4)]  # fmt: skip
+    jobs = [
+        job("1", 0, 100, 4, user="ann"),
+        job("2", 50, 100, 4, user="ben"),
+        job("3", 100, 50, 4, user="ann"),
+        job("4", 200, 10, 4),
+    ]
     found = summary(*jobs, dispatcher="fcfs")
     assert found["users"] == 2
     assert found["user_slowdown_max"] == pytest.approx(2)
@@ -84,14 +88,24 @@ def test_no_users_no_fairness():
 
 def test_makespans_of_workflows():
     jobs = [
-        job("a", 0, 100, 1), job("b", 5, 10, 1, depends=(("a", "afterok"),)),
+        job("a", 0, 100, 1),
+        job("b", 5, 10, 1, depends=(("a", "afterok"),)),
         job("c", 5, 20, 1, depends=(("a", "afterok", 30),)),
         job("d", 6, 10, 1, depends=(("b", "afterok"), ("c", "afterany"))),
-        job("alone", 7, 1000, 1), job("x", 10, 10, 1), job("y", 20, 30, 1, depends=(("x", "afterany"),)),
-    ]  # fmt: skip
+        job("alone", 7, 1000, 1),
+        job("x", 10, 10, 1),
+        job("y", 20, 30, 1, depends=(("x", "afterany"),)),
+    ]
     result = simulate(Workload(jobs, POOL), "easy")
     assert dict(zip(result.jobs["id"], result.jobs["workflow"], strict=True)) == {
-        "a": 0, "b": 0, "c": 0, "d": 0, "alone": -1, "x": 1, "y": 1}  # fmt: skip
+        "a": 0,
+        "b": 0,
+        "c": 0,
+        "d": 0,
+        "alone": -1,
+        "x": 1,
+        "y": 1,
+    }
     found = result.summary()
     # a [0, 100), b [100, 110), c [130, 150), d [150, 160); x [10, 20), y [20, 50).
     assert (found["workflows"], found["workflows_broken"]) == (2, 0)
@@ -100,8 +114,12 @@ def test_makespans_of_workflows():
 
 
 def test_a_broken_workflow_has_no_makespan(tmp_path):
-    jobs = [Job("a", 0, 100, 50, 1), job("b", 0, 10, 1, depends=(("a", "afterok"),)),
-            job("c", 0, 10, 1), job("d", 0, 10, 1, depends=(("c", "afterok"),))]  # fmt: skip
+    jobs = [
+        Job("a", 0, 100, 50, 1),
+        job("b", 0, 10, 1, depends=(("a", "afterok"),)),
+        job("c", 0, 10, 1),
+        job("d", 0, 10, 1, depends=(("c", "afterok"),)),
+    ]
     result = simulate(Workload(jobs, POOL), "easy", overrun="kill")
     found = Result.load(result.save(tmp_path / "r")).summary()
     assert (found["workflows"], found["workflows_broken"], found["workflow_makespan_mean"]) == (1, 1, 20)
@@ -110,7 +128,8 @@ def test_a_broken_workflow_has_no_makespan(tmp_path):
 
 def plug_in(monkeypatch, function):
     """Register a metric beside the built-in ones."""
-    known, factory = module.metrics.names(), module.metrics.factory
+    known = module.metrics.names()
+    factory = module.metrics.factory
     monkeypatch.setattr(module.metrics, "names", lambda: [*known, "mine"])
     monkeypatch.setattr(module.metrics, "factory", lambda name: function if name == "mine" else factory(name))
 

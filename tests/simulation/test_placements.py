@@ -18,7 +18,8 @@ def test_are_back_from_files(workload, tmp_path):
     again = Result.load(result.save(tmp_path))
     assert_same_records(again, result)
     for name in ("jobs", "attempts"):
-        before, after = getattr(result, name), getattr(again, name)
+        before = getattr(result, name)
+        after = getattr(again, name)
         assert list(after) == list(before)
         assert [each.tolist() for each in after["placement"]] == [each.tolist() for each in before["placement"]]
         assert {str(each.dtype) for each in after["placement"]} == {"int32"}

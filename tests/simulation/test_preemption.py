@@ -8,7 +8,8 @@ from hpcdispatch.testing import assert_same_records, cluster, moldable, overrunn
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Shape
 
 ALL = [0, 0, 0, 0]
-LONG, URGENT = (0, 100, 100, 4), (30, 10, 10, 4)
+LONG = (0, 100, 100, 4)
+URGENT = (30, 10, 10, 4)
 
 
 def saving(interval):
@@ -113,7 +114,9 @@ class Chaos:
         self.left = self.stops
 
     def dispatch(self, state):
-        rng, space, actions = self.rng, space_of(state), []
+        rng = self.rng
+        space = space_of(state)
+        actions = []
         for run in state.running:
             if self.left and not run.stopping and rng.random() < 0.3:
                 self.left -= 1
@@ -127,7 +130,8 @@ class Chaos:
             shape = int(rng.integers(-1, len(waiting.job.shapes)))
             nodes, demand = waiting.nodes, waiting.demand
             if shape >= 0:
-                nodes, demand = waiting.job.shapes[shape].nodes, waiting.job.shapes[shape].demand
+                nodes = waiting.job.shapes[shape].nodes
+                demand = waiting.job.shapes[shape].demand
             placement = space.place(nodes, demand)
             if placement is not None:
                 limit = int(rng.integers(1, 2000)) if self.left and rng.random() < 0.2 else None
@@ -159,8 +163,11 @@ class TestShapes:
             result = run([MOLDABLE], scripted({0: [Start("1", [0] * nodes, shape=shape)]}))
             row = result.attempts.iloc[0]
             assert (row["end"], row["shape"], row["nodes"], row["units"]) == (
-                end, -1 if shape is None else shape, nodes, nodes,
-            )  # fmt: skip
+                end,
+                -1 if shape is None else shape,
+                nodes,
+                nodes,
+            )
             assert result.jobs["run"].tolist() == [end]
 
     def test_each_has_its_request(self, run, scripted):

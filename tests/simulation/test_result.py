@@ -65,8 +65,10 @@ class TestSummary:
 
     def test_efficiency_is_sequential_work_over_what_was_held(self, run):
         shapes = (Shape(4, 40, 50), Shape(1, 100, 110))
-        wide = {dispatcher: run([Job("1", 0, 60, 60, 2, shapes=shapes)], dispatcher).summary()["efficiency"]
-                for dispatcher in ("sa:by=widest", "sa:by=narrowest", "fcfs")}  # fmt: skip
+        wide = {
+            dispatcher: run([Job("1", 0, 60, 60, 2, shapes=shapes)], dispatcher).summary()["efficiency"]
+            for dispatcher in ("sa:by=widest", "sa:by=narrowest", "fcfs")
+        }
         assert wide == pytest.approx({"sa:by=widest": 100 / 160, "sa:by=narrowest": 1, "fcfs": 100 / 120})
         # Rigid jobs waste only what does not count: 200 of 200 + 4 x 50.
         assert run(THREE).summary()["efficiency"] == 1
@@ -110,7 +112,8 @@ class TestSummary:
         assert set(result.summary()) < set(summary)
         for metric in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
             for suffix in ("", "_short"):
-                low, high = summary[f"{metric}_mean_low{suffix}"], summary[f"{metric}_mean_high{suffix}"]
+                low = summary[f"{metric}_mean_low{suffix}"]
+                high = summary[f"{metric}_mean_high{suffix}"]
                 assert low < summary[f"{metric}_mean{suffix}"] < high
         assert result.summary(0.9) == pytest.approx(summary, nan_ok=True)
 
@@ -141,8 +144,12 @@ class TestFiles:
 
     def test_what_is_written(self, saved):
         assert sorted(path.name for path in saved.iterdir()) == [
-            "attempts.parquet", "decisions.parquet", "jobs.parquet", "manifest.json", "timings.parquet",
-        ]  # fmt: skip
+            "attempts.parquet",
+            "decisions.parquet",
+            "jobs.parquet",
+            "manifest.json",
+            "timings.parquet",
+        ]
         manifest = json.loads((saved / "manifest.json").read_text())
         assert (manifest["dispatcher"], manifest["predictor"], manifest["seed"]) == ("easy", "last2", 0)
         assert manifest["overrun"] == "resubmit:factor=1.5,cap=9000"

@@ -51,7 +51,8 @@ def test_a_policy_sees_the_free_share_of_what_there_is():
     jobs = [Job("a", 0, 60, 60, 1, {"gpu": 1}), Job("b", 0, 60, 60, 1, {"gpu": 2})]
     for machine in (Machine(("core", "gpu"), [[0, 4], [8, 0]]), Machine(("gpu",), [[4]])):
         simulate(Workload(jobs, machine), policy)
-    first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    first = seen[: len(seen) // 2]
+    second = seen[len(seen) // 2 :]
     assert first == second
     assert [row[3] for row in first] == [0.25, 0.5]
     assert [row[6] for row in first] == [1, 0.75]

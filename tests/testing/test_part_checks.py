@@ -56,7 +56,7 @@ def dispatcher(sin):
         (lambda s: np.random.rand(), "drew from the process-wide random state"),  # noqa: NPY002
         (lambda s: threading.Thread(target=threading.Event().wait, args=(2,)).start(), "left a thread running"),
     ],
-)  # fmt: skip
+)
 def test_a_dispatcher_that_breaks_a_rule(sin, message):
     with pytest.raises((AssertionError, ValueError), match=message):
         check_dispatcher(lambda: dispatcher(sin), [tiny()])
@@ -190,7 +190,8 @@ def test_the_docstring_of_tiny_is_right():
 
 
 def test_records_that_differ():
-    one, other = simulate(tiny(), "fcfs"), simulate(tiny(), "easy")
+    one = simulate(tiny(), "fcfs")
+    other = simulate(tiny(), "easy")
     assert_same_records(one, simulate(tiny(), "fcfs"))
     with pytest.raises(AssertionError, match="here differ in jobs: start of row 3 is 160 and 20"):
         assert_same_records(one, other, "here")

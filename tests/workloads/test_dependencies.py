@@ -42,9 +42,13 @@ def test_a_singleton_waits_back_to_the_last_singleton_of_its_user_and_name():
     one = {"user": "u", "name": "n"}
     single = ("", "singleton")
     listed = found(
-        job("1", **one), job("2", **one), job("3", single, **one), job("4", **one), job("5", single, **one),
+        job("1", **one),
+        job("2", **one),
+        job("3", single, **one),
+        job("4", **one),
+        job("5", single, **one),
         job("6", single, user="v", name="n"),
-    )  # fmt: skip
+    )
     assert {place: [link.parent for link in each] for place, each in listed.items()} == {2: [0, 1], 4: [2, 3], 5: []}
 
 
@@ -72,9 +76,18 @@ def test_dependencies_that_cannot_be_are_refused(jobs, message):
 
 @pytest.mark.parametrize(
     "depends",
-    ["17", [("17",)], [("17", "afterwards")], [(17, "after")], [("", "after")], [("17", "after", -1)], 5,
-     [("17", "after", 1.5)], [("17", "after", 1, 2)]],
-)  # fmt: skip
+    [
+        "17",
+        [("17",)],
+        [("17", "afterwards")],
+        [(17, "after")],
+        [("", "after")],
+        [("17", "after", -1)],
+        5,
+        [("17", "after", 1.5)],
+        [("17", "after", 1, 2)],
+    ],
+)
 def test_what_is_no_dependency_is_refused(depends):
     with pytest.raises(ValueError, match=r"^job 1: depends: "):
         Job("1", 0, 5, 5, depends=depends)

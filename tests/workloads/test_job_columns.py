@@ -61,7 +61,8 @@ def test_digest_and_frame_are_the_same_however_jobs_are_kept(workload):
     ],
 )
 def test_digest_tells_jobs_apart(change):
-    machine, jobs = Machine.pool(8), [Job("1", 1, 5, 9), Job("2", 1, 5, 9)]
+    machine = Machine.pool(8)
+    jobs = [Job("1", 1, 5, 9), Job("2", 1, 5, 9)]
     changed = [jobs[0], replace(jobs[1], **change)]
     same = change == {"submit": 1}
     assert (Workload(changed, machine).digest() == Workload(jobs, machine).digest()) == same

@@ -31,7 +31,7 @@ def text_of(cores, count):
         ('{"groups": %s}' % ("9" * 5000), r"m\.json: .* got a number of too many digits$"),
         (text_of(4, 0), r"m\.json: field 'resources': expected at least one node, got none$"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_machine_is_refused_in_one_line(machine_file, text, message):
     with pytest.raises(InputError, match=message):
         Machine.from_file(machine_file(text))

@@ -31,8 +31,10 @@ def test_by_default_it_is_when_the_first_job_ends(site):
     assert state.at == 35
     assert [job.id for job in kept.jobs] == ["1", "2", "3", "4", "5"]
     assert state.running == (
-        RunningSince("1", 0, (0, 2)), RunningSince("2", 1, (1,)), RunningSince("3", 5, (1,)),
-    )  # fmt: skip
+        RunningSince("1", 0, (0, 2)),
+        RunningSince("2", 1, (1,)),
+        RunningSince("3", 5, (1,)),
+    )
     assert state.ended == ()
 
 

@@ -34,7 +34,8 @@ def test_shapes_take_the_time_that_the_speedup_says(rigid, size):
 
     molded = mold(rigid, speedup, choices=4, seed=2)
     for job in molded.jobs:
-        own, sizes = size(job), [size(shape) for shape in job.shapes]
+        own = size(job)
+        sizes = [size(shape) for shape in job.shapes]
         assert len({own, *sizes}) == len(sizes) + 1 <= 5
         for shape in job.shapes:
             factor = float(speedup(own) / speedup(size(shape)))
@@ -62,7 +63,7 @@ def test_no_shape_is_wider_than_the_job_has_a_use_for():
     law = DowneyLaw((3.0, 3.0), (0.5, 0.5))
     assert all(
         on_pool(shape) <= max(on_pool(job), n_limit(3, 0.5)) for job in mold(RIGID, law).jobs for shape in job.shapes
-    )  # fmt: skip
+    )
 
 
 def test_jobs_with_shapes_keep_them():

@@ -29,7 +29,8 @@ WAITS = ("Unknown", "Unknown", "PENDING")
 @pytest.mark.parametrize("array", ["2_[0-1]", "2_[0-1%1]", "2_[0,1,...]"])
 @pytest.mark.parametrize("eligible", [1795669000, 1795669600, "Unknown"])
 def test_a_task_that_has_ended_beside_its_array_that_waits_is_read(read, array, eligible):
-    task, whole = record("2_0", 1795669001, 1795669050), record(array, *WAITS, eligible=eligible)
+    task = record("2_0", 1795669001, 1795669050)
+    whole = record(array, *WAITS, eligible=eligible)
     assert read(task, whole) == read(whole, task) == ["1", "2_0"]
 
 

@@ -29,11 +29,21 @@ def meta(release):
 def job(release, id_, state, nodes="", limit=5, cpus=4, **more):
     number = (lambda value: value) if release == "22.05" else wrapped
     return {
-        "job_id": id_, "job_state": [state] if release == "24.05" else state, "user_name": "ann", "account": "phys",
-        "partition": "long", "submit_time": number(9_000), "start_time": number(9_900 if nodes else 0),
-        "time_limit": number(limit), "nodes": nodes, "cpus": number(cpus), "array_job_id": number(0),
-        "array_task_id": None, "array_task_string": "", **more,
-    }  # fmt: skip
+        "job_id": id_,
+        "job_state": [state] if release == "24.05" else state,
+        "user_name": "ann",
+        "account": "phys",
+        "partition": "long",
+        "submit_time": number(9_000),
+        "start_time": number(9_900 if nodes else 0),
+        "time_limit": number(limit),
+        "nodes": nodes,
+        "cpus": number(cpus),
+        "array_job_id": number(0),
+        "array_task_id": None,
+        "array_task_string": "",
+        **more,
+    }
 
 
 @pytest.fixture
@@ -82,9 +92,15 @@ def test_every_release_says_the_same(files, release):
 
 @pytest.mark.parametrize(
     ("release", "tres", "gpus"),
-    [("22.05", "gres:gpu:2", 2), ("22.05", "gres:gpu", 1), ("23.02", "gres:gpu:a100:3,gres:nic", 3),
-     ("24.05", "gres/gpu:4", 4), ("24.05", "gres/gpu:h100=2,gres/gpu:l4=1", 3), ("24.05", "gres/gpus:9", 0)],
-)  # fmt: skip
+    [
+        ("22.05", "gres:gpu:2", 2),
+        ("22.05", "gres:gpu", 1),
+        ("23.02", "gres:gpu:a100:3,gres:nic", 3),
+        ("24.05", "gres/gpu:4", 4),
+        ("24.05", "gres/gpu:h100=2,gres/gpu:l4=1", 3),
+        ("24.05", "gres/gpus:9", 0),
+    ],
+)
 def test_memory_and_gpus_are_read(files, release, tres, gpus):
     number = (lambda value: value) if release == "22.05" else wrapped
     jobs = [
@@ -189,11 +205,16 @@ def test_a_task_that_runs_is_none_of_those_of_its_array_that_wait(files):
 def test_what_a_job_asks_for_is_read(files, release):
     number = (lambda value: value) if release == "22.05" else wrapped
     more = {
-        "qos": "high", "features": "fat&ib", "shared": "none" if release == "22.05" else ["none"], "cpus": number(8),
+        "qos": "high",
+        "features": "fat&ib",
+        "shared": "none" if release == "22.05" else ["none"],
+        "cpus": number(8),
         "tres_req_str": "cpu=2,mem=4G,node=1,billing=2,gres/gpu=2,gres/gpu:a100=2,license/matlab=1",
         "dependency": "afterok:28(unfulfilled),after:30+5(unfulfilled),afterany:7(fulfilled),singleton(unfulfilled)",
-        "eligible_time": number(12_000), "state_reason": "Dependency", "node_count": number(1),
-    }  # fmt: skip
+        "eligible_time": number(12_000),
+        "state_reason": "Dependency",
+        "node_count": number(1),
+    }
     held = job(release if release == "22.05" else "24.05", 2, "PENDING", state_reason="JobHeldUser")
     jobs = [job(release if release == "22.05" else "24.05", 1, "PENDING") | more, held]
     one, other = read_cluster(*files(release, jobs, nodes(release)), NOW).waiting

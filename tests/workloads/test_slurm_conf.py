@@ -31,9 +31,17 @@ def test_a_configuration_is_a_machine_with_a_resource_for_each_partition(tmp_pat
     site = read_slurm_conf(conf(tmp_path))
     machine = site.machine()
     assert machine.resources == (
-        "core", "mem", "mem_per_cpu", "gpu", "gpu/a100", "node", "partition/all", "partition/few"
-    )  # fmt: skip
-    few, other = [4, 2048, 4, 0, 0, 4, 4, 4], [4, 2048, 4, 0, 0, 4, 4, 0]
+        "core",
+        "mem",
+        "mem_per_cpu",
+        "gpu",
+        "gpu/a100",
+        "node",
+        "partition/all",
+        "partition/few",
+    )
+    few = [4, 2048, 4, 0, 0, 4, 4, 4]
+    other = [4, 2048, 4, 0, 0, 4, 4, 0]
     assert machine.capacity.tolist() == [few, few, other, [8, 8192, 8, 3, 2, 8, 8, 0]]
     assert site.nodes == ("n1", "n2", "n3", "g01")
     everything, few = site.partitions
@@ -149,9 +157,17 @@ def test_cores_are_those_that_jobs_may_have(tmp_path, node, cores):
 
 @pytest.mark.parametrize(
     ("listed", "places"),
-    [("ALL", [0, 1, 2, 3]), ("ALL,-r1n1", [1, 2, 3]), ("ALL,-r[1-2]n1", [1, 3]), ("r[1-2]n[1-2]", [0, 1, 2, 3]),
-     ("fats", [1, 2]), ("some,r2n2", [0, 2, 3]), ("", []), ("(null)", [])],
-)  # fmt: skip
+    [
+        ("ALL", [0, 1, 2, 3]),
+        ("ALL,-r1n1", [1, 2, 3]),
+        ("ALL,-r[1-2]n1", [1, 3]),
+        ("r[1-2]n[1-2]", [0, 1, 2, 3]),
+        ("fats", [1, 2]),
+        ("some,r2n2", [0, 2, 3]),
+        ("", []),
+        ("(null)", []),
+    ],
+)
 def test_a_partition_has_the_nodes_that_it_lists(tmp_path, listed, places):
     text = (
         "NodeName=r1n1 CPUs=1\nNodeName=r1n2 CPUs=1 Feature=fat,ib\nNodeName=r2n1 CPUs=1 Feature=FAT\n"
@@ -174,9 +190,20 @@ def test_no_partition_takes_the_name_of_a_resource(tmp_path):
 
 @pytest.mark.parametrize(
     ("expression", "met"),
-    [("a", True), ("c", False), ("a&b", True), ("a&c", False), ("c|b", True), ("(c|a)&b", True), ("(c|d)&a", False),
-     ("[c|a]", True), ("a*2&b*3", True), ("c&a|b", True), ("A", True)],
-)  # fmt: skip
+    [
+        ("a", True),
+        ("c", False),
+        ("a&b", True),
+        ("a&c", False),
+        ("c|b", True),
+        ("(c|a)&b", True),
+        ("(c|d)&a", False),
+        ("[c|a]", True),
+        ("a*2&b*3", True),
+        ("c&a|b", True),
+        ("A", True),
+    ],
+)
 def test_constraints_are_met_by_features(expression, met):
     assert meets(expression, {"a", "b"}) is met
 

@@ -28,7 +28,8 @@ def read(tmp_path):
 
 def test_each_limit_is_where_it_belongs(read):
     found = read(PRINTED)
-    chem, ben = found.associations["chem", ""], found.associations["chem", "ben"]
+    chem = found.associations["chem", ""]
+    ben = found.associations["chem", "ben"]
     assert (chem.all, chem.parent, chem.most_jobs) == ({"jobs": 4, "cpu": 14}, "root", None)
     assert (ben.all, ben.most_jobs) == ({}, 5)
     assert {name: each.users for name, each in found.qualities.items()} == {"normal": {"cpu": 20}, "few": {"jobs": 2}}
@@ -45,7 +46,8 @@ slow|0||cluster|||||||
 
 def test_all_columns_are_read(read):
     found = read(WHOLE.replace("slow|0||cluster|||||||", "slow|0||cluster||||||||"))
-    phys, ann = found.associations["phys", ""], found.associations["phys", "ann"]
+    phys = found.associations["phys", ""]
+    ann = found.associations["phys", "ann"]
     assert phys.all == {"gres/gpu:a100": 4, "mem": 1 << 20, "minutes of cpu": 600}
     assert (phys.shares, phys.most_jobs, ann.shares, ann.qos) == (10, 3, None, "fast")
     fast = found.qualities["fast"]

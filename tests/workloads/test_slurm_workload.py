@@ -63,8 +63,11 @@ PartitionName=p Nodes=ALL
         ("3|mem=3500M|-N 1 --ntasks-per-node=3 --mem=3500", 1, {"core": 3, "mem": 3500, "node": 1}),
         ("3|mem=500M|-n 3 --mem=500", 1, {"core": 3, "mem": 500, "node": 1}),
         # By core, said or by default. Only memory by core limits the cores that can be had of a node.
-        ("2|mem=2000M|-N 1 --ntasks-per-node=2 --mem-per-cpu=1000", 1,
-         {"core": 2, "mem": 2000, "mem_per_cpu": 1, "node": 1}),
+        (
+            "2|mem=2000M|-N 1 --ntasks-per-node=2 --mem-per-cpu=1000",
+            1,
+            {"core": 2, "mem": 2000, "mem_per_cpu": 1, "node": 1},
+        ),
         ("3|mem=3000M|-n 3 --mem-per-cpu 1000", 3, {"core": 1, "mem": 1000, "mem_per_cpu": 1}),
         # GPUs count per node, not per task or core.
         ("4|mem=2000M,gres/gpu=1|-n 1 -c 4 --gres=gpu:1 --mem=2000", 1, {"core": 4, "mem": 2000, "gpu": 1, "node": 1}),
@@ -72,7 +75,7 @@ PartitionName=p Nodes=ALL
         # A task's cores lie on one node.
         ("4||-n 2 --cpus-per-task=2", 2, {"core": 2}),
     ],
-)  # fmt: skip
+)
 def test_memory_and_gpus_are_asked_for_as_they_were(site, record, slots, takes):
     cores, amounts, options = record.split("|")
     line = f"1|ann|g|phys|p|1000|1000|1060|2|1|1|{cores}|cpu={cores},{amounts}|COMPLETED|sbatch {options} a"
@@ -169,11 +172,12 @@ def standing(tmp_path, conf, *jobs):
 
 def test_what_stands_has_its_memory_and_gpus(tmp_path):
     asked, placed = standing(
-        tmp_path, "SelectTypeParameters=CR_Core_Memory\n" + NODES,
+        tmp_path,
+        "SelectTypeParameters=CR_Core_Memory\n" + NODES,
         (("n1", "n2"), 5, {"memory_a_node": 1000, "gpus_a_node": 1, "had": 2}),  # 5 tasks, 3 and 2
         ((), 3, {"memory_a_core": 700}),
         ((), 4, {"apart": 2, "gpus_a_node": 2, "memory_a_core": 500, "had": 2}),
-    )  # fmt: skip
+    )
     apart = {"partition/all": 1, "node": 1}
     assert asked == [
         (2, {"core": 2, **apart, "mem": 1000 * 1024, "gpu": 1}),

@@ -19,10 +19,25 @@ _PBS_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;(\w+);([^;]*);(.*)", r
 _PBS_FIELD = re.compile(r"(?:^|(?<=\s))([\w.]+)=(.*?)(?=\s[\w.]+=|\s*$)", re.DOTALL)
 #: Columns at the end of a job in PBS and Torque, besides those computed here.
 _PBS = (
-    "user", "group", "account", "project", "jobname", "queue", "ctime", "qtime", "etime", "start", "end",
-    "Resource_List.walltime", "Resource_List.nodect", "Resource_List.ncpus", "Resource_List.ngpus", "Resource_List.mem",
-    "resources_used.walltime", "Exit_status",
-)  # fmt: skip
+    "user",
+    "group",
+    "account",
+    "project",
+    "jobname",
+    "queue",
+    "ctime",
+    "qtime",
+    "etime",
+    "start",
+    "end",
+    "Resource_List.walltime",
+    "Resource_List.nodect",
+    "Resource_List.ncpus",
+    "Resource_List.ngpus",
+    "Resource_List.mem",
+    "resources_used.walltime",
+    "Exit_status",
+)
 #: Kilobytes per unit of memory.
 _KILOBYTES = {"b": 1 / 1024, "kb": 1, "mb": 1024, "gb": 1024**2, "tb": 1024**3}
 
@@ -94,16 +109,20 @@ def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:
 
 def _philly_job(job: Any) -> dict[str, Any]:
     attempts = [each for each in job["attempts"] if each.get("start_time") and each.get("end_time")]
-    begin, end = _seconds(attempts, "start_time"), _seconds(attempts, "end_time")
+    begin = _seconds(attempts, "start_time")
+    end = _seconds(attempts, "end_time")
     details = [each.get("detail") or [] for each in attempts]
     return {
-        "jobid": job["jobid"], "user": job.get("user") or "", "vc": job.get("vc") or "",
-        "status": job.get("status") or "", "submitted_time": job["submitted_time"],
+        "jobid": job["jobid"],
+        "user": job.get("user") or "",
+        "vc": job.get("vc") or "",
+        "status": job.get("status") or "",
+        "submitted_time": job["submitted_time"],
         "start_time": attempts[0]["start_time"] if attempts else "",
         "duration": float(np.maximum(end - begin, 0).sum()) if attempts else "",
         "gpus": max((sum(len(host["gpus"]) for host in hosts) for hosts in details), default=""),
         "hosts": max(map(len, details), default=""),
-    }  # fmt: skip
+    }
 
 
 def _part(
@@ -133,7 +152,8 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]
     what = "a workload of Batsim with lists 'jobs' and 'profiles'"
     if not isinstance(found, dict) or not isinstance(found.get("profiles", {}), dict):
         raise InputError(f"{file.path}: expected {what}, got {shown(found)}")
-    profiles, size = found.get("profiles", {}), found.get("nb_res", 0)
+    profiles = found.get("profiles", {})
+    size = found.get("nb_res", 0)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
         raise InputError(f"{file.path}: field 'nb_res': expected a whole number, got {shown(size)}")
 

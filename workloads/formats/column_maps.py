@@ -49,20 +49,33 @@ from .read_log import zone_of
 
 FOLDER = Path(__file__).parent / "maps"
 #: Columns that are times on a clock, durations (s), and amounts.
-CLOCK, DURATIONS = ("submit", "eligible", "start", "end"), ("wait", "elapsed", "walltime")
+CLOCK = ("submit", "eligible", "start", "end")
+DURATIONS = ("wait", "elapsed", "walltime")
 COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
 NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
 TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
 #: Ways to read a number that is not plain.
 PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus")
 _UNITS = {
-    "": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0,
-    "B": 1 / 1024, "KB": 1.0, "MB": 1024.0, "GB": 1024.0**2, "TB": 1024.0**3,
-}  # fmt: skip
+    "": 1.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "min": 60.0,
+    "h": 3600.0,
+    "B": 1 / 1024,
+    "KB": 1.0,
+    "MB": 1024.0,
+    "GB": 1024.0**2,
+    "TB": 1024.0**3,
+}
 _CHOICES = {
-    "processor": ("core", "node"), "clock": ("calendar", "relative"), "container": ("table", "pbs", "philly", "batsim"),
-    "unit": tuple(_UNITS), "per": ("", "node", "core"), "parse": PARSES,
-}  # fmt: skip
+    "processor": ("core", "node"),
+    "clock": ("calendar", "relative"),
+    "container": ("table", "pbs", "philly", "batsim"),
+    "unit": tuple(_UNITS),
+    "per": ("", "node", "core"),
+    "parse": PARSES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +205,12 @@ def _read(path: Path) -> ColumnMap:
     def columns_of(name: str, value: Any) -> tuple[Column, ...]:
         read = []
         for one in value if isinstance(value, list) else [value]:
-            found = checked(f"columns: {name}", {"column": one} if isinstance(one, str) else one, Column,
-                            [each.name for each in fields(Column)])  # fmt: skip
+            found = checked(
+                f"columns: {name}",
+                {"column": one} if isinstance(one, str) else one,
+                Column,
+                [each.name for each in fields(Column)],
+            )
             try:
                 groups = re.compile(found.get("pattern", "()")).groups
             except re.error:

@@ -212,13 +212,16 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
     missing = table.requested_time <= 0
     if not missing.any():
         return table
-    count, requested = int(missing.sum()), table.requested_time.copy()
+    count = int(missing.sum())
+    requested = table.requested_time.copy()
     records = table.records
     if options.default_walltime is not None:
         if options.default_walltime == "runtime":
-            requested[missing], how = np.maximum(table.runtime[missing], 1), "their own run time"
+            requested[missing] = np.maximum(table.runtime[missing], 1)
+            how = "their own run time"
         else:
-            requested[missing], how = options.default_walltime, f"{options.default_walltime} s"
+            requested[missing] = options.default_walltime
+            how = f"{options.default_walltime} s"
         if "requested_time" in records:
             records = records.assign(requested_time=compact(np.ceil(requested)))
     elif missing.all():
@@ -241,7 +244,8 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
 
 def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
     """Give jobs without a limit the walltime of their partition, if known."""
-    unlimited, of_partition = np.isinf(table.requested_time), table.requested_time == OF_PARTITION
+    unlimited = np.isinf(table.requested_time)
+    of_partition = table.requested_time == OF_PARTITION
     if not (unlimited | of_partition).any():
         return table
     limits = [options.partition_limits.get(name, 0) for name in table.queue.values]
@@ -263,7 +267,8 @@ def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
 
 
 def _whole_seconds(table: Table, log: Log) -> Table:
-    submit, runtime = np.floor(table.submit), np.ceil(table.runtime)
+    submit = np.floor(table.submit)
+    runtime = np.ceil(table.runtime)
     requested = np.ceil(table.requested_time)
     changed = (submit != table.submit) | (runtime != table.runtime) | (requested != table.requested_time)
     count = int(changed.sum())
@@ -293,7 +298,8 @@ def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
 
 def peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
     """Return the largest amount in use at once. It is at least the largest single one. An amount is free at its end."""
-    when, change = np.concatenate([end, begin]), np.concatenate([-amounts, amounts])
+    when = np.concatenate([end, begin])
+    change = np.concatenate([-amounts, amounts])
     in_use = np.cumsum(change[np.lexsort((change, when))])
     return max(int(in_use.max(initial=0)), int(amounts.max(initial=0)))
 

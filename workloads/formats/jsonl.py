@@ -30,8 +30,16 @@ VERSION = 1
 _PROVENANCE = {"source": str, "options": dict, "header": [str], "notes": [str], "counts": dict, "examples": dict}
 _HEADER = ("format", "version", "machine", "provenance", "records")
 _MACHINE = (
-    "resources", "capacity", "name", "equivalence", "reservations", "outages", "licences", "limits", "power",
-)  # fmt: skip
+    "resources",
+    "capacity",
+    "name",
+    "equivalence",
+    "reservations",
+    "outages",
+    "licences",
+    "limits",
+    "power",
+)
 _LAW = ("name", "args", "kwds")
 _TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
 _RECORD = "record"
@@ -101,7 +109,8 @@ def _job_fields(job: Job, row: list[Any] | None) -> dict[str, Any]:
 def _law_fields(job: Job) -> dict[str, Any]:
     law = job.law
     name = getattr(getattr(law, "dist", None), "name", None)
-    args, kwds = getattr(law, "args", ()), getattr(law, "kwds", {})
+    args = getattr(law, "args", ())
+    kwds = getattr(law, "kwds", {})
     if not isinstance(
         getattr(scipy.stats, str(name), None), scipy.stats.rv_continuous | scipy.stats.rv_discrete
     ) or not all(np.isscalar(value) and np.isreal(value) for value in (*args, *kwds.values())):
@@ -139,15 +148,20 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     kept = _usable(jobs, machine, options, log)
     usable = [job for _, job, _ in kept]
     if not whole or len(kept) < len(jobs):  # No job may depend on a dropped one.
-        before, usable = usable, without_missing(usable)
+        before = usable
+        usable = without_missing(usable)
         missing = sum(len(job.depends) - len(less.depends) for job, less in zip(before, usable, strict=True))
         if missing:
-            log.note(f"{counted(missing, 'link')} to jobs that are not there left out: no job waits for them",
-                     links_to_missing_jobs=missing)  # fmt: skip
+            log.note(
+                f"{counted(missing, 'link')} to jobs that are not there left out: no job waits for them",
+                links_to_missing_jobs=missing,
+            )
     provenance = replace(
-        provenance, notes=(*provenance.notes, *log.notes), counts=provenance.counts | log.counts,
+        provenance,
+        notes=(*provenance.notes, *log.notes),
+        counts=provenance.counts | log.counts,
         examples=provenance.examples | log.examples,
-    )  # fmt: skip
+    )
     frame = None if columns is None else _frame([row for _, _, row in kept], columns)
     try:
         return Workload(usable, machine, provenance, frame)
@@ -203,7 +217,8 @@ def machine_of(found: dict[str, Any]) -> Machine:
     """
     _known(found, _MACHINE, "machine: ")
     try:
-        capacity, equivalence = np.array(found.get("capacity")), found.get("equivalence") or {"core": 1}
+        capacity = np.array(found.get("capacity"))
+        equivalence = found.get("equivalence") or {"core": 1}
         machine = Machine(tuple(found.get("resources", ())), capacity, found.get("name", ""), equivalence)
         return with_rules(machine, Rules.read(found))
     except (TypeError, ValueError) as error:
@@ -257,8 +272,10 @@ def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: 
         raise NothingUsableError(f"{log.path}: expected jobs that fit the machine, got none among {len(jobs):,}")
     if len(kept) < len(jobs):
         left = len(jobs) - len(kept)
-        log.note(f"{left:,} of {len(jobs):,} records left out as unusable: {left:,} larger than the machine",
-                 larger_than_the_machine=left)  # fmt: skip
+        log.note(
+            f"{left:,} of {len(jobs):,} records left out as unusable: {left:,} larger than the machine",
+            larger_than_the_machine=left,
+        )
     if shapes:
         log.note(f"{shapes:,} shapes dropped: the machine has no room for them", shapes_larger_than_the_machine=shapes)
     return kept

@@ -34,7 +34,8 @@ _RANGES = {
 }
 _KILOBYTES = Range("kilobytes", 0, AMOUNT.most)
 #: A local time, and one without seconds.
-_LOCAL, _MINUTES_ONLY = r"\d[-/]\d.*:\d\d(?:\.\d*)?$", r"[T -]\d\d:\d\d$"
+_LOCAL = r"\d[-/]\d.*:\d\d(?:\.\d*)?$"
+_MINUTES_ONLY = r"[T -]\d\d:\d\d$"
 
 
 def check_columns(frame: pd.DataFrame, described: ColumnMap, log: Log) -> None:
@@ -43,8 +44,10 @@ def check_columns(frame: pd.DataFrame, described: ColumnMap, log: Log) -> None:
         names = [column.column for column in described.columns[ours]]
         if not set(names) & set(frame.columns):
             found = shown(", ".join(map(str, frame.columns)))[1:-1]
-            raise InputError(f"{log.path}:1: expected a column {' or '.join(map(repr, names))} for {ours}, as the map "
-                             f"{described.name} says, got: {found}")  # fmt: skip
+            raise InputError(
+                f"{log.path}:1: expected a column {' or '.join(map(repr, names))} for {ours}, as the map "
+                f"{described.name} says, got: {found}"
+            )
 
 
 def jobs_of(
@@ -149,9 +152,15 @@ def _is_unknown(texts: TextArray) -> NDArray[np.bool_]:
 
 
 def _numbers(
-    series: pd.Series[Any], texts: TextArray, ours: str, column: Column, zone: str | None, *, short: bool,
+    series: pd.Series[Any],
+    texts: TextArray,
+    ours: str,
+    column: Column,
+    zone: str | None,
+    *,
+    short: bool,
     second: bool = False,
-) -> FloatArray:  # fmt: skip
+) -> FloatArray:
     """Return a column as numbers in our unit, nan if missing. With `short`, ``2:30`` is hours and minutes."""
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         if series.dt.tz is None and zone:
@@ -174,8 +183,9 @@ def _numbers(
     if ours in DURATIONS and np.isnan(found).any():
         lasting = durations(texts)
         if short:
-            lasting = np.where(of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_),
-                               lasting * 60, lasting)  # fmt: skip
+            lasting = np.where(
+                of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_), lasting * 60, lasting
+            )
         found = np.where(np.isnan(found), lasting, found)
         if ours == "walltime":
             found = np.where(np.isnan(found), of_each(texts, lambda text: _LIMITS.get(text, np.nan)), found)
@@ -190,7 +200,8 @@ def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> Non
         start, end = values["start"], values["end"]
         lasts = (end - start != ran) & (finish - begin == ran)
         fits = np.where(np.isnan(ran), (end < start) & (finish >= begin), lasts)
-        values["start"], values["end"] = np.where(fits, begin, start), np.where(fits, finish, end)
+        values["start"] = np.where(fits, begin, start)
+        values["end"] = np.where(fits, finish, end)
     early = (values["start"] < values["submit"]) & (later["start"] >= values["submit"])
     values["start"] = np.where(early & (later["start"] <= values["end"]), later["start"], values["start"])
 
@@ -222,7 +233,9 @@ def _has_series(series: pd.Series[Any]) -> bool:
 def _kept(series: pd.Series[Any], texts: TextArray) -> Any:
     """Return a column for analysis: numbers or texts. A list of numbers becomes its mean."""
     if _has_series(series):
-        return np.array([np.mean(value) if isinstance(value, np.ndarray | list) and len(value) else np.nan
-                         for value in series], dtype=np.float64)  # fmt: skip
+        return np.array(
+            [np.mean(value) if isinstance(value, np.ndarray | list) and len(value) else np.nan for value in series],
+            dtype=np.float64,
+        )
     values = PARSERS["number"](texts)
     return texts if (np.isnan(values) & ~_is_unknown(texts)).any() or not len(texts) else values

@@ -8,8 +8,12 @@ from ...base import InputError
 from ...base.files import open_regular
 from .trace_files import GZIP_MAGIC, Bounds, Needs
 
-SWF, SACCT, TABLE, RUNS = Needs(1.1, 320), Needs(1.0, 800), Needs(2.0, 800), Needs(8.0, 240)
-JSONL, JSON = Needs(4.0, 2400, json=True), Needs(12.0, json=True)
+SWF = Needs(1.1, 320)
+SACCT = Needs(1.0, 800)
+TABLE = Needs(2.0, 800)
+RUNS = Needs(8.0, 240)
+JSONL = Needs(4.0, 2400, json=True)
+JSON = Needs(12.0, json=True)
 _SAMPLE = 1 << 20
 #: Packed bytes that are unpacked at a time.
 _STEP = 1 << 10
@@ -133,7 +137,10 @@ def _unpacked(packed: bytes) -> tuple[bytes, int]:
 
     Return nothing if it is damaged or truncated; its reader says so.
     """
-    found, taken, whole, unpack = bytearray(), 0, False, zlib.decompressobj(31)
+    found = bytearray()
+    taken = 0
+    whole = False
+    unpack = zlib.decompressobj(31)
     try:
         while len(found) < _SAMPLE and taken < len(packed):
             part = packed[taken : taken + _STEP]

@@ -98,7 +98,8 @@ def _frame(workload: Workload) -> pd.DataFrame:
     if workload.records is not None:
         columns |= {f"{_RECORD}{name}": workload.records[name] for name in workload.records}
     frame = pd.DataFrame(columns, copy=False)
-    machine, provenance = machine_fields(workload.machine), asdict(workload.provenance)
+    machine = machine_fields(workload.machine)
+    provenance = asdict(workload.provenance)
     frame.attrs = {"text": json.dumps({"machine": machine, "provenance": provenance})}
     return frame
 

@@ -136,9 +136,19 @@ def read(
     if head is not None and head < 1:
         raise InputError(f"{path}: head must be a whole number >= 1, got {head}")
     options = ReadOptions(
-        machine, lenient, strict, default_walltime, timezone, format, cluster, delimiter, columns, keep_zero,
-        Bounds.of(max_size), partition_limits or {},
-    )  # fmt: skip
+        machine,
+        lenient,
+        strict,
+        default_walltime,
+        timezone,
+        format,
+        cluster,
+        delimiter,
+        columns,
+        keep_zero,
+        Bounds.of(max_size),
+        partition_limits or {},
+    )
     kind, parser, needs = _parser(path, options)
     refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)
     if head is not None:

@@ -69,8 +69,10 @@ def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.Dat
     counts = Counter({name: count for name, count in Counter(column.tolist()).items() if name})
     names = ", ".join(f"{shown(name)[1:-1]} ({counted(count, 'record')})" for name, count in counts.most_common(20))
     if cluster is None and len(counts) > 1:
-        raise InputError(f"{log.path}: expected the records of one cluster, got {len(counts)}: {names}; "
-                         "--cluster NAME (cluster) chooses one")  # fmt: skip
+        raise InputError(
+            f"{log.path}: expected the records of one cluster, got {len(counts)}: {names}; "
+            "--cluster NAME (cluster) chooses one"
+        )
     if cluster is None:
         return jobs
     if cluster not in counts:
@@ -92,12 +94,17 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     if not again.any():
         return jobs
     jobs = jobs.copy()
-    some = pd.DataFrame({
-        "id": text(jobs, "id"), "submit": jobs["submit"], "start": number(jobs, "start", np.inf),
-        "user": text(jobs, "user"),
-        "state": [state.split(" ")[0].rstrip("+") for state in text(jobs, "state").tolist()],
-        "elapsed": number(jobs, "elapsed", 0.0), "line": jobs["line"],
-    })[again]  # fmt: skip
+    some = pd.DataFrame(
+        {
+            "id": text(jobs, "id"),
+            "submit": jobs["submit"],
+            "start": number(jobs, "start", np.inf),
+            "user": text(jobs, "user"),
+            "state": [state.split(" ")[0].rstrip("+") for state in text(jobs, "state").tolist()],
+            "elapsed": number(jobs, "elapsed", 0.0),
+            "line": jobs["line"],
+        }
+    )[again]
     some["ended"] = ~some["state"].isin(_UNFINISHED)
     some["completed"] = some["state"] == "COMPLETED"
     some = some.sort_values(["id", "submit", "ended", "completed", "elapsed", "line"], kind="stable")
@@ -149,14 +156,25 @@ def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], re
         listed = ", ".join(f"{number:,} {state}" for state, number in ended)
         log.note(f"{counted(count, 'earlier attempt')} of requeued jobs left out: {listed}", earlier_attempts=count)
     if count := len(repeats):
-        log.note(f"{counted(count, 'record')} merged with the final one of the same job and submission",
-                 line(repeats.index), repeated_records=count)  # fmt: skip
+        log.note(
+            f"{counted(count, 'record')} merged with the final one of the same job and submission",
+            line(repeats.index),
+            repeated_records=count,
+        )
     if count := len(resized):
-        log.note(f"{counted(count, 'record')} of a job that changed its size merged into one: it runs as long as all "
-                 "of them, with the first size", line(resized.index), resized=count)  # fmt: skip
+        log.note(
+            f"{counted(count, 'record')} of a job that changed its size merged into one: it runs as long as all "
+            "of them, with the first size",
+            line(resized.index),
+            resized=count,
+        )
     if count := len(renumbered):
-        log.note(f"{counted(count, 'job')} numbered ID#2 and so on: the id is that of another job, which had completed "
-                 "or is of another user", line(renumbered), jobs_renumbered=count)  # fmt: skip
+        log.note(
+            f"{counted(count, 'job')} numbered ID#2 and so on: the id is that of another job, which had completed "
+            "or is of another user",
+            line(renumbered),
+            jobs_renumbered=count,
+        )
 
 
 def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
@@ -171,7 +189,8 @@ def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     for name in [name for name in _TOGETHER if name in jobs]:
         sums = jobs[name].where(jobs[name] > 0).groupby(whole).transform("sum", min_count=1)
         jobs[name] = sums.fillna(-1.0)
-    parts, count = int(whole.duplicated(keep=False).sum()), int(whole[whole.duplicated()].nunique())
+    parts = int(whole.duplicated(keep=False).sum())
+    count = int(whole[whole.duplicated()].nunique())
     text_ = f"{parts:,} parts of heterogeneous jobs read as {counted(count, 'job')}"
     log.note(text_, parts_of_other_jobs=parts - count)
     return jobs[first].reset_index(drop=True)
@@ -183,7 +202,8 @@ def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
     Tasks that their array held back (``%n``) are eligible later than others. This does not count. All tasks of an array
     arrive together. It is the eligible time of the first started task, if before its start.
     """
-    submit, start = number(jobs, "submit"), number(jobs, "start", np.nan)
+    submit = number(jobs, "submit")
+    start = number(jobs, "start", np.nan)
     arrival = submit
     if "eligible" in jobs:
         eligible = number(jobs, "eligible", np.nan)
@@ -201,15 +221,23 @@ def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
         arrival = np.where(later, eligible, submit)
     early = start < arrival
     if count := int(early.sum()):
-        log.note(f"{counted(count, 'job')} read with a wait of 0: on record, the start is before the submission",
-                 f"line {jobs['line'].iloc[int(early.argmax())]}", started_before_submission=count)  # fmt: skip
+        log.note(
+            f"{counted(count, 'job')} read with a wait of 0: on record, the start is before the submission",
+            f"line {jobs['line'].iloc[int(early.argmax())]}",
+            started_before_submission=count,
+        )
     return arrival
 
 
 def workload_of(
-    jobs: pd.DataFrame, more: dict[str, Any], options: ReadOptions, log: Log, machine: Machine | None = None, *,
+    jobs: pd.DataFrame,
+    more: dict[str, Any],
+    options: ReadOptions,
+    log: Log,
+    machine: Machine | None = None,
+    *,
     relative: bool = False,
-) -> Workload:  # fmt: skip
+) -> Workload:
     """Return the workload of jobs. The default machine is a pool of the most processors in use at once.
 
     Jobs with unknown cores count in nodes.
@@ -230,7 +258,8 @@ def workload_of(
     arrival = arrivals(jobs, log)
     order = np.argsort(arrival, kind="stable")
     if (np.diff(order) < 0).any():
-        jobs, arrival = jobs.iloc[order].reset_index(drop=True), arrival[order]
+        jobs = jobs.iloc[order].reset_index(drop=True)
+        arrival = arrival[order]
     zero = 0.0 if relative else float(arrival[0])
     more = {name: column[order] for name, column in more.items()}
     for name in [str(name) for name in jobs if str(name).startswith(KEPT)]:
@@ -256,7 +285,8 @@ def workload_of(
 
 def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
     """Return the table with times from `zero`. Also return the starts on that clock, and the unit of a processor."""
-    start, nodes = number(jobs, "start", np.nan), number(jobs, "nodes")
+    start = number(jobs, "start", np.nan)
+    nodes = number(jobs, "nodes")
     end = jobs["end"].to_numpy(dtype=np.float64) if "end" in jobs else np.full(len(jobs), np.inf)
     allocated = number(jobs, "cores")
     processors = np.where(allocated > 0, allocated, number(jobs, "cores_asked"))
@@ -267,7 +297,8 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
     memory = number(jobs, "memory")
     memory = np.where(memory > 0, np.ceil(memory / np.maximum(processors, 1)), -1.0)
     gpus = np.maximum(number(jobs, "gpus", 0.0), 0).astype(np.int64)
-    walltime, runtime = number(jobs, "walltime"), number(jobs, "elapsed", 0.0)
+    walltime = number(jobs, "walltime")
+    runtime = number(jobs, "elapsed", 0.0)
     codes, states = pd.factorize(text(jobs, "state"))
     columns = {
         "wait": compact(np.where(start < arrival, 0.0, np.nan_to_num(start - arrival, nan=-1.0))),
@@ -303,7 +334,7 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
             ("ended before the start", (end < start) & (runtime <= 0)),
         ),
         more={"priority": Coded.of(_priorities(jobs), int), "qos": Coded.of(text(jobs, "qos"))},
-    )  # fmt: skip
+    )
     return table, start - zero, unit
 
 
@@ -318,11 +349,14 @@ def _pool(table: Table, start: FloatArray, unit: str, log: Log) -> Machine:
     used: NDArray[np.bool_] = ~np.isnan(start) & (table.runtime > 0) & (table.processors > 0)
     for _, mask in table.unusable:
         used &= ~mask
-    begin, end = start[used], start[used] + table.runtime[used]
+    begin = start[used]
+    end = start[used] + table.runtime[used]
     amount = max(peak(begin, end, table.processors[used]), 1)
-    gpus, how = peak(begin, end, table.gpus[used]), "were in use at once by the recorded starts"
+    gpus = peak(begin, end, table.gpus[used])
+    how = "were in use at once by the recorded starts"
     if not used.any():
-        amount, gpus = max(int(table.processors.max()), 1), int(table.gpus.max())
+        amount = max(int(table.processors.max()), 1)
+        gpus = int(table.gpus.max())
         how = "the largest job has, as no starts are recorded"
     found = f"{amount:,} {unit}s" + (f" and {gpus:,} GPUs" if gpus else "")
     log.notes.append(f"no machine was given; it has as many as {how}, {found}")

@@ -133,7 +133,8 @@ def read_run_history(
     told = states.isin((_ENDED, _CUT))
     left_out.update(states[~told])
     amounts = amounts[told] if len(amounts) else amounts
-    seconds, censored = _checked_seconds(path, name, texts[told], unit), (states[told] == _CUT).to_numpy(np.bool_)
+    seconds = _checked_seconds(path, name, texts[told], unit)
+    censored = (states[told] == _CUT).to_numpy(np.bool_)
     if censored.all():
         counts = ", ".join(f"{count} {what}" for what, count in Counter(states).items())
         raise InputError(f"{path}: expected a run that is {_ENDED}, got {shown(counts)}")
@@ -148,7 +149,8 @@ def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> t
     amounts = pd.Series(of_each(texts.to_numpy(object), kilobytes_of), texts.index) / 1024
     wrong = ~(np.isfinite(amounts) & (amounts > 0))
     if wrong.any():
-        line, text = int(texts.index[wrong][0]) + 1, texts[wrong].iloc[0]
+        line = int(texts.index[wrong][0]) + 1
+        text = texts[wrong].iloc[0]
         raise InputError(f"{path}:{line}: column {column[:60]}: expected memory such as 500 or 4G, got {shown(text)}")
     if texts.empty:
         raise InputError(f"{path}: column {column[:60]}: expected the memory of a run, got none")
@@ -162,7 +164,8 @@ def _at_limit(seconds: FloatArray) -> int:
     """
     limit = float(seconds.max() // _STEP * _STEP)
     last = seconds.max() < limit + _GRACE
-    near, before = int((seconds >= limit).sum()), int(((seconds >= limit - _GRACE) & (seconds < limit)).sum())
+    near = int((seconds >= limit).sum())
+    before = int(((seconds >= limit - _GRACE) & (seconds < limit)).sum())
     return near if last and limit > 0 and near > 1 + 2 * before and near < len(seconds) else 0
 
 
@@ -171,7 +174,8 @@ def _checked_seconds(path: Path, name: str, texts: Any, unit: Unit) -> FloatArra
     seconds = as_seconds(texts, unit)
     wrong = np.flatnonzero(SECONDS.outside(seconds) | ~(seconds > 0))
     if wrong.size:
-        line, text = int(texts.index[wrong[0]]) + 1, texts.iloc[wrong[0]]
+        line = int(texts.index[wrong[0]]) + 1
+        text = texts.iloc[wrong[0]]
         got = shown(text) if text else "an empty field"
         above = "a time above 0" + f" and up to {LONGEST} s" * int(seconds[wrong[0]] > LONGEST)
         raise InputError(f"{path}:{line}: column {name[:60]}: expected {above}, such as 90 or 1:30:00, got {got}")

@@ -25,9 +25,19 @@ from .trace_files import TraceFile, decode
 MOST_TASKS = 4_000_001
 #: Columns that are used only to compute others.
 _TOLD = (
-    "told_nodes", "told_gpus", "told_limit", "told_reservation", "array_limit", "nodes_had", "cluster", "told_qos",
-    "told_constraint", "told_licences", "told_types", "told_cores",
-)  # fmt: skip
+    "told_nodes",
+    "told_gpus",
+    "told_limit",
+    "told_reservation",
+    "array_limit",
+    "nodes_had",
+    "cluster",
+    "told_qos",
+    "told_constraint",
+    "told_licences",
+    "told_types",
+    "told_cores",
+)
 _KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
 #: Replaces the options of a job without a recorded command line.
 UNTOLD = "?"
@@ -85,7 +95,9 @@ def parse_sacct_json(file: TraceFile, options: ReadOptions, log: Log) -> Workloa
 
 def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOptions, log: Log) -> Workload:
     parts: list[pd.DataFrame] = []
-    steps, local, records = 0, False, 0
+    steps = 0
+    local = False
+    records = 0
     for block in rows:
         chosen = [place for place, row in enumerate(block.texts) if row is not None]
         steps += len(block.texts) - len(chosen)
@@ -112,10 +124,19 @@ def _frame(rows: list[str], block: Rows) -> pd.DataFrame:
     names = block.layout.names
     used = [place for place, name in enumerate(names) if name in COLUMNS and names.index(name) == place]
     frame = pd.read_csv(
-        io.StringIO("\n".join(rows)), sep=SEPARATOR, dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE,
-        index_col=False, lineterminator="\n", skipinitialspace=True, header=None, skip_blank_lines=False,
-        names=list(range(len(names))), usecols=used,
-    )  # fmt: skip
+        io.StringIO("\n".join(rows)),
+        sep=SEPARATOR,
+        dtype=str,
+        keep_default_na=False,
+        quoting=csv.QUOTE_NONE,
+        index_col=False,
+        lineterminator="\n",
+        skipinitialspace=True,
+        header=None,
+        skip_blank_lines=False,
+        names=list(range(len(names))),
+        usecols=used,
+    )
     frame.columns = pd.Index([names[place] for place in used])
     return frame
 
@@ -128,7 +149,8 @@ def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], opti
     if len(jobs) < len(frame):
         frame = frame[pd.Index(lines).isin(jobs["line"])].reset_index(drop=True)
         limits = [limits[row] for row in np.flatnonzero(pd.Index(lines).isin(jobs["line"])).tolist()]
-    nodes, cores = number(jobs, "nodes"), number(jobs, "cores")
+    nodes = number(jobs, "nodes")
+    cores = number(jobs, "cores")
     cores = np.where(cores > 0, cores, number(jobs, "cores_asked"))
     if "ReqMem" in frame:
         per = frame["ReqMem"].str.strip().str[-1:].to_numpy(dtype=object)
@@ -137,7 +159,8 @@ def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], opti
         jobs["memory"] = np.where(np.isnan(memory), number(jobs, "memory_asked") * times, memory)
         del jobs["memory_asked"]
     partitions = text(jobs, "queue")
-    jobs["partitions"], jobs["queue"] = partitions, [name.partition(",")[0] for name in partitions.tolist()]
+    jobs["partitions"] = partitions
+    jobs["queue"] = [name.partition(",")[0] for name in partitions.tolist()]
     if any(limits):
         jobs["array_limit"] = limits
     if "SubmitLine" in frame:
@@ -154,17 +177,22 @@ def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
     back = (gap < 0) & (gap > -3600) & (jobs["elapsed"] == gap)
     if count := int(back.sum()):
         jobs.loc[back, ["end", "elapsed"]] += 3600
-        log.note(f"{counted(count, 'job')} read as an hour longer, as if clocks were put back (--timezone tells): on "
-                 "record, the end is less than an hour before the start", f"line {jobs['line'][back.argmax()]}",
-                 clocks_put_back=count)  # fmt: skip
+        log.note(
+            f"{counted(count, 'job')} read as an hour longer, as if clocks were put back (--timezone tells): on "
+            "record, the end is less than an hour before the start",
+            f"line {jobs['line'][back.argmax()]}",
+            clocks_put_back=count,
+        )
 
 
 def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
     """Return the other recorded parts of the jobs' requests."""
     reservation = text(jobs, f"{KEPT}reservation")
-    tres, licensed = text(jobs, f"{KEPT}asked_tres"), text(jobs, "told_licences")
+    tres = text(jobs, f"{KEPT}asked_tres")
+    licensed = text(jobs, "told_licences")
     jobs["qos"] = _either(text(jobs, "qos"), text(jobs, "told_qos"))
-    asked, alone = number(jobs, "cores_asked"), text(jobs, "exclusive")
+    asked = number(jobs, "cores_asked")
+    alone = text(jobs, "exclusive")
     if "told_gpus" in jobs and not (number(jobs, "gpus") > 0).any():
         jobs["gpus"] = jobs["told_gpus"]  # the site has no accounting of GPUs
     found = {
@@ -220,7 +248,8 @@ def _arrays(jobs: pd.DataFrame) -> TextArray:
     tasks = np.array([array if task else "" for array, _, task in parts], dtype=object)
     limits: dict[str, str] = {}
     rows = np.flatnonzero(tasks != "")
-    told, waiting = text(jobs, "told_limit")[rows], text(jobs, "array_limit")[rows]
+    told = text(jobs, "told_limit")[rows]
+    waiting = text(jobs, "array_limit")[rows]
     for array, told_limit, limit in zip(tasks[rows].tolist(), told.tolist(), waiting.tolist(), strict=True):
         if limit or told_limit:
             limits[array] = limit or told_limit

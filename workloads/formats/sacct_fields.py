@@ -83,7 +83,8 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
     """
     series = pd.Series(texts, dtype="object")
     parsed = pd.to_datetime(series, format="%Y-%m-%dT%H:%M:%S", errors="coerce")
-    values, zones = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=np.bool_)
+    values = np.full(len(texts), np.nan)
+    zones = np.zeros(len(texts), dtype=np.bool_)
     left = parsed.isna().to_numpy(copy=True)
     if left.any():
         values[left] = numbers(texts[left])  # SLURM_TIME_FORMAT=%s gives them
@@ -96,8 +97,9 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
         parsed = parsed.astype("datetime64[s]")
         parsed[left] = whole.astype("datetime64[s]")
     if zone is not None and not zones.all():
-        local = parsed[~zones].dt.tz_localize(zone, ambiguous=np.full(int((~zones).sum()), not second),
-                                              nonexistent="shift_forward")  # fmt: skip
+        local = parsed[~zones].dt.tz_localize(
+            zone, ambiguous=np.full(int((~zones).sum()), not second), nonexistent="shift_forward"
+        )
         parsed[~zones] = local.dt.tz_convert("UTC").dt.tz_localize(None)
     since = parsed.to_numpy().astype("datetime64[s]")
     return np.where(np.isnat(since), values, since.astype(np.int64).astype(np.float64))
@@ -181,13 +183,17 @@ def _count_gpus(text: str) -> float:
 
 
 _OF_TEXT: dict[str, Callable[[str], float]] = {
-    "memory": kilobytes_of, "thousands": _thousands, "tres_gpus": _count_gpus, "tres_memory": _memory_of,
+    "memory": kilobytes_of,
+    "thousands": _thousands,
+    "tres_gpus": _count_gpus,
+    "tres_memory": _memory_of,
     "tres_cpus": lambda text: cpus_of_tres(text) if _TRES_CPUS.search(text) else np.nan,
-}  # fmt: skip
+}
 #: Functions that read the numbers of a column, by their names in column maps.
 PARSERS: dict[str, Callable[[TextArray], FloatArray]] = {
-    "number": numbers, **{name: partial(of_each, function=function) for name, function in _OF_TEXT.items()},
-}  # fmt: skip
+    "number": numbers,
+    **{name: partial(of_each, function=function) for name, function in _OF_TEXT.items()},
+}
 
 
 def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatArray], dict[str, TextArray]]:
@@ -227,7 +233,8 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
         name: np.array([row[1][name] for row in rows], dtype=object)[codes]
         for name in (*_TEXTS, "memory_by", "exclusive", "told_types", "other_options")
     }
-    every, each = found.pop("all_gpus"), found.pop("node_gpus")
+    every = found.pop("all_gpus")
+    each = found.pop("node_gpus")
     found["told_gpus"] = np.where(np.isnan(every), each * np.maximum(nodes, 1), every)
     return found, words
 
@@ -235,7 +242,8 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
 def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
     asked, cores, every, each = (pattern.search(line) for pattern in (_ASKED, _CORES, _GPUS, _GPUS_A_NODE))
     by, alone, tasks, each_node = (pattern.search(line) for pattern in (_MEMORY_BY, _EXCLUSIVE, _TASKS, _TASKS_A_NODE))
-    nodes, of_task = min(int(asked[1]), MOST_PROCESSORS) if asked else 0, max(int(cores[1]), 1) if cores else 1
+    nodes = min(int(asked[1]), MOST_PROCESSORS) if asked else 0
+    of_task = max(int(cores[1]), 1) if cores else 1
     count = int(tasks[1]) if tasks else max(nodes, 1) * (int(each_node[1]) if each_node else 1)
     numbers_ = (
         nodes if line else np.nan,

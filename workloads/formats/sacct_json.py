@@ -10,11 +10,34 @@ from .sacct_lines import SEPARATOR, Layout, Rows
 from .trace_files import TraceFile, decode
 
 _NAMES = (
-    "JobID", "Cluster", "User", "Group", "Account", "Partition", "Submit", "Eligible", "Start", "End", "ElapsedRaw",
-    "TimelimitRaw", "AllocCPUS", "ReqCPUS", "AllocNodes", "ReqMem", "AllocTRES", "ReqTRES", "State", "JobName",
-    "NodeList", "Reservation", "SubmitLine", "ConsumedEnergyRaw",
-    "Priority", "QOS", "Constraints",
-)  # fmt: skip
+    "JobID",
+    "Cluster",
+    "User",
+    "Group",
+    "Account",
+    "Partition",
+    "Submit",
+    "Eligible",
+    "Start",
+    "End",
+    "ElapsedRaw",
+    "TimelimitRaw",
+    "AllocCPUS",
+    "ReqCPUS",
+    "AllocNodes",
+    "ReqMem",
+    "AllocTRES",
+    "ReqTRES",
+    "State",
+    "JobName",
+    "NodeList",
+    "Reservation",
+    "SubmitLine",
+    "ConsumedEnergyRaw",
+    "Priority",
+    "QOS",
+    "Constraints",
+)
 #: The bit that Slurm before 22.05 sets in memory per core.
 _PER_CORE = 1 << 63
 #: Jobs per block of rows.
@@ -56,8 +79,13 @@ def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[Rows]:
         try:
             fields = _fields(job)
         except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
-            malformed.append(Malformed(number, "no job", f"entry {number} of 'jobs': expected a job, got {shown(job)} "
-                                                         f"({type(error).__name__})"))  # fmt: skip
+            malformed.append(
+                Malformed(
+                    number,
+                    "no job",
+                    f"entry {number} of 'jobs': expected a job, got {shown(job)} ({type(error).__name__})",
+                )
+            )
             continue
         rows.numbers.append(number)
         rows.texts.append(SEPARATOR.join(" ".join(str(text).replace(SEPARATOR, " ").split()) for text in fields))
@@ -69,27 +97,51 @@ def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[Rows]:
 
 def _fields(job: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the fields of a job, in the order of the columns."""
-    time, tres, required = job["time"], job.get("tres") or {}, job.get("required") or {}
-    allocated, requested = _tres(tres.get("allocated")), _tres(tres.get("requested"))
+    time = job["time"]
+    tres = job.get("tres") or {}
+    required = job.get("required") or {}
+    allocated = _tres(tres.get("allocated"))
+    requested = _tres(tres.get("requested"))
     state = (job.get("state") or {}).get("current", "") if isinstance(job.get("state"), dict) else job.get("state")
     state = state[0] if isinstance(state, list) and state else state or ""
     association = job.get("association") or {}
-    start, ended = _number(time.get("start")), _number(time.get("end"))
+    start = _number(time.get("start"))
+    ended = _number(time.get("end"))
     amounts = dict(item.partition("=")[::2] for item in allocated.split(",") if item)
-    cores, nodes = _number(required.get("CPUs")), _number(job.get("allocation_nodes"))
+    cores = _number(required.get("CPUs"))
+    nodes = _number(job.get("allocation_nodes"))
     memory = _memory(required, int(amounts.get("cpu", cores or 0)), nodes or 0)
     if allocated and memory and "mem" not in amounts:
         allocated += f",mem={memory}M"
     return (
-        _id(job), job.get("cluster") or association.get("cluster") or "",
-        job.get("user") or association.get("user") or "", job.get("group") or "", job.get("account") or "",
-        job.get("partition") or "", _number(time["submission"]), _number(time.get("eligible")) or "Unknown",
-        start or "Unknown", ended or "Unknown", _number(time.get("elapsed")), _limit(time.get("limit")),
-        amounts.get("cpu", ""), cores, nodes, f"{memory}M" if memory else "", allocated, requested,
-        state, job.get("name") or "", _nodes(job), (job.get("reservation") or {}).get("name") or "",
-        job.get("submit_line") or "", amounts.get("energy", ""),
-        _number(job.get("priority")), job.get("qos") or "", job.get("constraints") or "",
-    )  # fmt: skip
+        _id(job),
+        job.get("cluster") or association.get("cluster") or "",
+        job.get("user") or association.get("user") or "",
+        job.get("group") or "",
+        job.get("account") or "",
+        job.get("partition") or "",
+        _number(time["submission"]),
+        _number(time.get("eligible")) or "Unknown",
+        start or "Unknown",
+        ended or "Unknown",
+        _number(time.get("elapsed")),
+        _limit(time.get("limit")),
+        amounts.get("cpu", ""),
+        cores,
+        nodes,
+        f"{memory}M" if memory else "",
+        allocated,
+        requested,
+        state,
+        job.get("name") or "",
+        _nodes(job),
+        (job.get("reservation") or {}).get("name") or "",
+        job.get("submit_line") or "",
+        amounts.get("energy", ""),
+        _number(job.get("priority")),
+        job.get("qos") or "",
+        job.get("constraints") or "",
+    )
 
 
 def _number(value: Any) -> Any:
@@ -105,13 +157,16 @@ def _limit(value: Any) -> Any:
 
 
 def _id(job: Mapping[str, Any]) -> str:
-    array, het = job.get("array") or {}, job.get("het") or {}
-    whole, task = _number(array.get("job_id")), _number(array.get("task_id"))
+    array = job.get("array") or {}
+    het = job.get("het") or {}
+    whole = _number(array.get("job_id"))
+    task = _number(array.get("task_id"))
     if whole and array.get("task"):
         return f"{whole}_[{array['task']}]"
     if whole and task != "":
         return f"{whole}_{task}"
-    leader, offset = _number(het.get("job_id")), _number(het.get("job_offset"))
+    leader = _number(het.get("job_id"))
+    offset = _number(het.get("job_offset"))
     return f"{leader}+{offset}" if leader and offset != "" else str(_number(job["job_id"]))
 
 
@@ -129,7 +184,9 @@ def _tres(entries: Any) -> str:
         return entries
     found = []
     for entry in entries or []:
-        count, kind, name = _number(entry.get("count")), entry["type"], entry.get("name")
+        count = _number(entry.get("count"))
+        kind = entry["type"]
+        name = entry.get("name")
         if count not in ("", 0):
             found.append(f"{kind}{f'/{name}' if name else ''}={count}{'M' if kind == 'mem' else ''}")
     return ",".join(found)

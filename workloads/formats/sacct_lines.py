@@ -29,8 +29,21 @@ COMMAND = (
     "sacct -a -D -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,Timelimit,NNodes,NCPUS,State"
 )
 #: Columns with text from users, which may contain delimiters and line ends.
-_FREE = {"jobname", "comment", "admincomment", "systemcomment", "submitline", "constraints", "workdir", "extra",
-         "stdout", "stdin", "stderr", "failednode", "container"}  # fmt: skip
+_FREE = {
+    "jobname",
+    "comment",
+    "admincomment",
+    "systemcomment",
+    "submitline",
+    "constraints",
+    "workdir",
+    "extra",
+    "stdout",
+    "stdin",
+    "stderr",
+    "failednode",
+    "container",
+}
 _CANONICAL = {name.lower(): name for name in COLUMNS}
 _KEY = re.compile(r"(?<![A-Za-z0-9_])JobID(?:Raw)?(?![A-Za-z0-9_])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[^A-Za-z0-9_\"]+")
@@ -52,7 +65,9 @@ _TYPES = {
 #: Usual begin of the text of a column.
 _USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
 #: Bounds: lines before the header, lines of one record, and delimiters in its texts.
-_BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
+_BEFORE = 200
+_OF_A_RECORD = 5_000
+_BEYOND = 64
 #: A line with more fields and an id begins a record, even if its last field is cut.
 _CUT = 3
 
@@ -89,7 +104,8 @@ class Layout:
         found = _KEY.search(line)
         if found is None:
             return None
-        after, before = _BETWEEN.match(line, found.end()), None
+        after = _BETWEEN.match(line, found.end())
+        before = None
         if after is None and '"' not in line:
             before = next(iter(_BETWEEN.finditer(line[: found.start()])), None)
         between = after or before
@@ -137,13 +153,17 @@ class RowReader:
     """
 
     def __init__(self, options: ReadOptions, log: Log, malformed: list[Malformed]) -> None:
-        self._options, self._log, self._malformed = options, log, malformed
+        self._options = options
+        self._log = log
+        self._malformed = malformed
         self._layout: Layout | None = None
         self._rows = Rows(Layout((), "|"))
         self._pending: tuple[int, str] | None = None
         self._before: list[str] = []
         self._headers, self._line = 0, 0
-        self._joined, self._comments, self._join = 0, 0, 0
+        self._joined = 0
+        self._comments = 0
+        self._join = 0
         if options.columns is not None:
             names = tuple(_CANONICAL.get(name.strip().lower(), name.strip()) for name in options.columns.split(","))
             self._use(Layout(names, options.delimiter or "|"), "--columns")
@@ -166,22 +186,28 @@ class RowReader:
         if self._layout is None:
             first = next((line for line in self._before if line.strip()), "")
             wanted = "the header line of sacct -P, with JobID and columns separated by '|'"
-            raise InputError(f"{self._log.path}:1: expected {wanted}, got {first[:60]!r}; --columns JobID,Submit,... "
-                             "names the columns of a file without one")  # fmt: skip
+            raise InputError(
+                f"{self._log.path}:1: expected {wanted}, got {first[:60]!r}; --columns JobID,Submit,... "
+                "names the columns of a file without one"
+            )
         self._drop_pending()
         yield self._rows
         self._log.joined(self._joined, f"line {self._join}")
         self._log.commented(self._comments)
         if self._headers:
             count = self._headers
-            self._log.note(f"{count:,} repeated header line{'s'[: count > 1]} skipped, as in exports put together",
-                           header_lines_skipped=count)  # fmt: skip
+            self._log.note(
+                f"{count:,} repeated header line{'s'[: count > 1]} skipped, as in exports put together",
+                header_lines_skipped=count,
+            )
 
     def _use(self, layout: Layout, where: str) -> None:
         layout.check(where)
-        self._layout, self._rows = layout, Rows(layout)
+        self._layout = layout
+        self._rows = Rows(layout)
         self._types = [_type(name, layout.delimiter) for name in layout.names]
-        self._count, self._key = len(layout.names) - 1, layout.key
+        self._count = len(layout.names) - 1
+        self._key = layout.key
         last = layout.names[-1].lower()
         self._ends_free = last in _FREE and last != "workdir"
         self._trailing = layout.trailing or last not in _FREE
@@ -220,13 +246,18 @@ class RowReader:
                 list(self.finish())
             return
         if not layout.names:
-            raise InputError(f"{where}: expected the header line of sacct -P, with columns separated by '|', got "
-                             f"columns of fixed width {line[:40]!r}; print them with {COMMAND}")  # fmt: skip
+            raise InputError(
+                f"{where}: expected the header line of sacct -P, with columns separated by '|', got "
+                f"columns of fixed width {line[:40]!r}; print them with {COMMAND}"
+            )
         self._use(layout, where)
         if self._before:
             count = len(self._before)
-            self._log.note(f"{count:,} line{'s'[: count > 1]} before the header skipped", shown(self._before[0]),
-                           lines_before_the_header=count)  # fmt: skip
+            self._log.note(
+                f"{count:,} line{'s'[: count > 1]} before the header skipped",
+                shown(self._before[0]),
+                lines_before_the_header=count,
+            )
 
     def _add(self, number: int, row: str) -> None:
         cell = row.split(SEPARATOR, self._key + 1)[self._key]
@@ -238,7 +269,8 @@ class RowReader:
         assert self._layout is not None
         number, text = self._line, line
         if self._pending is not None:
-            (number, before), self._pending = self._pending, None
+            (number, before) = self._pending
+            self._pending = None
             text = f"{before}\n{line}"
         if text.count('"') % 2 and len(text) < 1 << 20:
             self._pending = (number, text)
@@ -341,7 +373,8 @@ class RowReader:
     def _drop_pending(self) -> None:
         """Refuse lines that form no record together, each on its own."""
         if self._pending is not None:
-            (first, text), self._pending = self._pending, None
+            (first, text) = self._pending
+            self._pending = None
             for number, line in enumerate(text.split("\n"), first):
                 if line.strip():
                     self._refuse(number, line)
@@ -349,9 +382,11 @@ class RowReader:
     def _refuse(self, number: int, text: str) -> None:
         assert self._layout is not None
         cells = text.split(self._layout.delimiter)
-        reason, message = "wrong number of fields", f"expected {self._count + 1} fields, got {len(cells)}"
+        reason = "wrong number of fields"
+        message = f"expected {self._count + 1} fields, got {len(cells)}"
         if len(cells) == self._count + 1:
-            reason, key = "no id", self._layout.names[self._key]
+            reason = "no id"
+            key = self._layout.names[self._key]
             message = f"field {key!r}: expected the id of a job, got {shown(cells[self._key])}"
         self._malformed.append(Malformed(number, reason, message))
 
@@ -362,8 +397,10 @@ def _type(name: str, delimiter: str) -> tuple[Callable[[str], int | None], bool]
     The cost is ``None`` for a text that does not fit.
     """
     name = name.lower()
-    pattern, usual = _TYPES.get(name), _USUAL.get(name)
-    tres, free = name.endswith("tres"), name in _FREE
+    pattern = _TYPES.get(name)
+    usual = _USUAL.get(name)
+    tres = name.endswith("tres")
+    free = name in _FREE
     free = free or (delimiter == "," and (tres or name == "nodelist"))
 
     def cost(text: str) -> int | None:

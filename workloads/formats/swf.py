@@ -66,8 +66,18 @@ FIELDS = (
     Field("think time", "think_time", AMOUNT),
 )
 COLUMNS = tuple(field.column for field in FIELDS if field.column is not None)
-JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY = 0, 1, 3, 4, 7, 8, 9
-STATUS, USER, GROUP, EXECUTABLE, QUEUE = 10, 11, 12, 13, 14
+JOB = 0
+SUBMIT = 1
+RUN = 3
+ALLOCATED = 4
+REQUESTED = 7
+TIME = 8
+MEMORY = 9
+STATUS = 10
+USER = 11
+GROUP = 12
+EXECUTABLE = 13
+QUEUE = 14
 #: The most fields of a record, and the bytes of memory that one beyond the 18 takes.
 _MOST_FIELDS, _A_FIELD = 64, 160
 #: The fields beyond the 18 in the traces of Frontier.
@@ -109,7 +119,8 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     if not kept.any():
         raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
     if not kept.all():
-        values, rows = values[kept], np.flatnonzero(kept) if rows is None else rows[kept]
+        values = values[kept]
+        rows = np.flatnonzero(kept) if rows is None else rows[kept]
     values, rows = _in_order(values, rows, log)
     header = tuple(decode(line) for line in _HEADER_LINE.findall(data))
 
@@ -155,7 +166,8 @@ class _Lines:
 
 def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntArray | None]:
     """Drop empty lines, partial executions and repeats. Return the remaining rows, if not all."""
-    status, ids = values[:, STATUS], values[:, JOB]
+    status = values[:, STATUS]
+    ids = values[:, JOB]
     kept = np.ones(len(values), dtype=np.bool_)
 
     def leave_out(mask: Mask, what: str, text: str, reason: str) -> None:
@@ -198,15 +210,20 @@ def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[Floa
         first = int(values[:, JOB].max()) + 1
         log.note(
             f"{counted(len(again), 'job')} with the number of another job, as in merged traces, numbered from {first}",
-            f"job {values[again[0], JOB]:.0f}", jobs_renumbered=len(again),
-        )  # fmt: skip
+            f"job {values[again[0], JOB]:.0f}",
+            jobs_renumbered=len(again),
+        )
         values = values.copy()
         values[again, JOB] = np.arange(first, first + len(again))
     if len(falls):
-        log.note(f"{counted(len(falls), 'record')} out of the order of submission sorted",
-                 f"job {values[falls[0], JOB]:.0f}", records_sorted=len(falls))  # fmt: skip
+        log.note(
+            f"{counted(len(falls), 'record')} out of the order of submission sorted",
+            f"job {values[falls[0], JOB]:.0f}",
+            records_sorted=len(falls),
+        )
         order = np.argsort(submit, kind="stable")
-        values, rows = values[order], order if rows is None else rows[order]
+        values = values[order]
+        rows = order if rows is None else rows[order]
     return values, rows
 
 
@@ -223,9 +240,11 @@ def _beyond(read: _Lines, header: Sequence[str], file: TraceFile, log: Log) -> p
         is_frontier = width == len(FRONTIER) and any(b":" in fields.split(b" ")[-1] for fields in read.beyond if fields)
         names = list(FRONTIER) if is_frontier else [f"field_{number}" for number in range(len(FIELDS) + 1, whole + 1)]
     count = sum(map(bool, read.beyond))
-    log.note(f"{counted(count, 'record')} read without fields beyond the {len(FIELDS)}, of which 'records' keeps the "
-             f"numbers: {', '.join(names)}",
-             fields_beyond_18=count)  # fmt: skip
+    log.note(
+        f"{counted(count, 'record')} read without fields beyond the {len(FIELDS)}, of which 'records' keeps the "
+        f"numbers: {', '.join(names)}",
+        fields_beyond_18=count,
+    )
     rows = [[*texts, *[""] * (width - len(texts))] for texts in (decode(fields).split(" ") for fields in read.beyond)]
     texts = pd.DataFrame(rows, columns=pd.Index(names))
     numbers = texts.apply(pd.to_numeric, errors="coerce")
@@ -238,15 +257,19 @@ def _with_dependencies(workload: Workload) -> Workload:
 
     A preceding job that is missing, or comes later, is ignored.
     """
-    records, ids = workload.records, workload.columns.ids
+    records = workload.records
+    ids = workload.columns.ids
     if records is None or not (records["preceding_job"] > 0).any():
         return workload
     places = pd.Series(np.arange(len(ids)), index=ids)
     before = places.reindex(records["preceding_job"]).to_numpy(dtype=np.float64)
     waits = before < np.arange(len(ids))
-    named, think = records["preceding_job"].tolist(), np.maximum(records["think_time"], 0).tolist()
-    depends = [((str(job), "afterany", int(delay)),) if wait else ()
-               for job, delay, wait in zip(named, think, waits.tolist(), strict=True)]  # fmt: skip
+    named = records["preceding_job"].tolist()
+    think = np.maximum(records["think_time"], 0).tolist()
+    depends = [
+        ((str(job), "afterany", int(delay)),) if wait else ()
+        for job, delay, wait in zip(named, think, waits.tolist(), strict=True)
+    ]
     lost = int((records["preceding_job"] > 0).sum() - waits.sum())
     notes = [f"{counted(int(waits.sum()), 'job')} let wait for the preceding job and the think time after it"]
     notes += [f"{counted(lost, 'preceding job')} not in the trace, or later in it, not waited for"] if lost else []
@@ -260,17 +283,24 @@ def _with_dependencies(workload: Workload) -> Workload:
 def _that_ran(table: Table, machine: Machine, log: Log) -> Table:
     """Use the allocated processors of jobs that requested more than the machine has, and ran on fewer."""
     most = min(
-        (int(machine.capacity[:, machine.resources.index(name)].sum()) // unit
-         for name, unit in machine.equivalence.items() if name in machine.resources),
+        (
+            int(machine.capacity[:, machine.resources.index(name)].sum()) // unit
+            for name, unit in machine.equivalence.items()
+            if name in machine.resources
+        ),
         default=0,
-    )  # fmt: skip
+    )
     allocated = table.records["allocated_processors"].to_numpy()
     fewer = (table.processors > most) & (allocated > 0) & (allocated <= most)
     if not fewer.any():
         return table
-    count, row = int(fewer.sum()), int(fewer.argmax())
-    log.note(f"{counted(count, 'job')} with a request above the machine counted with the processors of the run",
-             f"job {table.ids[row]}", counted_by_allocation=count)  # fmt: skip
+    count = int(fewer.sum())
+    row = int(fewer.argmax())
+    log.note(
+        f"{counted(count, 'job')} with a request above the machine counted with the processors of the run",
+        f"job {table.ids[row]}",
+        counted_by_allocation=count,
+    )
     return replace(table, processors=np.where(fewer, allocated, table.processors).astype(np.int64))
 
 
@@ -312,12 +342,14 @@ def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
         raise InputError(f"{log.path}: {error}") from None
     if cores is None:
         records = table.records
-        wait, allocated = records["wait"].to_numpy(), records["allocated_processors"].to_numpy()
+        wait = records["wait"].to_numpy()
+        allocated = records["allocated_processors"].to_numpy()
         used = np.where(allocated > 0, allocated, table.processors)
         ran = (wait >= 0) & (table.runtime > 0) & (used > 0)
         begin = (table.submit + wait)[ran]
-        cores = max(peak(begin, begin + table.runtime[ran], used[ran].astype(np.int64)),
-                    int(table.processors.max()), nodes or 1)  # fmt: skip
+        cores = max(
+            peak(begin, begin + table.runtime[ran], used[ran].astype(np.int64)), int(table.processors.max()), nodes or 1
+        )
         source = "were in use at once by the recorded starts" if ran.any() else "the largest request"
         source = f"its MaxNodes, {nodes:,}" if cores == nodes else source
         log.notes.append(f"the header gives no MaxProcs; the machine has as many cores as {source}: {cores:,}")
@@ -398,7 +430,8 @@ def _check(values: FloatArray, rows: IntArray | None, lines: Any) -> tuple[Mask,
 
 
 def _table(values: FloatArray, lines: Any) -> Table:
-    requested, allocated = values[:, REQUESTED], values[:, ALLOCATED]
+    requested = values[:, REQUESTED]
+    allocated = values[:, ALLOCATED]
     zero = np.zeros(len(values), dtype=np.int64)
     texts: dict[str, Any] = {
         name: Coded.of(values[:, column].astype(np.int64), lambda number: "" if number == -1 else str(number))
@@ -414,10 +447,12 @@ def _table(values: FloatArray, lines: Any) -> Table:
         memory=values[:, MEMORY].copy(),
         gpus=zero,
         nodes=zero,
-        records=pd.DataFrame({
-            field.column: compact(values[:, number])
-            for number, field in enumerate(FIELDS)
-            if field.column is not None
-        }),
+        records=pd.DataFrame(
+            {
+                field.column: compact(values[:, number])
+                for number, field in enumerate(FIELDS)
+                if field.column is not None
+            }
+        ),
         **texts,
-    )  # fmt: skip
+    )

@@ -21,7 +21,9 @@ from .trace_files import TraceFile, opened
 PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
 #: Rows that are parsed at a time, and fields.
-_ROWS, _CSV_ROWS, _FIELDS = 100_000, 20_000, 1_000_000
+_ROWS = 100_000
+_CSV_ROWS = 20_000
+_FIELDS = 1_000_000
 #: Most columns of a table.
 MOST_COLUMNS = 10_000
 #: Rows of a table of a result: twice as many as jobs are read.
@@ -55,8 +57,15 @@ def parquet_columns(path: Path) -> list[str]:
         return [str(name) for name in file.schema_arrow.names]
 
 
-def parts(file: TraceFile, malformed: list[Malformed], *, wanted: Sequence[str] | None = None, separator: str = "",
-          header: Sequence[str] = (), comment: str | None = None) -> Iterator[Part]:  # fmt: skip
+def parts(
+    file: TraceFile,
+    malformed: list[Malformed],
+    *,
+    wanted: Sequence[str] | None = None,
+    separator: str = "",
+    header: Sequence[str] = (),
+    comment: str | None = None,
+) -> Iterator[Part]:
     """Yield the rows of a table: texts of CSV, typed values of Parquet. Rows without any text are left out.
 
     Parameters
@@ -134,10 +143,15 @@ def _csv_parts(
     if separator == " ":
         source = (line.replace("\t", " ") for line in source)
     reader = csv.reader(source, delimiter=separator, skipinitialspace=True)
-    names, rows, length, last = list(header), dict[int, list[str]](), 0, 0
+    names = list(header)
+    rows = dict[int, list[str]]()
+    length = 0
+    last = 0
     most = min(file.bounds.rows, file.bounds.memory // _A_ROW)
     for found in reader:
-        cells, begin, last = found, last + 1, reader.line_num
+        cells = found
+        begin = last + 1
+        last = reader.line_num
         if not ((cells and cells[0]) or any(cells)) or cells == _END:
             continue
         if open_quote := cells[-1].endswith(_END[0]):
@@ -196,7 +210,8 @@ def _parquet(path: Path, file: BinaryIO) -> Any:
 
 def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Part]:
     with opened(file.path) as stream, _parquet(file.path, stream) as parquet:
-        rows, names = parquet.metadata.num_rows, [str(name) for name in parquet.schema_arrow.names]
+        rows = parquet.metadata.num_rows
+        names = [str(name) for name in parquet.schema_arrow.names]
         columns = names if wanted is None else [name for name in names if name in wanted]
         if file.lines is not None:
             file.whole, rows = rows <= file.lines, min(rows, file.lines)

@@ -88,19 +88,27 @@ class TableParser:
     def __call__(self, file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         """Convert a file to a workload; errors as :func:`hpcdispatch.workloads.read`."""
         malformed: list[Malformed] = []
-        described, machine = column_map(self.kind), None
+        described = column_map(self.kind)
+        machine = None
         if options.format is None:
             log.note(f"read as {described.name} (--format): {described.about}")
         if described.container == "batsim":
             part, cores = batsim_part(file, malformed)
-            source, machine = iter([part]), Machine.pool(cores, name=log.path.name) if cores else None
+            source = iter([part])
+            machine = Machine.pool(cores, name=log.path.name) if cores else None
         elif described.container == "philly":
             source = iter([philly_part(file, malformed)])
         elif described.container == "pbs":
             source = pbs_parts(file, malformed, log)
         else:
-            source = parts(file, malformed, wanted=described.sources, separator=described.separator,
-                           header=described.header, comment=described.comment or None)  # fmt: skip
+            source = parts(
+                file,
+                malformed,
+                wanted=described.sources,
+                separator=described.separator,
+                header=described.header,
+                comment=described.comment or None,
+            )
         found: list[pd.DataFrame] = []
         filtered = 0
         for part in source:

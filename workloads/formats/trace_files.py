@@ -164,8 +164,9 @@ class TraceFile:
         length, left = 0, self.lines
         for stored in self._parts(size):
             if b"\0" in stored:
-                raise InputError(f"{self.path}: expected text, got binary data (a zero byte at offset "
-                                 f"{length + stored.index(0)})")  # fmt: skip
+                raise InputError(
+                    f"{self.path}: expected text, got binary data (a zero byte at offset {length + stored.index(0)})"
+                )
             part = stored if length else stored.removeprefix(codecs.BOM_UTF8)
             length += len(part)
             self.take(self.needs.of(part))
@@ -196,7 +197,8 @@ class TraceFile:
                     yield part
 
     def _unpacked(self, file: BinaryIO, size: int, stored: int) -> Iterator[bytes]:
-        most, length = max(stored * self.bounds.expansion, _SMALL), 0
+        most = max(stored * self.bounds.expansion, _SMALL)
+        length = 0
         try:
             with gzip.GzipFile(fileobj=file) as stream:
                 while part := stream.read(size):

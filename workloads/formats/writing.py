@@ -54,8 +54,11 @@ def _parquet(workload: Workload) -> bytes:
 
 
 _WRITERS: dict[str, Callable[[Workload], str | bytes]] = {
-    ".swf": swf_text, ".jsonl": jsonl_text, ".csv": _csv, ".parquet": _parquet,
-}  # fmt: skip
+    ".swf": swf_text,
+    ".jsonl": jsonl_text,
+    ".csv": _csv,
+    ".parquet": _parquet,
+}
 
 
 def write(workload: Workload, path: str | PathLike[str]) -> None:

@@ -22,7 +22,9 @@ Pattern = Literal["a", "b", "c", "d", "mix"]
 SMALL_SHARE = {"b": 0.5, "c": 0.2, "d": 0.8}
 MINUTE, HOUR = 60, 3600
 #: Shortest and longest run times, seconds: of all jobs, of small and of large ones.
-ALL, SMALL, LARGE = (5 * MINUTE, 15 * HOUR), (5 * MINUTE, HOUR), (3 * HOUR, 15 * HOUR)
+ALL = (5 * MINUTE, 15 * HOUR)
+SMALL = (5 * MINUTE, HOUR)
+LARGE = (3 * HOUR, 15 * HOUR)
 #: Mean and standard deviation of pattern (a).
 NORMAL = (8 * HOUR, 2.5 * HOUR)
 #: Standard deviation of the estimation ratio, and its least value.

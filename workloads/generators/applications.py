@@ -68,9 +68,13 @@ class Application:
 
 
 def jobs_of(
-    applications: Sequence[Application], kinds: IntArray, submit: IntArray, runtime: IntArray, nodes: IntArray,
+    applications: Sequence[Application],
+    kinds: IntArray,
+    submit: IntArray,
+    runtime: IntArray,
+    nodes: IntArray,
     name: Coded | None = None,
-) -> JobColumns:  # fmt: skip
+) -> JobColumns:
     """Return jobs, each of the application of its kind and named after it, on `nodes` slots of one core.
 
     With a law the walltime is its upper bound. Without one it is the run time.
@@ -97,8 +101,10 @@ def frozen_law(name: str, hours: Hours) -> Any:
     ``truncnorm`` and ``exponential`` are truncated to it. ``beta`` is Beta(2, 2) stretched over it. ``pareto`` has the
     exponent 2.1.
     """
-    low, high = float(hours.low * HOUR), float(hours.high * HOUR)
-    mean, deviation = float((hours.mean or 0) * HOUR), float((hours.deviation or 0) * HOUR)
+    low = float(hours.low * HOUR)
+    high = float(hours.high * HOUR)
+    mean = float((hours.mean or 0) * HOUR)
+    deviation = float((hours.deviation or 0) * HOUR)
     if name == "truncnorm":
         return scipy.stats.truncnorm((low - mean) / deviation, (high - mean) / deviation, loc=mean, scale=deviation)
     if name == "exponential":

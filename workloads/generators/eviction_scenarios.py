@@ -16,7 +16,9 @@ from .generator import generator, provenance_of
 from .lublin import ROUND_TIMES
 
 #: Nodes of Theta, their cores, and GB of memory on each: 192 of DDR4 and 16 of MCDRAM.
-THETA_NODES, CORES, MEMORY = 4392, 64, 192 + 16
+THETA_NODES = 4392
+CORES = 64
+MEMORY = 192 + 16
 #: Shares of the memory that jobs use, and of this memory in an application checkpoint.
 IN_USE, CRITICAL = (0.4, 0.9), (0.2, 0.6)
 #: Seconds between application checkpoints.
@@ -24,7 +26,9 @@ HOURLY = 3600
 #: The smallest job of Theta, nodes.
 SMALLEST = 128
 #: Seconds from the first start to the last start, to the first end, and to the last end: figure 2.
-STARTED, FIRST_END, LAST_END = 9660, 17520, 36900
+STARTED = 9660
+FIRST_END = 17520
+LAST_END = 36900
 
 
 def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:

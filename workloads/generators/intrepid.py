@@ -76,7 +76,8 @@ def intrepid_neuroscience(
     rng = np.random.default_rng(seed)
     nodes = max(round(work_rate * NODES * SPAN / (small * fsl.mean)), 1)
     applications, counts = [fsl], [small]
-    runtimes, sizes = [fsl.draw(rng, small)], [np.full(small, nodes)]
+    runtimes = [fsl.draw(rng, small)]
+    sizes = [np.full(small, nodes)]
     for name, (count, hours) in LARGE.items():
         application = Application(name, "large", frozen_law("truncnorm", hours))
         applications.append(application)

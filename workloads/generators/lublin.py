@@ -22,13 +22,20 @@ from .generator import generator, provenance_of
 
 # Sizes
 SERIAL, POWER_OF_TWO = 0.244, 0.576  # both of all jobs, as in the 10,000 jobs that the authors published
-LOW, BELOW_HIGH, FIRST_STAGE = 0.8, 2.5, 0.86
+LOW = 0.8
+BELOW_HIGH = 2.5
+FIRST_STAGE = 0.86
 # Run times: (shape, scale) of the natural logarithm of seconds
 SHORT, LONG = (4.2, 0.94), (312.0, 0.03)
-SLOPE, INTERCEPT, LOG_RUNTIME_MAX = -0.0054, 0.78, 12.0
+SLOPE = -0.0054
+INTERCEPT = 0.78
+LOG_RUNTIME_MAX = 12.0
 # Arrivals
-GAP, LOG_GAP_MAX = (10.2303 * 1.0225, 0.4871), 13.0
-CYCLE, BUCKETS, DAY_BEGINS = (8.1737, 3.9631), 48, 11
+GAP = (10.2303 * 1.0225, 0.4871)
+LOG_GAP_MAX = 13.0
+CYCLE = (8.1737, 3.9631)
+BUCKETS = 48
+DAY_BEGINS = 11
 BUCKET, DAY = 1800, 86400
 
 #: Walltimes that users type, seconds.
@@ -37,7 +44,9 @@ ROUND_TIMES: IntArray = np.array(
     + [3600 * hours for hours in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 24, 36, 48, 72, 96)],
     dtype=np.int64,
 )
-KILLED, HABIT, NEIGHBOURS = 0.1, 0.75, 6
+KILLED = 0.1
+HABIT = 0.75
+NEIGHBOURS = 6
 QUEUES = (3600, 5 * 3600)
 #: Mean think time of a chain, seconds, and the number of its random stream.
 THINK, CHAINS = 600, 1
@@ -45,9 +54,14 @@ THINK, CHAINS = 600, 1
 
 @generator("lublin")
 def lublin(
-    *, jobs: int = 1000, processors: int = 128, load: float | None = 0.7, users: int = 0, chains: float = 0.0,
+    *,
+    jobs: int = 1000,
+    processors: int = 128,
+    load: float | None = 0.7,
+    users: int = 0,
+    chains: float = 0.0,
     seed: int = 0,
-) -> Workload:  # fmt: skip
+) -> Workload:
     """Draw the rigid jobs of Lublin and Feitelson (2003) on one pool of cores.
 
     Sizes, run times and arrivals with their daily cycle are the model's. These parts are ours:
@@ -89,7 +103,8 @@ def lublin(
     size = _sizes(rng, jobs, processors)
     # Hyper-gamma of the natural logarithm. The share of short jobs falls with the size.
     short = rng.random(jobs) < np.clip(SLOPE * size + INTERCEPT, 0, 1)
-    shape, scale = np.where(short, SHORT[0], LONG[0]), np.where(short, SHORT[1], LONG[1])
+    shape = np.where(short, SHORT[0], LONG[0])
+    scale = np.where(short, SHORT[1], LONG[1])
     logarithm = _gamma_below(rng, shape, scale, LOG_RUNTIME_MAX, jobs)
     runtime = np.maximum(np.rint(np.exp(logarithm)), 1).astype(np.int64)
     points = np.cumsum(np.exp(_gamma_below(rng, *GAP, LOG_GAP_MAX, jobs)))
@@ -117,7 +132,8 @@ def lublin(
 
 def _chained(rng: np.random.Generator, jobs: JobColumns, share: float) -> JobColumns:
     """Let a share of the jobs depend on the previous job of the same user, with a think time."""
-    waits, think = rng.random(len(jobs)) < share, np.rint(rng.exponential(THINK, len(jobs))).astype(np.int64)
+    waits = rng.random(len(jobs)) < share
+    think = np.rint(rng.exponential(THINK, len(jobs))).astype(np.int64)
     before = pd.Series(jobs.ids).groupby(jobs.user.codes).shift(1, fill_value=0).tolist()
     depends = [
         ((str(other), "afterany", seconds),) if chosen and other else ()
@@ -128,7 +144,8 @@ def _chained(rng: np.random.Generator, jobs: JobColumns, share: float) -> JobCol
 
 def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float, count: int) -> FloatArray:
     """Draw from Gamma(shape, scale); redraw values above `limit`. Shape and scale may be arrays."""
-    shape, scale = np.broadcast_to(shape, count), np.broadcast_to(scale, count)
+    shape = np.broadcast_to(shape, count)
+    scale = np.broadcast_to(scale, count)
     drawn = rng.gamma(shape, scale)
     while (above := np.flatnonzero(drawn > limit)).size:
         drawn[above] = rng.gamma(shape[above], scale[above])
@@ -201,7 +218,8 @@ def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: 
     centre = place[rng.integers(0, len(size), len(user))]
     near = min(NEIGHBOURS, len(user))
     distance, candidate = scipy.spatial.cKDTree(centre).query(place, k=near)
-    distance, candidate = np.reshape(distance, (-1, near)), np.reshape(candidate, (-1, near))
+    distance = np.reshape(distance, (-1, near))
+    candidate = np.reshape(candidate, (-1, near))
     cumulative = np.cumsum(weight[candidate] * np.exp(-0.5 * distance**2) + 1e-12, axis=1)
     pick = (cumulative < rng.random(len(size))[:, None] * cumulative[:, -1:]).sum(axis=1)
     application = candidate[np.arange(len(size)), np.minimum(pick, near - 1)]
@@ -211,7 +229,8 @@ def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: 
 
 def _requests(rng: np.random.Generator, runtime: IntArray, people: _People) -> tuple[IntArray, IntArray]:
     """Return run times, some of them moved to a walltime, and walltimes, never below them."""
-    jobs, applications = len(runtime), len(people.user)
+    jobs = len(runtime)
+    applications = len(people.user)
     killed = (rng.random(jobs) < KILLED) & (runtime >= ROUND_TIMES[0])
     runtime = np.where(killed, _rounded(runtime), runtime)
     typical = np.ones(applications)

@@ -41,7 +41,8 @@ LAWS: Mapping[str, Hours] = MappingProxyType(
     }
 )
 #: Section 5.4: the large jobs beside small ones, and the small ones.
-MIXED, SMALL = Hours(1, 8, mean=4, deviation=2), Hours(FEW_SECONDS, 4, mean=1, deviation=1)
+MIXED = Hours(1, 8, mean=4, deviation=2)
+SMALL = Hours(FEW_SECONDS, 4, mean=1, deviation=1)
 #: By default the run times of the stream are those of the large jobs over this (section 5.2).
 SCALED_DOWN = 100
 #: Duration of the stream over the time in which a machine without idle time finishes the stochastic jobs.
@@ -126,14 +127,16 @@ def stochastic(
     kinds = rng.permutation(np.arange(large) < round(small_share * large)).astype(np.int64)
     size = allocation(rng, processors, machine, large)
     runtime = np.where(kinds, *(application.draw(rng, large) for application in reversed(applications)))
-    submit, runs = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    submit = np.zeros(0, dtype=np.int64)
+    runs = np.zeros(0, dtype=np.int64)
     if work_rate:
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
         over = SCALED_DOWN if scaled_down is None else scaled_down
         # Predictable jobs, all in the span. Their run times sum up to the expected work.
         count = round(work_rate * machine * span / stream_processors / (applications[0].mean / over))
-        submit, runs = uniform_times(rng, count, span), applications[0].draw(rng, count, over=over)
+        submit = uniform_times(rng, count, span)
+        runs = applications[0].draw(rng, count, over=over)
     kinds = np.concatenate([kinds, np.full(len(submit), len(applications))])
     applications.append(Application("stream", "stream", None))
     names = [f"{applications[kind].name}-{number}" for number, kind in enumerate(kinds[:large].tolist(), 1)]

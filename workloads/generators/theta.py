@@ -18,13 +18,16 @@ from .lublin import ROUND_TIMES
 
 DAY = 86400
 #: Bounds of the options: years, loads far above any capacity, an on-demand job every ten seconds.
-MOST_DAYS, MOST_LOAD, MOST_RATE = 3660, 100, 8640
+MOST_DAYS = 3660
+MOST_LOAD = 100
+MOST_RATE = 8640
 #: Frequency of each doubling of a partition over the one before.
 RARER = 0.42
 #: Share of the jobs under half an hour, and the bounds of the run times, seconds.
 SHORT, RUNTIMES = 0.61, (60, 1800, 12 * 3600)
 #: Nodes and run times of on-demand jobs, seconds.
-URGENT_NODES, URGENT_RUNTIMES = (512, 1024, 2048), (300, 3600)
+URGENT_NODES = (512, 1024, 2048)
+URGENT_RUNTIMES = (300, 3600)
 _NODE = ResourceMap(core=CORES)
 _USERS = 60
 _BLOCK = 256
@@ -79,8 +82,15 @@ def theta(
     urgent = _urgent(rng, days, nodes, rate)
     batch = _batch(rng, days, nodes, load * nodes * days * DAY - float((urgent["runtime"] * urgent["nodes"]).sum()))
     saves = draw_checkpoints(rng, len(batch)) if checkpoints else []
-    options = {"days": days, "nodes": nodes, "load": load, "rate": rate, "deadline": deadline,
-               "checkpoints": checkpoints, "seed": seed}  # fmt: skip
+    options = {
+        "days": days,
+        "nodes": nodes,
+        "load": load,
+        "rate": rate,
+        "deadline": deadline,
+        "checkpoints": checkpoints,
+        "seed": seed,
+    }
     machine = Machine.homogeneous(nodes, core=CORES, name="Theta-like")
     return Workload(_together(batch, urgent, saves, deadline), machine, provenance_of("theta", options))
 
@@ -107,11 +117,13 @@ def _batch(rng: np.random.Generator, days: int, nodes: int, work: float) -> pd.D
     runtimes: list[IntArray] = []
     done = 0.0
     while done < work or not sizes:
-        size, runtime = _sizes(rng, nodes), _runtimes(rng)
+        size = _sizes(rng, nodes)
+        runtime = _runtimes(rng)
         sizes.append(size)
         runtimes.append(runtime)
         done += float((size * runtime).sum())
-    size, runtime = np.concatenate(sizes), np.concatenate(runtimes)
+    size = np.concatenate(sizes)
+    runtime = np.concatenate(runtimes)
     count = min(int(np.searchsorted(np.cumsum(size * runtime), work)) + 1, len(size))
     size, runtime = size[:count], runtime[:count]
     asked = runtime / rng.uniform(1 / 3, 1, count)

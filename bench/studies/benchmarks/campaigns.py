@@ -35,7 +35,8 @@ source = "lublin:jobs={jobs},processors=256,load=0.9"
 
 def compared(plan: Plan, folder: Path, console: Console) -> tuple[list[Seconds], bool]:
     """Return the times on one and on two processes, and whether the stores are equal."""
-    stores, seconds = [Store(folder / "one"), Store(folder / "two")], list[Seconds]()
+    stores = [Store(folder / "one"), Store(folder / "two")]
+    seconds = list[Seconds]()
     for workers, store in enumerate(stores, start=1):
         with console.status(f"{len(plan.cells)} cells on {workers} of 2 processes"):
             outcome, taken = measured(lambda: run_campaign(plan, store, workers=workers))  # noqa: B023

@@ -184,10 +184,19 @@ def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: i
             found = [respond(scenario(count, seed, grain), needed, limit=limit) for seed in range(seeds)]
             rows.append(_row(count, needed, found))
     columns = (
-        "jobs", "nodes", "plan, ms", "greedy, ms", "backtracking, ms", "plan, cells", "greedy, jobs looked at",
-        "backtracking, partial decisions", "whole calls: plan, ms", "greedy, ms", "greedy's extra loss, node-hours",
+        "jobs",
+        "nodes",
+        "plan, ms",
+        "greedy, ms",
+        "backtracking, ms",
+        "plan, cells",
+        "greedy, jobs looked at",
+        "backtracking, partial decisions",
+        "whole calls: plan, ms",
+        "greedy, ms",
+        "greedy's extra loss, node-hours",
         "backtracking agrees",
-    )  # fmt: skip
+    )
     note = (
         "Times are of the CPU, all three compiled, of all deadlines together: the plan of one call, the others one "
         "after another; means over the scenarios, of backtracking the largest. Whole calls are with what is done in "
@@ -229,14 +238,28 @@ def on_scale(sizes: Sequence[tuple[int, int, int, float, float | None]]) -> Tabl
     for jobs, nodes, steps, seconds, megabytes in sizes:
         found = run_module("eviction", "--child", str(jobs), str(nodes), str(steps))
         memory = "" if megabytes is None else f"{megabytes:,.0f}"
-        rows.append([
-            f"{jobs:,}", f"{nodes:,}", str(steps), f"{found['half_s']:.2f}", f"{found['spectrum_s']:.2f}",
-            f"{seconds:g}", f"{found['mb']:,.0f}", memory,
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"{jobs:,}",
+                f"{nodes:,}",
+                str(steps),
+                f"{found['half_s']:.2f}",
+                f"{found['spectrum_s']:.2f}",
+                f"{seconds:g}",
+                f"{found['mb']:,.0f}",
+                memory,
+            ]
+        )
     columns = (
-        "jobs", "nodes", "steps", "half the nodes, s", "all numbers of nodes, s", "allowed, s", "peak, MB",
+        "jobs",
+        "nodes",
+        "steps",
+        "half the nodes, s",
+        "all numbers of nodes, s",
+        "allowed, s",
+        "peak, MB",
         "allowed, MB",
-    )  # fmt: skip
+    )
     note = (
         "Sizes without a common divisor, losses as random floats. Half the nodes: the plan that frees them, with every "
         "deadline read. All: the plan for every number of nodes, every deadline read for a hundred of them."

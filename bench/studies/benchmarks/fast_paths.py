@@ -40,8 +40,10 @@ class _OnAnyMachine(Conservative):
 def waiting_together(count: int) -> Workload:
     """Return jobs submitted within ten minutes to 256 cores. So nearly all wait together."""
     rng = np.random.default_rng(1)
-    submit, cores = np.sort(rng.integers(0, 600, count)).tolist(), (2 ** rng.integers(0, 7, count)).tolist()
-    runs, slack = rng.integers(60, 7200, count).tolist(), rng.uniform(1, 4, count).tolist()
+    submit = np.sort(rng.integers(0, 600, count)).tolist()
+    cores = (2 ** rng.integers(0, 7, count)).tolist()
+    runs = rng.integers(60, 7200, count).tolist()
+    slack = rng.uniform(1, 4, count).tolist()
     rows = enumerate(zip(submit, runs, slack, cores, strict=True))
     jobs = (Job(str(row), at, run, int(run * more), nodes=size) for row, (at, run, more, size) in rows)
     return Workload(tuple(jobs), Machine.pool(256))
@@ -49,7 +51,8 @@ def waiting_together(count: int) -> Workload:
 
 def _starts(workload: Workload, dispatcher: object, budget: Budget | None, long: int, worth: int) -> IntArray:
     before = counted.LONG, compiled_events.WORTH
-    counted.LONG, compiled_events.WORTH = long, worth
+    counted.LONG = long
+    compiled_events.WORTH = worth
     try:
         found: IntArray = simulate(workload, dispatcher, budget=budget).jobs["start"].to_numpy()  # type: ignore[arg-type]
     finally:

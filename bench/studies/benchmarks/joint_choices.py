@@ -18,9 +18,14 @@ from ...reports.tables import Table
 #: Standard deviations of the logarithm of the run time.
 SPREADS = (0.1, 0.5, 1.0)
 #: Ways to choose; the last is compared with the others.
-NEITHER, SIZE, TIME, JOINT = "neither: own size, longest time", "size alone", "time alone", "size and time together"
+NEITHER = "neither: own size, longest time"
+SIZE = "size alone"
+TIME = "time alone"
+JOINT = "size and time together"
 #: Sizes that a job may request, and values of a law. Values are equally probable, the last that of 99.9%.
-_CHOICES, _STEPS, _LAST = 7, 20, 0.999
+_CHOICES = 7
+_STEPS = 20
+_LAST = 0.999
 #: Run times on the own size have this median, seconds.
 _MEDIAN = 10_000.0
 #: Sampled run times per job.
@@ -99,7 +104,8 @@ def drawn(processors: int, spread: float, rng: np.random.Generator) -> Lottery:
     """Return a job of Downey's speedup with a lognormal run time. Its sizes are equally spaced and include its own."""
     curve, most = DowneyLaw().draw(rng)
     own = int(2 ** rng.integers(0, 8))
-    least, largest = int(rng.integers(1, own, endpoint=True)), int(max(own, min(processors, most)))
+    least = int(rng.integers(1, own, endpoint=True))
+    largest = int(max(own, min(processors, most)))
     sizes = np.unique(np.r_[np.rint(np.linspace(least, largest, _CHOICES)), own]).astype(np.int64)
     factors: FloatArray = float(curve(np.array(own))) / curve(sizes)
     levels = np.r_[np.arange(1, _STEPS) / _STEPS, _LAST]
@@ -149,8 +155,14 @@ def joint(jobs: int, fill: Callable[[np.random.Generator], AvailabilityProfile])
         "on the own size; lists of 30 random reservations, on which nobody else comes. Geometric means; 95% intervals "
         "over the jobs."
     )
-    columns = ("spread of ln(run time)", "chosen", "turnaround, s", "together over it", "first request may fall short",
-               "other size")  # fmt: skip
+    columns = (
+        "spread of ln(run time)",
+        "chosen",
+        "turnaround, s",
+        "together over it",
+        "first request may fall short",
+        "other size",
+    )
     return Table("Size and first walltime", columns, rows, note=note)
 
 

@@ -26,9 +26,19 @@ from ..printed_tables import show
 from .traces import named_trace
 
 COLUMNS = (
-    "dispatcher", "job", "units", "wait, h", "under the reference, h", "ran before", "came before", "overtook",
-    "idle", "room for it, h", "overtakers", "ended last",
-)  # fmt: skip
+    "dispatcher",
+    "job",
+    "units",
+    "wait, h",
+    "under the reference, h",
+    "ran before",
+    "came before",
+    "overtook",
+    "idle",
+    "room for it, h",
+    "overtakers",
+    "ended last",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +115,13 @@ def held_back(result: Result, machine: Machine, id_: str) -> HeldBack:
     if not len(rows) or result.jobs["start"].iloc[rows[0]] < 0:
         raise InputError(f"job {id_}: expected one that has started")
     job = result.jobs.iloc[rows[0]]
-    begin, end = int(job["submit"]), int(job["start"])
+    begin = int(job["submit"])
+    end = int(job["start"])
     stays = _stays(result, begin, end)
     stays = stays[stays["id"] != id_]
     came = stays["place"].to_numpy() < rows[0]
-    ran, work = (stays["start"] < begin).to_numpy(), _work(stays, begin, end)
+    ran = (stays["start"] < begin).to_numpy()
+    work = _work(stays, begin, end)
     capacity = int(machine.capacity[:, machine.primary].sum())
     whole = max(1, capacity * (end - begin))
     running, older, overtaking = (float(work[which].sum() / whole) for which in (ran, came & ~ran, ~came & ~ran))
@@ -151,14 +163,16 @@ def _seconds_with_room(stays: pd.DataFrame, begin: int, end: int, most: int) -> 
     times = np.concatenate((np.maximum(stays["start"], begin), np.minimum(stays["end"], end), [begin, end]))
     change = np.concatenate((stays["units"], -stays["units"], [0, 0]))
     order = np.argsort(times, kind="stable")
-    times, held = times[order], np.cumsum(change[order])
+    times = times[order]
+    held = np.cumsum(change[order])
     fits: BoolArray = held[:-1] <= most
     return int(np.diff(times)[fits].sum())
 
 
 def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) -> list[list[str]]:
     """Return the cells of a row per dispatcher, the reference first."""
-    rows, reference = list[list[str]](), dict[str, int]()
+    rows = list[list[str]]()
+    reference = dict[str, int]()
     for name in dispatchers:
         result = simulate(workload, create_dispatcher(name, internal=True), predictor)
         waits = dict(zip(result.jobs["id"], result.jobs["start"] - result.jobs["submit"], strict=True))

@@ -27,7 +27,8 @@ class Seconds(NamedTuple):
 
 def measured(run: Callable[[], T]) -> tuple[T, Seconds]:
     """Call `run`. Return its result and its time."""
-    wall, cpu = perf_counter(), process_time() + _children()
+    wall = perf_counter()
+    cpu = process_time() + _children()
     outcome = run()
     return outcome, Seconds(perf_counter() - wall, process_time() + _children() - cpu)
 

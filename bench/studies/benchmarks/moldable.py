@@ -101,7 +101,8 @@ def queries(setting: Setting) -> Table:
     for reservations in setting.reservations:
         rng = np.random.default_rng(reservations)
         profile = filled(reservations, rng)
-        steps, asked = profile.steps(), _requests(setting.queries, rng).tolist()
+        steps = profile.steps()
+        asked = _requests(setting.queries, rng).tolist()
         ours, starts = _timed(profile.earliest_start, asked)
         theirs, others = _timed(partial(walked, steps), asked)
         if starts != others:
@@ -127,7 +128,7 @@ def fits(setting: Setting) -> Table:
         ("turnaround over that of who knows the curve, geometric mean", f"{np.exp(np.log(costs).mean()):.3f}"),
         ("the same, 90th percentile", f"{np.percentile(costs, 90):.3f}"),
         ("users whose turnaround is the same (%)", percent(float((costs == 1).mean()))),
-    ]  # fmt: skip
+    ]
     note = (
         f"{setting.users:,} users of Downey's model, A uniform in 2 to 200 and sigma in 0 to 2, with 3 to 6 runs of "
         "10% noise; sizes up to twice the largest measured."
@@ -152,7 +153,8 @@ def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray,
     found = fit(runs)
     within = SIZES[2 * tried.max() >= SIZES]
     others = np.setdiff1d(within, tried)
-    true, predicted = _times(curve, others), found.predict(others)
+    true = _times(curve, others)
+    predicted = found.predict(others)
     coming = true * _noise(len(others), rng)
     inside, known = (
         ((told.low <= coming) & (coming <= told.high)).astype(np.float64)

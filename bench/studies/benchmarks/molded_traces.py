@@ -80,9 +80,7 @@ def compared(
         The dispatchers, by default all; the first is compared with the others.
     """
     chosen = list(specs) or contenders()
-    runs = compare(
-        sampler, chosen, seeds=count, overrun="kill", out=out, workers=workers, check_invariants=True
-    ).runs  # fmt: skip
+    runs = compare(sampler, chosen, seeds=count, overrun="kill", out=out, workers=workers, check_invariants=True).runs
     by_seed = {str(spec): group.sort_values("seed") for spec, group in runs.groupby("dispatcher", sort=False)}
     logs = {spec: np.log(group["turnaround_gmean"].to_numpy(float)) for spec, group in by_seed.items()}
     rows = [_row(spec, group, logs) for spec, group in by_seed.items()]
@@ -98,8 +96,11 @@ def _row(spec: str, group: pd.DataFrame, logs: dict[str, FloatArray]) -> tuple[s
     first = next(iter(logs.values()))
     efficiency = group["efficiency"].to_numpy(float)
     return (
-        spec, f"{np.exp(logs[spec].mean()):,.0f}", _interval(first - logs[spec], np.exp), _interval(efficiency, np.copy)
-    )  # fmt: skip
+        spec,
+        f"{np.exp(logs[spec].mean()):,.0f}",
+        _interval(first - logs[spec], np.exp),
+        _interval(efficiency, np.copy),
+    )
 
 
 def _interval(values: FloatArray, of: Callable[[FloatArray], FloatArray]) -> str:

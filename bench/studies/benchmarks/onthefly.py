@@ -105,7 +105,8 @@ def _results(workload: Workload, learned: str, dispatcher: str) -> Iterator[tupl
 def _per_job(result: Result) -> FloatArray:
     """Return wait in hours and bounded slowdown, shape (jobs, 2), in the order of the trace."""
     jobs = result.jobs
-    wait, ran = (jobs["start"] - jobs["submit"]).to_numpy(float), (jobs["end"] - jobs["start"]).to_numpy(float)
+    wait = (jobs["start"] - jobs["submit"]).to_numpy(float)
+    ran = (jobs["end"] - jobs["start"]).to_numpy(float)
     return np.column_stack((wait / 3600, np.maximum(1, (wait + ran) / np.maximum(ran, SHORTEST))))
 
 

@@ -40,9 +40,16 @@ from .traces import named_trace
 
 #: What is compared; the first is the reference, the last the portfolio.
 DISPATCHERS = (
-    "easy", "fcfs", "easy-sjbf", "conservative", "lxf", "lookahead", "lookahead:blocked=0", "lookahead:patience=1.5",
+    "easy",
+    "fcfs",
+    "easy-sjbf",
+    "conservative",
+    "lxf",
+    "lookahead",
+    "lookahead:blocked=0",
+    "lookahead:patience=1.5",
     "portfolio:every=4d,budget=20000",
-)  # fmt: skip
+)
 #: Heading and factor of the columns.
 METRICS = (("mean wait, s", 1.0), ("mean bounded slowdown", 1.0), ("p99 wait, h", 3600.0), ("longest wait, h", 3600.0))
 #: Their names in ``Result.summary()``.
@@ -189,9 +196,14 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
     values = []
     for part in parts:
         found = compare(
-            part, [*map(dispatcher_of, dispatchers)], (predictor,), out=sampling.store, seeds=sampling.samples,
-            jitter=sampling.jitter, workers=sampling.workers,
-        )  # fmt: skip
+            part,
+            [*map(dispatcher_of, dispatchers)],
+            (predictor,),
+            out=sampling.store,
+            seeds=sampling.samples,
+            jitter=sampling.jitter,
+            workers=sampling.workers,
+        )
         if found.failures:
             raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")
         rows = found.runs[list(SUMMARY)].to_numpy(dtype=np.float64)
@@ -203,7 +215,8 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
     """Return the prediction errors under EASY, and the number of jobs within their prediction, as a sentence."""
     jobs = pd.concat([simulate(part, "easy", predictor).jobs for part in parts])
     error = (jobs["predicted"] - jobs["run"]).to_numpy(dtype=np.float64)
-    over, under = np.maximum(error, 0).mean(), np.maximum(-error, 0).mean()
+    over = np.maximum(error, 0).mean()
+    under = np.maximum(-error, 0).mean()
     sides = f"over by {over:,.0f} s and under by {under:,.0f} s"
     return f"Mean absolute error {over + under:,.0f} s, {sides}; {(error >= 0).mean():.0%} of the jobs are within."
 
@@ -222,9 +235,18 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
 def main(
-    traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...],
-    samples: int, jitter: int | None, workers: int, store: Path | None, against: str | None, as_markdown: bool,
-) -> None:  # fmt: skip
+    traces: tuple[str, ...],
+    jobs: int,
+    count: int,
+    dispatchers: tuple[str, ...],
+    predictors: tuple[str, ...],
+    samples: int,
+    jitter: int | None,
+    workers: int,
+    store: Path | None,
+    against: str | None,
+    as_markdown: bool,
+) -> None:
     """Print a table a trace and predictor, or two."""
     if len(dispatchers) < 2:
         raise click.UsageError(f"--dispatcher: expected the reference and at least another one, got {dispatchers[0]!r}")

@@ -54,8 +54,9 @@ def _swf(jobs: int) -> Iterator[str]:
 def _sacct(jobs: int) -> Iterator[str]:
     yield _HEADER
     for number, submit, wait, run, cores, user in _rows(jobs):
-        arrival, start, end = ((_BEGIN + timedelta(seconds=at)).isoformat() for at in (
-            submit, submit + wait, submit + wait + run))  # fmt: skip
+        arrival, start, end = (
+            (_BEGIN + timedelta(seconds=at)).isoformat() for at in (submit, submit + wait, submit + wait + run)
+        )
         tres = f"billing={cores},cpu={cores},mem=8G,node=1"
         yield (
             f"{number}|u{user}|g{user % 9}|a{user % 30}|cpu|{arrival}|{arrival}|{start}|{end}|{run}|"
@@ -87,9 +88,18 @@ def main(answer: Path | None, trace: Path | None, jobs: int, small: bool, markdo
         write_traces(Path(folder), jobs)
         for name in (SWF, SACCT):
             path = Path(folder) / name
-            cost, length = run_module("reading", "--trace", str(path)), path.stat().st_size
-            rows.append((name, f"{cost['jobs']:,}", f"{length / 1e6:,.1f}", f"{cost['cpu']:.1f}",
-                         f"{cost['memory']:,.0f}", f"{cost['memory'] * 1e6 / length:.1f}"))  # fmt: skip
+            cost = run_module("reading", "--trace", str(path))
+            length = path.stat().st_size
+            rows.append(
+                (
+                    name,
+                    f"{cost['jobs']:,}",
+                    f"{length / 1e6:,.1f}",
+                    f"{cost['cpu']:.1f}",
+                    f"{cost['memory']:,.0f}",
+                    f"{cost['memory'] * 1e6 / length:.1f}",
+                )
+            )
     columns = ("trace", "jobs", "megabytes", "CPU, s", "peak memory, MB", "bytes of memory per byte of text")
     show([Table("Reading a trace", columns, rows)], markdown)
 

@@ -70,7 +70,8 @@ READINGS: Mapping[str, Reading] = {
 
 def drawn(reading: Reading, total: int, share: float, seed: int) -> Workload:
     """Return large and small jobs as a reading has them."""
-    rng, small = np.random.default_rng(seed), round(total * share)
+    rng = np.random.default_rng(seed)
+    small = round(total * share)
     kinds = (("large", MIXED, total - small, 0), ("small", reading.small, small, reading.later))
     jobs = [job for kind in kinds for job in _jobs(reading, kind, rng)]
     if not reading.later:

@@ -112,9 +112,15 @@ def compared(name: str, workload: Workload) -> Table:
         for contender, each in found.items()
     ]
     columns = (
-        "dispatcher", "mean wait, s", "to EASY", "bounded slowdown", "to EASY", "longest wait, h", "lost core-hours",
+        "dispatcher",
+        "mean wait, s",
+        "to EASY",
+        "bounded slowdown",
+        "to EASY",
+        "longest wait, h",
+        "lost core-hours",
         "runs ended at a request",
-    )  # fmt: skip
+    )
     note = (
         f"Ratios of means with 95% intervals over {STRETCHES} stretches of the trace. Wait: all time in which a job "
         f"did not run for good. A checkpoint takes {WRITE} s, a restart {RESTART} s. Jobs end at their request at the "

@@ -110,8 +110,11 @@ class Setting:
         for trace in self.traces:
             name, workload = load(trace)
             label = f"{name}, {_jobs(self.span)}"
-            parts.append(self._part(name, self.span, Samples(self._slice(name, workload), self.seeds, self.jitter,
-                                                             label=label), loaders))  # fmt: skip
+            parts.append(
+                self._part(
+                    name, self.span, Samples(self._slice(name, workload), self.seeds, self.jitter, label=label), loaders
+                )
+            )
             if self.whole:
                 parts.append(self._part(name, None, Samples(workload, label=f"{name}, {_jobs(None)}"), loaders))
         together = [
@@ -218,34 +221,54 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 @click.command(help=__doc__)
 @click.option(
-    "--dispatchers", callback=_names, metavar="A,B,...",
+    "--dispatchers",
+    callback=_names,
+    metavar="A,B,...",
     help=f"Names with options.  [default: those registered of {','.join(DISPATCHERS)}]",
-)  # fmt: skip
+)
 @click.option(
     "--trace", "traces", multiple=True, default=PUBLISHED, show_default=True, help="Name of a published trace, or path."
 )
 @click.option(
-    "--slice", "span", callback=_span, default="10000:18000", show_default=True, metavar="FIRST:LAST",
+    "--slice",
+    "span",
+    callback=_span,
+    default="10000:18000",
+    show_default=True,
+    metavar="FIRST:LAST",
     help="Jobs of each trace that are run jittered, counted from 0, the last excluded.",
-)  # fmt: skip
+)
 @click.option("--jitter", type=click.IntRange(min=0), default=60, show_default=True, help="Largest shift, seconds.")
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Jittered copies.")
 @click.option("--whole/--no-whole", default=True, show_default=True, help="Run the whole traces too.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to run in.")
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("results"), show_default=True,
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
     help="Folder in which every finished run is kept.",
-)  # fmt: skip
+)
 @click.option("--again", multiple=True, metavar="NAME", help="Forget what is kept of this dispatcher and rerun it.")
 @click.option("--kept", "only_kept", is_flag=True, help="Run nothing, print what is kept.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
 def main(
-    dispatchers: tuple[str, ...], traces: tuple[str, ...], span: tuple[int, int], jitter: int, seeds: int, whole: bool,
-    workers: int, out: Path, again: tuple[str, ...], only_kept: bool, as_markdown: bool,
-) -> None:  # fmt: skip
+    dispatchers: tuple[str, ...],
+    traces: tuple[str, ...],
+    span: tuple[int, int],
+    jitter: int,
+    seeds: int,
+    whole: bool,
+    workers: int,
+    out: Path,
+    again: tuple[str, ...],
+    only_kept: bool,
+    as_markdown: bool,
+) -> None:
     """Run what is missing and print both tables."""
-    setting, store = Setting(traces, dispatchers, span, jitter, seeds, whole), Store(out)
+    setting = Setting(traces, dispatchers, span, jitter, seeds, whole)
+    store = Store(out)
     failed = 0
     try:
         _, plan = setting.planned

@@ -58,10 +58,13 @@ def rows_of(workload: Workload, name: str) -> Iterator[list[str]]:
     """Yield the tuning times on the machines, with the ratio to the baseline's time per decision."""
     on_pool, base = on_a_pool(workload), math.nan
     for where, jobs, overrun in (
-        ("one pool, in the engine", on_pool, "resubmit"), ("one pool", on_pool, "run"), ("nodes", workload, "run"),
-    ):  # fmt: skip
+        ("one pool, in the engine", on_pool, "resubmit"),
+        ("one pool", on_pool, "run"),
+        ("nodes", workload, "run"),
+    ):
         found = tunings(jobs, name, overrun)
-        seconds, replayed = found["seconds"], found["replayed"]
+        seconds = found["seconds"]
+        replayed = found["replayed"]
         if found.empty:
             yield [where, f"`{name}`", "0", "-", "-", "-", "-"]
             continue

@@ -32,7 +32,10 @@ from .decision_clock import Clocked
 from .engine.bare_easy import bare_jobs, easy_starts
 from .measurements import measured, power_of
 
-CORES, WAITING, LOAD, CORES_A_NODE = 1000, 100, 0.9, 16
+CORES = 1000
+WAITING = 100
+LOAD = 0.9
+CORES_A_NODE = 16
 #: Part: what grows, and its values.
 PARTS: dict[str, tuple[str, Sequence[int]]] = {
     "queue": ("jobs submitted at once, 1,000 cores", (100, 1_000, 5_000, 20_000, 50_000, 100_000)),
@@ -41,12 +44,26 @@ PARTS: dict[str, tuple[str, Sequence[int]]] = {
 }
 _SMALL: dict[str, Sequence[int]] = {"queue": (20, 40), "nodes": (1, 4), "jobs": (50, 100)}
 #: Rows that are no dispatchers, with what they run.
-STOCK, BARE = "stock AccaSim, FIFO", "bare EASY loop"
+STOCK = "stock AccaSim, FIFO"
+BARE = "bare EASY loop"
 #: At least one of each family, few enough to be distinct in a picture.
 DRAWN = (
-    "fcfs", "easy", "easy-sjbf", "lxf", "conservative", "hcp3", "pcp3", "lookahead", "toptimal", "rounds", "rbs",
-    "hybrid", "evict", BARE, STOCK,
-)  # fmt: skip
+    "fcfs",
+    "easy",
+    "easy-sjbf",
+    "lxf",
+    "conservative",
+    "hcp3",
+    "pcp3",
+    "lookahead",
+    "toptimal",
+    "rounds",
+    "rbs",
+    "hybrid",
+    "evict",
+    BARE,
+    STOCK,
+)
 #: Fewer decisions than this are no mean.
 _LEAST = 5
 _WARM = 400
@@ -94,7 +111,10 @@ class _Budgeted(Clocked):
     def __init__(self, spec: str, seconds: float) -> None:
         super().__init__(spec)
         self._budget = int(seconds * 1e9)
-        self._half, self._began, self.steps, self.elapsed = 0, 0, 0, 0
+        self._half = 0
+        self._began = 0
+        self.steps = 0
+        self.elapsed = 0
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the other one decide.
@@ -107,7 +127,8 @@ class _Budgeted(Clocked):
         now = process_time_ns()
         if not self._began:
             actions = super().dispatch(state)
-            self._half, self._began = len(state.queue) // 2, process_time_ns()
+            self._half = len(state.queue) // 2
+            self._began = process_time_ns()
             return actions
         self.elapsed = now - self._began
         if self.steps >= _LEAST and (self.elapsed > self._budget or len(state.queue) < self._half):

@@ -108,7 +108,8 @@ def markdown(found: Curve) -> Iterator[str]:
     for row in found.table.to_dict("records"):
         cells = [str(row["dispatcher"])]
         for column, _, unit in METRICS:
-            low, high = row[f"{column}_low"], row[f"{column}_high"]
+            low = row[f"{column}_low"]
+            high = row[f"{column}_high"]
             spread = "" if row["runs"] == 1 else f" [{low / unit:,.1f}, {high / unit:,.1f}]"
             cells.append(f"{row[column] / unit:,.1f}{spread} ({row[column] / found.best(column):.2f})")
         is_baseline = row["dispatcher"] in found.baselines

@@ -121,12 +121,17 @@ def entries() -> tuple[Entry, ...]:
     """Return every table and figure, paper by paper."""
     return tuple(
         Entry(
-            name, title, PAPERS[paper], _runs(paper).get(name), CONTROLS.get(name, ()),
-            _PAPER_RUNS.get(name, _PAPER_RUNS.get(paper, "")) if _OURS not in title else "", _OURS in title,
+            name,
+            title,
+            PAPERS[paper],
+            _runs(paper).get(name),
+            CONTROLS.get(name, ()),
+            _PAPER_RUNS.get(name, _PAPER_RUNS.get(paper, "")) if _OURS not in title else "",
+            _OURS in title,
         )
         for paper, titles in _TITLES.items()
         for name, title in ((f"{paper}/{key}", title) for key, title in titles.items())
-    )  # fmt: skip
+    )
 
 
 def find(name: str) -> Entry:

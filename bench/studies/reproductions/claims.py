@@ -29,7 +29,8 @@ def row(
     timed: bool = False,
 ) -> Row:
     """Return the mean of a value over the samples, with its interval."""
-    measured, (low, high) = float(np.mean(values)), mean_interval(np.asarray(values, dtype=float))
+    measured = float(np.mean(values))
+    (low, high) = mean_interval(np.asarray(values, dtype=float))
     found = (None if math.isnan(number) else number for number in (measured, low, high))
     mean, least, most = found
     return Row(subject, metric, mean, published, least, most, digits, timed)
@@ -136,7 +137,8 @@ def by_side(low: float, high: float, limit: float, samples: int) -> bool | None:
 
 def _ratio(named: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
     """Return the ratio of the means with its interval; NaN where there is no ratio."""
-    first, second = np.asarray(named, dtype=float), np.asarray(other, dtype=float)
+    first = np.asarray(named, dtype=float)
+    second = np.asarray(other, dtype=float)
     if not (first.any() or second.any()):
         return 1.0, 1.0, 1.0
     return ratio_of_means(first, second)

@@ -87,7 +87,7 @@ CONTROLS: Mapping[str, tuple[Control, ...]] = {
     "dsrt2020/fig8": _PLAN,
     **dict.fromkeys(("dsrt2020/policies", "dsrt2020/recorded-months"), _GIVE_WAY),
     "dsrt2020/starvation": (*_GIVE_WAY, Control("the bound is ignored", (("evict:most=.*", "evict:most=none"),))),
-}  # fmt: skip
+}
 #: What the system itself is called beside its controls.
 SYSTEM = ""
 

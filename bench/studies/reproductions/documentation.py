@@ -62,22 +62,38 @@ def page(found: Sequence[Kept]) -> str:
     about = {entry.name: entry for entry in entries()}
     place = list(about)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
-    rows = [[kept.name, about[kept.name].title, kept.scale, kept.runs or "-", about[kept.name].paper_runs or "-",
-             tables.tally(kept.claims, kept.trials), tables.noticing([(claim, kept.trials) for claim in kept.claims])]
-            for kept in ordered]  # fmt: skip
+    rows = [
+        [
+            kept.name,
+            about[kept.name].title,
+            kept.scale,
+            kept.runs or "-",
+            about[kept.name].paper_runs or "-",
+            tables.tally(kept.claims, kept.trials),
+            tables.noticing([(claim, kept.trials) for claim in kept.claims]),
+        ]
+        for kept in ordered
+    ]
     columns = ["name", "what", "scale", "runs", "runs in the paper", "claims", "notice a control"]
     totals, failing = list[str](), list[str]()
     for ours, subject, heading in (
         (False, "Tested claims of the papers", "Claims of the papers that do not hold here"),
         (True, "Our own tested claims", "Ours that do not hold here"),
     ):
-        each = [(kept, claim) for kept in ordered for claim in kept.claims
-                if (about[kept.name].ours or tables.is_ours(claim)) is ours]  # fmt: skip
+        each = [
+            (kept, claim)
+            for kept in ordered
+            for claim in kept.claims
+            if (about[kept.name].ours or tables.is_ours(claim)) is ours
+        ]
         judged = [(claim, kept.trials) for kept, claim in each]
         told = f"{subject}: {tables.tally_all(judged)}"
         totals.append(f"{told}. Of those that hold, {tables.noticing(judged)} notice a control.\n")
-        fails = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
-                 for kept, claim in each if claim.holds is False and claim.counts]  # fmt: skip
+        fails = [
+            f"- {kept.name}: {claim.text} ({claim.evidence})\n"
+            for kept, claim in each
+            if claim.holds is False and claim.counts
+        ]
         failing += [f"{heading}:\n", "".join(fails)] if fails else []
     parts = [_HEAD, *totals, Table("## Results", columns, rows, labels=7).markdown(), *failing]
     tried = [kept.trials for kept in ordered if kept.trials is not None]
@@ -120,7 +136,8 @@ def write_page(path: Path, results: Path | None) -> int:
     for entry in entries():
         if results is None:
             continue
-        kept, trials = find(results, entry.name) or found.get(entry.name), find_trials(results, entry.name)
+        kept = find(results, entry.name) or found.get(entry.name)
+        trials = find_trials(results, entry.name)
         if kept is not None:
             known = found[entry.name].trials if entry.name in found else None
             found[entry.name] = replace(kept, trials=trials or known)

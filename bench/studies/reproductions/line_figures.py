@@ -43,9 +43,16 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
         chosen = data[data["subject"] == subject]
         x, value, low, high = (chosen[column].to_numpy(dtype=float) for column in ("x", "value", "low", "high"))
         axes.errorbar(
-            x, value, [value - low, high - value], label=subject, marker=marker(index), markersize=4, capsize=2,
-            elinewidth=0.8, **line_style(index),
-        )  # fmt: skip
+            x,
+            value,
+            [value - low, high - value],
+            label=subject,
+            marker=marker(index),
+            markersize=4,
+            capsize=2,
+            elinewidth=0.8,
+            **line_style(index),
+        )
     if drawing.log_x:
         ticks = sorted(set(data["x"]))
         axes.set_xscale("log")

@@ -16,7 +16,9 @@ from .outcome_tables import clean
 
 _FORMAT = 1
 #: Suffixes of the files.
-_SAME, _TIMES, _TRIALS = ".json", ".times.json", ".controls.json"
+_SAME = ".json"
+_TIMES = ".times.json"
+_TRIALS = ".controls.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,16 @@ class Kept:
         rows = sorted(outcome.rows, key=lambda row: row.timed)
         claims = sorted(outcome.claims, key=lambda claim: claim.timed)
         return cls(
-            entry.name, scale, outcome.notes, tuple(rows), tuple(claims), outcome.preconditions, outcome.parameters,
-            outcome.runs, trials,
-        )  # fmt: skip
+            entry.name,
+            scale,
+            outcome.notes,
+            tuple(rows),
+            tuple(claims),
+            outcome.preconditions,
+            outcome.parameters,
+            outcome.runs,
+            trials,
+        )
 
 
 def put(folder: Path, kept: Kept) -> list[Path]:
@@ -91,8 +100,9 @@ def find_trials(folder: Path, name: str) -> Trials | None:
     try:
         return _trials(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: expected what became of claims under controls, got {type(error).__name__}: {error}"
-                         ) from None  # fmt: skip
+        raise InputError(
+            f"{path}: expected what became of claims under controls, got {type(error).__name__}: {error}"
+        ) from None
 
 
 def _trials(part: dict[str, Any]) -> Trials:

@@ -64,7 +64,8 @@ def verdicts(claims: Sequence[Claim], trials: Trials | None = None) -> Table:
 
 
 def _controls(claim: Claim, trials: Trials) -> str:
-    noticed, met = trials.notices(claim.text), trials.meets(claim.text)
+    noticed = trials.notices(claim.text)
+    met = trials.meets(claim.text)
     found = {"not so where": noticed, "also where": met}
     told = "; ".join(f"{how} {', '.join(names)}" for how, names in found.items() if names) if claim.counts else ""
     return f"{told}; none decides".removeprefix("; ") if untried(claim, trials) else told

@@ -33,7 +33,8 @@ def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None
     """
     strategy, rounds = None, dispatcher
     if type(dispatcher) is ReservationSequences:
-        strategy, rounds = dispatcher.strategy, dispatcher.over
+        strategy = dispatcher.strategy
+        rounds = dispatcher.over
         if type(strategy) not in _ALONE or dispatcher.options.backfill != "plain":
             return None
     if type(rounds) is not Rounds or rounds.options.move != "never":
@@ -55,7 +56,8 @@ def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, In
     -------
     Requests, the first of each job, and how many these are; jobs with the same requests share them.
     """
-    first, count = np.arange(len(jobs)), np.ones(len(jobs), dtype=np.int64)
+    first = np.arange(len(jobs))
+    count = np.ones(len(jobs), dtype=np.int64)
     places: dict[tuple[int, ...], int] = {}
     added: list[int] = []
     if strategy is not None:
@@ -67,7 +69,8 @@ def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, In
             if chosen not in places:
                 places[chosen] = len(jobs) + len(added)
                 added += chosen
-            first[row], count[row] = places[chosen], len(chosen)
+            first[row] = places[chosen]
+            count[row] = len(chosen)
     return np.concatenate((jobs.walltime, np.array(added, dtype=np.int64))), first, count
 
 
@@ -95,9 +98,13 @@ class CompiledRounds(CompiledSteps):
     """
 
     def __init__(
-        self, columns: IntArray, lengths: IntArray, chosen: tuple[IntArray, IntArray, IntArray], capacity: int,
+        self,
+        columns: IntArray,
+        lengths: IntArray,
+        chosen: tuple[IntArray, IntArray, IntArray],
+        capacity: int,
         batch: int | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.lengths = lengths
         self._requests, self._first, count = chosen
         rows = np.vstack((columns, self._first, count))

@@ -41,7 +41,9 @@ def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
             break
         _copy(rows, parent, place)
         place = parent
-    rows[0, place], rows[1, place], rows[2, place] = rank, second, number
+    rows[0, place] = rank
+    rows[1, place] = second
+    rows[2, place] = number
 
 
 @borrowing

@@ -35,14 +35,16 @@ class UnreservedJobs(NamedTuple):
 
 def open_unreserved(jobs: int) -> UnreservedJobs:
     """Return an empty list with room for `jobs` jobs."""
-    entries, entry = np.empty((3, 2 * jobs + 64), dtype=np.int64), np.full(jobs, -1, dtype=np.int64)
+    entries = np.empty((3, 2 * jobs + 64), dtype=np.int64)
+    entry = np.full(jobs, -1, dtype=np.int64)
     return UnreservedJobs(entries, entry, np.zeros(2, dtype=np.int64))
 
 
 @borrowing
 def put_in(unreserved: UnreservedJobs, job: int, rank: int, instant: int) -> None:
     """Add a job with its arrival, not before earlier entries."""
-    entries, numbers = unreserved.entries, unreserved.numbers
+    entries = unreserved.entries
+    numbers = unreserved.numbers
     if numbers[_ENTRIES] >= 2 * numbers[_JOBS] + 63:
         kept = 0
         for entry in range(numbers[_ENTRIES]):
@@ -53,7 +55,9 @@ def put_in(unreserved: UnreservedJobs, job: int, rank: int, instant: int) -> Non
                 kept += 1
         numbers[_ENTRIES] = kept
     entry = numbers[_ENTRIES]
-    entries[_JOB, entry], entries[_RANK, entry], entries[_INSTANT, entry] = job, rank, instant
+    entries[_JOB, entry] = job
+    entries[_RANK, entry] = rank
+    entries[_INSTANT, entry] = instant
     unreserved.entry[job] = entry
     numbers[_ENTRIES] += 1
     numbers[_JOBS] += 1
@@ -85,8 +89,11 @@ def largest(unreserved: UnreservedJobs, batch: int, empty: RankedHeap, chosen: I
     -------
     Number of jobs.
     """
-    entries, numbers = unreserved.entries, unreserved.numbers
-    most, instants, last = numbers[_JOBS] if batch < 0 else batch, 0, -1
+    entries = unreserved.entries
+    numbers = unreserved.numbers
+    most = numbers[_JOBS] if batch < 0 else batch
+    instants = 0
+    last = -1
     for entry in range(numbers[_ENTRIES]):
         if entries[_JOB, entry] < 0:
             continue

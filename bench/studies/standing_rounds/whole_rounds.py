@@ -37,8 +37,19 @@ _ROWS = 9
 #: * Timers.
 #: * Most jobs of a batch.
 (
-    _ARRIVED, _WAITING, _RUNNING, _RESERVED, _HELD, _BOOKED, _STARTS, _FREED, _CAME, _GONE, _TIMERS, _BATCH,
-) = range(12)  # fmt: skip
+    _ARRIVED,
+    _WAITING,
+    _RUNNING,
+    _RESERVED,
+    _HELD,
+    _BOOKED,
+    _STARTS,
+    _FREED,
+    _CAME,
+    _GONE,
+    _TIMERS,
+    _BATCH,
+) = range(12)
 
 
 class WholeRounds(NamedTuple):
@@ -104,20 +115,29 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
     batch
         Most jobs of a round. ``None`` for all that wait when it begins.
     """
-    count, attempts = columns.shape[1], int(columns[4].sum())
+    count = columns.shape[1]
+    attempts = int(columns[4].sum())
     jobs = np.zeros((_ROWS, count), dtype=np.int64)
     jobs[:5] = columns
     jobs[SLOT] = np.cumsum(columns[4]) - columns[4]
     numbers = np.zeros(12, dtype=np.int64)
     numbers[_BATCH] = -1 if batch is None else batch
     return WholeRounds(
-        jobs=jobs, requests=requests, starts=np.empty(attempts, dtype=np.int64), numbers=numbers,
-        came=np.empty(count, dtype=np.int64), gone=np.empty(count, dtype=np.int64),
-        timers=np.empty(attempts + 1, dtype=np.int64), ends=open_heap(count), due=open_heap(count),
-        booked=open_heap(attempts), unreserved=open_unreserved(count),
-        profile=open_amount(capacity, 0, count), sorting=open_heap(count + 1),
+        jobs=jobs,
+        requests=requests,
+        starts=np.empty(attempts, dtype=np.int64),
+        numbers=numbers,
+        came=np.empty(count, dtype=np.int64),
+        gone=np.empty(count, dtype=np.int64),
+        timers=np.empty(attempts + 1, dtype=np.int64),
+        ends=open_heap(count),
+        due=open_heap(count),
+        booked=open_heap(attempts),
+        unreserved=open_unreserved(count),
+        profile=open_amount(capacity, 0, count),
+        sorting=open_heap(count + 1),
         chosen=np.empty(count, dtype=np.int64),
-    )  # fmt: skip
+    )
 
 
 @borrowing
@@ -137,7 +157,11 @@ def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -
     -------
     Number of decisions and of ended jobs. The simulation is over if there are no decisions.
     """
-    numbers, jobs, timers, rows, left = rounds.numbers, rounds.jobs, rounds.timers, 0, 0
+    numbers = rounds.numbers
+    jobs = rounds.jobs
+    timers = rounds.timers
+    rows = 0
+    left = 0
     while rows < len(decisions) and left + numbers[_RUNNING] < len(ended):
         now = _next_instant(rounds)
         if now == NEVER:
@@ -152,7 +176,9 @@ def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -
             numbers[_TIMERS] -= 1
             asked = True
         if asked:
-            decisions[rows, 0], decisions[rows, 1], decisions[rows, 2] = now, numbers[_WAITING], numbers[_RUNNING]
+            decisions[rows, 0] = now
+            decisions[rows, 1] = numbers[_WAITING]
+            decisions[rows, 2] = numbers[_RUNNING]
             _decide(rounds, now)
             decisions[rows, 3] = decisions[rows, 1] - numbers[_WAITING]
             rows += 1
@@ -161,7 +187,9 @@ def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -
 
 @within
 def _next_instant(rounds: WholeRounds) -> int:
-    numbers, jobs, now = rounds.numbers, rounds.jobs, NEVER
+    numbers = rounds.numbers
+    jobs = rounds.jobs
+    now = NEVER
     if numbers[_ARRIVED] < jobs.shape[1]:
         now = jobs[_SUBMIT, numbers[_ARRIVED]]
     if numbers[_RUNNING] > 0:
@@ -174,7 +202,9 @@ def _next_instant(rounds: WholeRounds) -> int:
 @within
 def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
     """Remove the job that ends first. Return 1 if it is done, 0 if it is resubmitted."""
-    numbers, jobs, job = rounds.numbers, rounds.jobs, pop(rounds.ends)
+    numbers = rounds.numbers
+    jobs = rounds.jobs
+    job = pop(rounds.ends)
     numbers[_RUNNING] -= 1
     rounds.gone[numbers[_GONE]] = job
     numbers[_GONE] += 1
@@ -265,7 +295,9 @@ def _choose(rounds: WholeRounds) -> int:
 @within
 def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     """Reserve the first start in [now, before) where a job fits, if any."""
-    jobs, numbers, seconds = rounds.jobs, rounds.numbers, _request(rounds, job)
+    jobs = rounds.jobs
+    numbers = rounds.numbers
+    seconds = _request(rounds, job)
     start = earliest(rounds.profile, jobs[_AMOUNT, job], seconds, now, before, NEVER)
     if start < 0:
         return
@@ -274,7 +306,8 @@ def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     discard(rounds.unreserved, job)
     numbers[_BOOKED] += 1
     numbers[_RESERVED] += 1
-    jobs[_END, job], jobs[_BOOKING, job] = end, numbers[_BOOKED]
+    jobs[_END, job] = end
+    jobs[_BOOKING, job] = numbers[_BOOKED]
     push(rounds.due, start, numbers[_BOOKED], job)
     push(rounds.booked, -end, numbers[_BOOKED], job)
 
@@ -285,7 +318,8 @@ def _fill(rounds: WholeRounds, now: int) -> None:
 
     If an amount was freed, the next batch of waiting jobs comes first. Then comes each new job.
     """
-    numbers, booked = rounds.numbers, rounds.booked
+    numbers = rounds.numbers
+    booked = rounds.booked
     while rounds.jobs[_BOOKING, booked.rows[2, 0]] != booked.rows[1, 0]:
         pop(booked)
     last = -booked.rows[0, 0]

@@ -49,7 +49,8 @@ def alone(predictor: SklearnPredictor, rows: int = 300) -> float:
     """Return CPU milliseconds that a predictor's regressor takes per row, as in scikit-learn."""
     numbers = np.random.default_rng(0).random((2000, len(NUMBERS)))
     frame = pd.DataFrame(numbers, columns=[*NUMBERS]).assign(user="1", group="1", name="1", queue="1")
-    given, model = frame if len(predictor.features) > len(NUMBERS) else numbers, predictor.estimator
+    given = frame if len(predictor.features) > len(NUMBERS) else numbers
+    model = predictor.estimator
     with threadpool_limits(1):
         model.fit(given, numbers.sum(axis=1))
         begin = process_time()
@@ -74,9 +75,16 @@ def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: 
         rows = []
         for spec, row in zip(predictors.split(), found.table.to_dict("records"), strict=True):
             made: Any = create(predictor_of(spec))
-            cells = [spec.removeprefix("sklearn:estimator="), f"{row['mae']:,.0f}", f"{row['close']:.1%}",
-                     f"{row['under']:.1%}", f"{row['wait']:,.0f}", f"{row['slowdown']:.1f}",
-                     f"{row['wait_ratio']:.3f}", f"{row['wait_low']:.2f} to {row['wait_high']:.2f}"]  # fmt: skip
+            cells = [
+                spec.removeprefix("sklearn:estimator="),
+                f"{row['mae']:,.0f}",
+                f"{row['close']:.1%}",
+                f"{row['under']:.1%}",
+                f"{row['wait']:,.0f}",
+                f"{row['slowdown']:.1f}",
+                f"{row['wait_ratio']:.3f}",
+                f"{row['wait_low']:.2f} to {row['wait_high']:.2f}",
+            ]
             for other in others.split():
                 told = simulate(workload, other, made).summary()
                 cells += [f"{told['wait_mean']:,.0f}", f"{told['bounded_slowdown_mean']:.1f}"]

@@ -31,8 +31,14 @@ def plain(workload: Workload, visible: int) -> tuple[list[int], int]:
 
     A choice fills an observation of the environment's shape, as published loops do.
     """
-    jobs, capacity = list(workload.jobs), int(workload.machine.capacity[0, 0])
-    starts, waiting, running, free, at, steps = [-1] * len(jobs), list[int](), list[tuple[int, int]](), capacity, 0, 0
+    jobs = list(workload.jobs)
+    capacity = int(workload.machine.capacity[0, 0])
+    starts = [-1] * len(jobs)
+    waiting = list[int]()
+    running = list[tuple[int, int]]()
+    free = capacity
+    at = 0
+    steps = 0
     core = {place: job.nodes * job.per_node.get("core", 0) for place, job in enumerate(jobs)}
 
     def start(place: int, now: int) -> int:
@@ -52,12 +58,18 @@ def plain(workload: Workload, visible: int) -> tuple[list[int], int]:
             shown = waiting[:visible]
             observation = np.zeros((visible, 8), dtype=np.float32)
             for row, place in enumerate(shown):
-                wait, predicted = now - jobs[place].submit, jobs[place].walltime
+                wait = now - jobs[place].submit
+                predicted = jobs[place].walltime
                 observation[row] = (
-                    1, wait / (wait + 3600), min(1, np.log1p(predicted) / 18.42), core[place] / capacity,
-                    core[place] <= free, wait / (wait + predicted), free / capacity,
+                    1,
+                    wait / (wait + 3600),
+                    min(1, np.log1p(predicted) / 18.42),
+                    core[place] / capacity,
+                    core[place] <= free,
+                    wait / (wait + predicted),
+                    free / capacity,
                     len(waiting) / (len(waiting) + 128),
-                )  # fmt: skip
+                )
             chosen = min(shown, key=lambda place: jobs[place].walltime)
             steps += 1
             if core[chosen] <= free:
@@ -91,18 +103,26 @@ def measured(workload: Workload, steps: int, seed: int) -> list[list[str]]:
     """
     env = gymnasium.make("hpcdispatch/PickJob-v0", workload=workload, jobs=JOBS, visible=VISIBLE).unwrapped
     several = gymnasium.make_vec(
-        "hpcdispatch/PickJob-v0", 16, vectorization_mode="vector_entry_point", workload=workload, jobs=JOBS,
+        "hpcdispatch/PickJob-v0",
+        16,
+        vectorization_mode="vector_entry_point",
+        workload=workload,
+        jobs=JOBS,
         visible=VISIBLE,
-    ).unwrapped  # fmt: skip
+    ).unwrapped
     assert isinstance(env, DispatchEnv)
     assert isinstance(several, DispatchVectorEnv)
-    rng, count, spent = np.random.default_rng(seed), 0, 0.0
+    rng = np.random.default_rng(seed)
+    count = 0
+    spent = 0.0
     while count == 0 or count < steps // 20:
         first = int(rng.integers(len(env.workload) - JOBS + 1))
         part = env.workload.slice(first, first + JOBS)
         begin = process_time()
         starts, taken = plain(part, VISIBLE)
-        spent, count, over = spent + process_time() - begin, count + taken, False
+        spent = spent + process_time() - begin
+        count = count + taken
+        over = False
         observation, _ = env.reset(options={"start": first})
         while not over:
             masks = env.action_masks()

@@ -26,9 +26,21 @@ from ..printed_tables import show
 
 #: Baselines of a policy. Orders have EASY behind, as the policy has.
 RIVALS = (
-    "fcfs", "sjf", "lxf", "easy:order=sjf", "easy:order=f1", "easy:order=f2", "easy:order=f3", "easy:order=f4",
-    "easy:order=wfp3", "easy:order=unicep", "easy", "easy-sjbf", "hcp3", "lookahead",
-)  # fmt: skip
+    "fcfs",
+    "sjf",
+    "lxf",
+    "easy:order=sjf",
+    "easy:order=f1",
+    "easy:order=f2",
+    "easy:order=f3",
+    "easy:order=f4",
+    "easy:order=wfp3",
+    "easy:order=unicep",
+    "easy",
+    "easy-sjbf",
+    "hcp3",
+    "lookahead",
+)
 ENVIRONMENT: Mapping[str, Any] = {"id": "PickJob-v0", "visible": 64, "backfill": "easy", "commit": False}
 TRAINED_ON = "lublin:jobs=20000,processors=256,load=1.0,seed=11"
 FOLDER = Path(__file__).parent
@@ -53,11 +65,15 @@ def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] =
 
         def __init__(self) -> None:
             super().__init__()
-            self.latent_dim_pi, self.latent_dim_vf = ENVIRONMENT["visible"], 32
+            self.latent_dim_pi = ENVIRONMENT["visible"]
+            self.latent_dim_vf = 32
             self.score = torch.nn.Sequential(
-                torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 16), torch.nn.Tanh(),
+                torch.nn.Linear(8, 32),
+                torch.nn.Tanh(),
+                torch.nn.Linear(32, 16),
+                torch.nn.Tanh(),
                 torch.nn.Linear(16, 1),
-            )  # fmt: skip
+            )
             self.worth = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Tanh(), torch.nn.Linear(32, 32))
 
         def forward(self, features: Any) -> tuple[Any, Any]:
@@ -90,10 +106,19 @@ def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] =
         return gymnasium.make(f"hpcdispatch/{ENVIRONMENT['id']}", workload=workload, jobs=256, part=part, **options)
 
     model = MaskablePPO(
-        Policy, DummyVecEnv([made] * 8), n_steps=512, batch_size=1024, n_epochs=4, learning_rate=1e-3, gamma=1.0,
-        gae_lambda=0.97, ent_coef=0.003, seed=seed,
-        policy_kwargs={"ortho_init": False}, device="cpu",
-    )  # fmt: skip
+        Policy,
+        DummyVecEnv([made] * 8),
+        n_steps=512,
+        batch_size=1024,
+        n_epochs=4,
+        learning_rate=1e-3,
+        gamma=1.0,
+        gae_lambda=0.97,
+        ent_coef=0.003,
+        seed=seed,
+        policy_kwargs={"ortho_init": False},
+        device="cpu",
+    )
     model.learn(steps)
     trained: Any = model.policy.mlp_extractor
     layers = [each for each in trained.score if hasattr(each, "weight")]
@@ -124,8 +149,14 @@ def judge(
         part = workload.slice(begin, begin + jobs)
         for name, dispatcher in contenders.items():
             told = simulate(part, dispatcher).summary()
-            rows.append({"stretch": begin, "contender": name, "wait": told["wait_mean"],
-                         "slowdown": told["bounded_slowdown_mean"]})  # fmt: skip
+            rows.append(
+                {
+                    "stretch": begin,
+                    "contender": name,
+                    "wait": told["wait_mean"],
+                    "slowdown": told["bounded_slowdown_mean"],
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -139,7 +170,8 @@ def table(found: pd.DataFrame, title: str) -> Table:
     rng, rows = np.random.default_rng(0), []
     slowdown = found.pivot(index="contender", columns="stretch", values="slowdown")
     learned = slowdown.index.str.startswith("policy ")
-    mine, size = slowdown[learned].to_numpy(), slowdown.shape[1]
+    mine = slowdown[learned].to_numpy()
+    size = slowdown.shape[1]
     seeds = rng.integers(len(mine), size=(SAMPLES, len(mine), 1))
     stretches = rng.integers(size, size=(SAMPLES, 1, size))
     sampled = mine[seeds, stretches].mean(axis=(1, 2))

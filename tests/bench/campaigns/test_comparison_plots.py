@@ -68,7 +68,8 @@ def test_ratios_are_those_of_the_means(found):
         f"{means[name] / means['fcfs']:.3g}" for name in ("easy", "lxf")
     ]
     assert axes.get_xlabel() == "ratio of the mean wait (95% interval over 3 seeds)"
-    interval, point = axes.lines[0].get_xdata(), axes.lines[1].get_xdata()
+    interval = axes.lines[0].get_xdata()
+    point = axes.lines[1].get_xdata()
     assert interval[0] <= point[0] <= interval[1]
     for metric in METRICS:
         found.plot.ratios(metric)

@@ -295,7 +295,8 @@ def test_a_plugin_counts_with_version_and_source(plugin):
 
 def test_a_failing_cell_is_recorded_and_the_rest_goes_on(plugin, tmp_path):
     text = TEXT.replace('"lxf"', '"boom", "leaves"').replace("seeds = 2", "seeds = 1")
-    plan, store = plan_of(tmp_path, text), Store(tmp_path / "store")
+    plan = plan_of(tmp_path, text)
+    store = Store(tmp_path / "store")
     outcome = run_campaign(plan, store)
     assert (len(outcome.done), len(outcome.failed), outcome.missing) == (4, 4, 0)
     cell, error = outcome.failed[0]
@@ -355,7 +356,8 @@ def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
 
 def test_exit_codes_are_read_by_one_thread(plugin, tmp_path, monkeypatch):
     """Guards against exit code 255. Of two threads that read the code at once, the second gets 255."""
-    read, main = forkserver.read_signed, threading.main_thread()
+    read = forkserver.read_signed
+    main = threading.main_thread()
 
     def late(descriptor):
         sleep(0.2 if threading.current_thread() is main else 0.5)
@@ -386,8 +388,12 @@ def test_damaged_cells_are_named_and_simulated_again(undisturbed, tmp_path):
         file.seek(200)
         file.write(b"\xff\xff")
     os.truncate(store.path(truncated.key) / "attempts.parquet", 500)
-    others = [path for key in store.finished() for path in store.path(key).iterdir()
-              if key not in (corrupted.key, truncated.key)]  # fmt: skip
+    others = [
+        path
+        for key in store.finished()
+        for path in store.path(key).iterdir()
+        if key not in (corrupted.key, truncated.key)
+    ]
     before = {path: path.stat().st_mtime_ns for path in others}
     outcome = run_campaign(plan, store, verify=True)
     assert {(key, reason) for key, reason, _ in outcome.damaged} == {
@@ -475,7 +481,8 @@ def test_the_table_leaves_the_ends_out(undisturbed, tmp_path):
 def test_utilization_is_that_between_the_submissions_left(undisturbed):
     plan, _, folder = undisturbed
     result = Store(folder).result(plan.cells[0])
-    begin, end = result.jobs["submit"].iloc[60], result.jobs["submit"].iloc[-1]
+    begin = result.jobs["submit"].iloc[60]
+    end = result.jobs["submit"].iloc[-1]
     found = cut_summary(result, Cut(60, "jobs"), NOTHING)["utilization"]
     stays = result.attempts
     inside = (stays["end"].clip(begin, end) - stays["start"].clip(begin, end)) * stays["units"]

@@ -75,26 +75,51 @@ def large(jobs, dispatcher="big", seed=0, users=500):
     ids = pd.Series(np.arange(1, jobs + 1)).astype(str)
     units = rng.integers(1, 257, jobs)
     start = submit + wait
-    frame = pd.DataFrame({
-        "id": ids, "submit": submit, "runtime": runtime, "walltime": 2 * runtime + 60, "nodes": 1,
-        "user": pd.Categorical.from_codes(rng.integers(0, users, jobs), [f"user {number}" for number in range(users)]),
-        "start": start, "end": start + runtime, "wait": wait, "run": runtime, "predicted": 2 * runtime + 60,
-        "attempts": 1, "units": units, "lost": 0,
-        "status": pd.Categorical.from_codes(np.zeros(jobs, int), ["completed", "killed", "rejected"]),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "id": ids,
+            "submit": submit,
+            "runtime": runtime,
+            "walltime": 2 * runtime + 60,
+            "nodes": 1,
+            "user": pd.Categorical.from_codes(
+                rng.integers(0, users, jobs), [f"user {number}" for number in range(users)]
+            ),
+            "start": start,
+            "end": start + runtime,
+            "wait": wait,
+            "run": runtime,
+            "predicted": 2 * runtime + 60,
+            "attempts": 1,
+            "units": units,
+            "lost": 0,
+            "status": pd.Categorical.from_codes(np.zeros(jobs, int), ["completed", "killed", "rejected"]),
+        }
+    )
     order = np.argsort(start + runtime, kind="stable")
-    attempts = pd.DataFrame({
-        "id": ids.to_numpy()[order], "start": start[order], "end": (start + runtime)[order],
-        "useful": runtime[order], "units": units[order], "nodes": 1,
-    })  # fmt: skip
+    attempts = pd.DataFrame(
+        {
+            "id": ids.to_numpy()[order],
+            "start": start[order],
+            "end": (start + runtime)[order],
+            "useful": runtime[order],
+            "units": units[order],
+            "nodes": 1,
+        }
+    )
     decisions = pd.DataFrame({"time": np.sort(start), "queued": 1, "running": 0})
     what = ["decision"] * jobs + ["prediction", "simulation"]
     timings = pd.DataFrame({"what": pd.Categorical(what), "index": 0, "seconds": rng.lognormal(-9, 1, jobs + 2)})
     manifest = {
-        "format": 1, "dispatcher": dispatcher, "predictor": "walltime", "overrun": "run", "same_instant": "batch",
-        "seed": seed, "workload": {"source": "large", "sha256": "0" * 64, "jobs": jobs, "notes": []},
+        "format": 1,
+        "dispatcher": dispatcher,
+        "predictor": "walltime",
+        "overrun": "run",
+        "same_instant": "batch",
+        "seed": seed,
+        "workload": {"source": "large", "sha256": "0" * 64, "jobs": jobs, "notes": []},
         "machine": {"name": "m", "resources": ["core"], "total": [2048], "nodes": 1, "primary": "core"},
-    }  # fmt: skip
+    }
     return Result(frame, attempts, decisions, timings, manifest)
 
 
@@ -109,7 +134,10 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.data, self.cells, self._inside = [], {}, [], None
+        self.tags = []
+        self.data = {}
+        self.cells = []
+        self._inside = None
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -198,7 +226,8 @@ def test_p_values_need_pairs_enough(tmp_path):
 
 
 def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):
-    made, folder = study(runs_of(saved)), written.with_name("page_files")
+    made = study(runs_of(saved))
+    folder = written.with_name("page_files")
     for key in figures_of(made, made.workloads[0]):
         name = "paired-figure" if key == "paired" else key
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -450,9 +479,12 @@ def test_the_page_allows_its_own_scripts_and_no_network(written):
     digests = {f"'sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts}
     assert set(rules.pop("script-src").split()) == digests
     assert rules == {
-        "default-src": "'none'", "style-src": "'unsafe-inline'", "img-src": "data: blob:", "base-uri": "'none'",
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data: blob:",
+        "base-uri": "'none'",
         "form-action": "'none'",
-    }  # fmt: skip
+    }
     assert "showSendToCloud: false" in scripts[-1]
 
 
@@ -471,9 +503,16 @@ def test_tables_as_text():
 
 @pytest.mark.parametrize(
     ("show", "value", "expected"),
-    [(seconds, 1234.5, "1,234"), (seconds, -0.01, "0.0"), (ratio, 0.00021, "0.00021"), (ratio, 0.5, "0.500"),
-     (ratio, 12.345, "12.35"), (ratio, 123.45, "123.5"), (ratio, float("nan"), "-")],
-)  # fmt: skip
+    [
+        (seconds, 1234.5, "1,234"),
+        (seconds, -0.01, "0.0"),
+        (ratio, 0.00021, "0.00021"),
+        (ratio, 0.5, "0.500"),
+        (ratio, 12.345, "12.35"),
+        (ratio, 123.45, "123.5"),
+        (ratio, float("nan"), "-"),
+    ],
+)
 def test_numbers_as_text(show, value, expected):
     assert show(value) == expected
 

@@ -14,7 +14,8 @@ from hpcdispatch.bench.reports.tunings import numbered
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
-SPEC, PORTFOLIO = "lublin:jobs=200,processors=32,load=0.9", "portfolio:of=lxf+easy,every=6h,window=1d"
+SPEC = "lublin:jobs=200,processors=32,load=0.9"
+PORTFOLIO = "portfolio:of=lxf+easy,every=6h,window=1d"
 
 
 @pytest.fixture(scope="module")

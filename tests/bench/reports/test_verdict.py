@@ -74,7 +74,8 @@ def test_a_contender_with_fewer_runs_does_not_win():
 
 
 def test_several_workloads_are_one_sentence():
-    one, two = runs(easy=[200, 200], hcp3=[100, 100]), runs(easy=[200, 200], hcp3=[150, 150])
+    one = runs(easy=[200, 200], hcp3=[100, 100])
+    two = runs(easy=[200, 200], hcp3=[150, 150])
     found = pd.concat([one, two.assign(workload="v")])
     assert verdict(found) == (
         "hcp3 has the least mean wait on 2 of 2 workloads: 25% to 50% less than easy on those that both have."
@@ -83,9 +84,13 @@ def test_several_workloads_are_one_sentence():
 
 @pytest.mark.parametrize(
     ("names", "base"),
-    [(["fcfs", "easy"], "easy"), (["lxf", "fcfs"], "fcfs"), (["b", "a"], "a"),
-     (["easy, last2", "easy, walltime"], "easy, walltime")],
-)  # fmt: skip
+    [
+        (["fcfs", "easy"], "easy"),
+        (["lxf", "fcfs"], "fcfs"),
+        (["b", "a"], "a"),
+        (["easy, last2", "easy, walltime"], "easy, walltime"),
+    ],
+)
 def test_the_baseline_is_easy_where_there_is_one(names, base):
     assert choose_baseline(names) == base
 

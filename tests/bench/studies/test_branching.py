@@ -25,9 +25,29 @@ def whole(workload, change, until, *parts, **options):
 
 
 def same(end, row):
-    return (end.submit, end.start, end.end, end.wait, end.status, end.reason, end.attempts, end.shape, end.nodes,
-            end.walltime) == (row["submit"], row["start"], row["end"], row["wait"], row["status"], row["reason"],
-                              row["attempts"], row["shape"], row["run_nodes"], row["run_walltime"])  # fmt: skip
+    return (
+        end.submit,
+        end.start,
+        end.end,
+        end.wait,
+        end.status,
+        end.reason,
+        end.attempts,
+        end.shape,
+        end.nodes,
+        end.walltime,
+    ) == (
+        row["submit"],
+        row["start"],
+        row["end"],
+        row["wait"],
+        row["status"],
+        row["reason"],
+        row["attempts"],
+        row["shape"],
+        row["run_nodes"],
+        row["run_walltime"],
+    )
 
 
 @st.composite

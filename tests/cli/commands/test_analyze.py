@@ -37,7 +37,8 @@ def test_without_a_workflow_column_there_is_one(invoke, table):
 
 
 def test_writes_fits_and_picture(invoke, table, tmp_path):
-    out, plot = tmp_path / "fits.csv", tmp_path / "runs.png"
+    out = tmp_path / "fits.csv"
+    plot = tmp_path / "runs.png"
     found = invoke(
         "workload", "analyze", table, *OPTIONS, "--workflow-column", "workflow", "--out", out, "--plot", plot
     )

@@ -178,7 +178,8 @@ def test_damage_of_another_campaign_is_named_and_left(invoke, file, tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_finished(start, plugin, file, tmp_path):
-    mark, store = tmp_path / "mark", Store(tmp_path / "store")
+    mark = tmp_path / "mark"
+    store = Store(tmp_path / "store")
     file.write_text(TEXT.replace('"easy"', f'"stuck:mark={mark}"').replace("seeds = 2", "seeds = 1"))
     process = start("campaign", file, "--out", store.folder, "--workers", 2)
     while process.poll() is None and not (mark.exists() and mark.read_text() and list(store.finished())):

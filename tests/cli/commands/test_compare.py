@@ -75,13 +75,19 @@ def test_json_of_a_jittered_trace(invoke, trace, tmp_path):
     shown = json.loads(found.stdout)
     assert (shown["seeds"], shown["jitter_s"], shown["interrupted"]) == (2, 60, False)
     assert [(run["seed"], run["dispatcher"]) for run in shown["runs"]] == [
-        (0, "easy"), (0, "lxf:blocked=skip"), (1, "easy"), (1, "lxf:blocked=skip"),
-    ]  # fmt: skip
+        (0, "easy"),
+        (0, "lxf:blocked=skip"),
+        (1, "easy"),
+        (1, "lxf:blocked=skip"),
+    ]
     assert shown["table"][0]["wait_mean_low"] <= shown["table"][0]["wait_mean"] <= shown["table"][0]["wait_mean_high"]
     saved = runs_of(out).runs
     assert sorted((run.dispatcher, run.seed) for run in saved) == [
-        ("easy", 0), ("easy", 1), ("lxf", 0), ("lxf", 1),
-    ]  # fmt: skip
+        ("easy", 0),
+        ("easy", 1),
+        ("lxf", 0),
+        ("lxf", 1),
+    ]
     assert {run.load().manifest["seed"] for run in saved} == {0, 1}
     again = invoke("compare", trace, *args)
     assert json.loads(again.stdout) == shown

@@ -55,7 +55,8 @@ def test_a_coarser_step_is_never_better(invoke):
 
 
 def test_draws_and_saves_a_scenario(invoke, tmp_path):
-    saved, picture = tmp_path / "scenario.json", tmp_path / "loss.svg"
+    saved = tmp_path / "scenario.json"
+    picture = tmp_path / "loss.svg"
     spec = "theta-scenario:jobs=16,seed=3"
     found = invoke("evict", spec, "--nodes", 1024, "--deadline", "10m", "--save", saved, "--plot", picture)
     assert found.exit_code == 0

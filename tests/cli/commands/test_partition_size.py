@@ -6,8 +6,10 @@ import pytest
 
 from hpcdispatch.workloads import generate, write
 
-STATE = {"machine": {"nodes": 128}, "jobs": [{"id": "a", "nodes": 100, "loss": 1, "ends": 600},
-                                             {"id": "b", "nodes": 20, "loss": 1, "ends": 7200}]}  # fmt: skip
+STATE = {
+    "machine": {"nodes": 128},
+    "jobs": [{"id": "a", "nodes": 100, "loss": 1, "ends": 600}, {"id": "b", "nodes": 20, "loss": 1, "ends": 7200}],
+}
 REQUESTS = "processors,walltime\n8,14400\n16,8000\n100,1500\n120,1300\n400,500\n"
 RUNS = "processors,time\n1,36000\n4,10100\n16,3300\n"
 
@@ -25,9 +27,12 @@ def test_the_least_predicted_turnaround_is_chosen(invoke, files):
     assert (found.exit_code, found.stderr) == (0, "hpcdispatch: note: drawn in choice.png\n")
     rows = [row for line in found.stdout.splitlines() if (row := line.split())[:1] and row[0].isdecimal()]
     assert [row[:4] for row in rows] == [
-        ["8", "4h", "0s", "4h"], ["16", "2h13m20s", "10m", "2h23m20s"], ["100", "25m", "10m", "35m"],
-        ["120", "21m40s", "2h", "2h21m40s"], ["400", "8m20s", "-", "-"],
-    ]  # fmt: skip
+        ["8", "4h", "0s", "4h"],
+        ["16", "2h13m20s", "10m", "2h23m20s"],
+        ["100", "25m", "10m", "35m"],
+        ["120", "21m40s", "2h", "2h21m40s"],
+        ["400", "8m20s", "-", "-"],
+    ]
     assert [row[0] for row in rows if row[-1] == "chosen"] == ["100"]
     assert rows[-1][-2:] == ["never", "fits"]
     assert found.stdout.splitlines()[-1] == (
@@ -39,9 +44,13 @@ def test_the_least_predicted_turnaround_is_chosen(invoke, files):
 def test_json_has_the_same_and_a_weight_counts(invoke, files):
     shown = json.loads(invoke("partition", "--state", "state.json", "--requests", "requests.csv", "--json").stdout)
     assert shown["options"][2] == {
-        "processors": 100, "walltime_s": 1500, "starts_in_s": 600, "turnaround_s": 2100,
-        "processor_hours": pytest.approx(100 * 1500 / 3600), "chosen": True,
-    }  # fmt: skip
+        "processors": 100,
+        "walltime_s": 1500,
+        "starts_in_s": 600,
+        "turnaround_s": 2100,
+        "processor_hours": pytest.approx(100 * 1500 / 3600),
+        "chosen": True,
+    }
     assert shown["turnaround_over_predicted"] is None
     args = ("partition", "--state", "state.json", "--requests", "requests.csv", "--json", "--weight", 2000)
     assert [row["processors"] for row in json.loads(invoke(*args).stdout)["options"] if row["chosen"]] == [8]

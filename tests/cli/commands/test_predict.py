@@ -9,7 +9,8 @@ SPEC = "lublin:jobs=60,processors=16,load=0.9"
 
 
 def test_tables_files_and_the_answer(invoke, tmp_path):
-    out, plot = tmp_path / "predictions.csv", tmp_path / "errors.svg"
+    out = tmp_path / "predictions.csv"
+    plot = tmp_path / "errors.svg"
     found = invoke("predict", SPEC, "--predictors", "walltime,oracle", "--out", out, "--plot", plot)
     assert found.exit_code == 0, found.stderr
     assert found.stdout.splitlines()[-1].startswith("walltime predicts best, with a mean error of ")

@@ -98,7 +98,8 @@ def test_nothing_is_left(invoke, saved, options, message):
 
 
 def test_the_report_of_a_campaign_has_its_names_and_cuts(invoke, tmp_path):
-    file, store = tmp_path / "study.toml", tmp_path / "store"
+    file = tmp_path / "study.toml"
+    store = tmp_path / "store"
     head = 'dispatchers = ["fcfs", "easy"]\nseeds = 2\nwarm_up = "5%"\ncool_down = "3 jobs"\n'
     file.write_text(head + f'[[workload]]\nname = "busy & <small>"\nsource = "{SPEC}"\n')
     assert invoke("campaign", file, "--out", store, "--workers", 1).exit_code == 0

@@ -190,10 +190,8 @@ def test_says_what_a_site_makes_of_them(invoke, runs):
 
 def test_a_site_is_read_as_other_traces_are(invoke, runs, tmp_path):
     """Its jobs have no walltimes. The error must advise an option of this command."""
-    header, log = (
-        "; MaxProcs: 16\n",
-        "".join(f"{n} {60 * n} 0 {600 + n} 4 -1 -1 4 -1 -1 1 {n % 3} 1 1 1 1 -1 -1\n" for n in range(1, 60)),
-    )
+    header = "; MaxProcs: 16\n"
+    log = "".join(f"{n} {60 * n} 0 {600 + n} 4 -1 -1 4 -1 -1 1 {n % 3} 1 1 1 1 -1 -1\n" for n in range(1, 60))
     (tmp_path / "site.swf").write_text(header + log)
     called = "sequence", runs, "--site", tmp_path / "site.swf"
     assert "give --default-walltime" in invoke(*called).stderr
@@ -280,7 +278,9 @@ def test_memory_is_requested_too(invoke, tmp_path):
     shown = json.loads(found.stdout)
     assert [(one["time"], one["memory_mb"]) for one in shown["requests"]] == [(630, 500), (1200, 600), (1200, 2048)]
     # There are 4 runs. Two end in the first request, one in the second, one in the last.
-    first, second, last = 630 * 500, 1200 * 600, 1200 * 2048
+    first = 630 * 500
+    second = 1200 * 600
+    last = 1200 * 2048
     assert shown["expected_mb_s"] == first + second / 2 + last / 4
     assert "left out, as they do not tell what a run takes: 1 without memory, 1 FAILED, 1 TIMEOUT" in found.stderr
     lines = invoke("sequence", path, "--memory", "MaxRSS", "--sbatch").stdout.splitlines()

@@ -11,10 +11,17 @@ from hpcdispatch.workloads.slurm_conf import read_slurm_conf
 SQUEUE = {
     "meta": {"Slurm": {"version": {"major": 22, "minor": 5}}},
     "jobs": [
-        {"job_id": 1, "job_state": "RUNNING", "nodes": "n[1-2]", "cpus": 8, "submit_time": 1, "start_time": 900,
-         "time_limit": 60},
+        {
+            "job_id": 1,
+            "job_state": "RUNNING",
+            "nodes": "n[1-2]",
+            "cpus": 8,
+            "submit_time": 1,
+            "start_time": 900,
+            "time_limit": 60,
+        },
     ],
-}  # fmt: skip
+}
 SINFO = {"meta": SQUEUE["meta"], "nodes": [{"name": f"n{place}", "cpus": 4, "state": "idle"} for place in (1, 2, 3)]}
 
 
@@ -84,8 +91,16 @@ def site(tmp_path):
     header = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS"
     ended = [f"{900 + number}|ann|a|all|{number}|{number}|{number + 60}|60|1|4" for number in range(1, 12)]
     (tmp_path / "jobs.sacct").write_text("\n".join([header, *ended, "2|ann|a|all|950|1300|1360|60|3|12", ""]))
-    waits = {"job_id": 2, "job_state": "PENDING", "cpus": 12, "node_count": 3, "tasks": 3, "submit_time": 950,
-             "start_time": 4500, "time_limit": 60}  # fmt: skip
+    waits = {
+        "job_id": 2,
+        "job_state": "PENDING",
+        "cpus": 12,
+        "node_count": 3,
+        "tasks": 3,
+        "submit_time": 950,
+        "start_time": 4500,
+        "time_limit": 60,
+    }
     jobs = [{**job, "partition": "all", "user_name": "ann", "account": "a"} for job in (SQUEUE["jobs"][0], waits)]
     (tmp_path / "q.json").write_text(json.dumps({**SQUEUE, "jobs": jobs}))
     return ["--config", tmp_path / "slurm.conf", "--sacct", tmp_path / "jobs.sacct"]
@@ -224,17 +239,52 @@ def waiting(tmp_path):
     """There are three nodes of 4 cores. One job runs on two of them. Four jobs wait for different reasons."""
     base = {"partition": "all", "account": "a", "user_name": "ann", "time_limit": 60, "submit_time": 900}
     jobs = [
-        {**base, "job_id": 1, "job_state": "RUNNING", "nodes": "n[1-2]", "node_count": 2, "tasks": 2, "cpus": 8,
-         "submit_time": 1, "start_time": 900, "user_name": "carl"},
+        {
+            **base,
+            "job_id": 1,
+            "job_state": "RUNNING",
+            "nodes": "n[1-2]",
+            "node_count": 2,
+            "tasks": 2,
+            "cpus": 8,
+            "submit_time": 1,
+            "start_time": 900,
+            "user_name": "carl",
+        },
         {**base, "job_id": 2, "job_state": "PENDING", "cpus": 12, "node_count": 3, "tasks": 3, "priority": 90},
-        {**base, "job_id": 3, "job_state": "PENDING", "cpus": 4, "node_count": 1, "tasks": 1, "priority": 80,
-         "time_limit": 120},
-        {**base, "job_id": 4, "job_state": "PENDING", "cpus": 4, "node_count": 1, "tasks": 1, "priority": 70,
-         "user_name": "bob", "time_limit": 10},
+        {
+            **base,
+            "job_id": 3,
+            "job_state": "PENDING",
+            "cpus": 4,
+            "node_count": 1,
+            "tasks": 1,
+            "priority": 80,
+            "time_limit": 120,
+        },
+        {
+            **base,
+            "job_id": 4,
+            "job_state": "PENDING",
+            "cpus": 4,
+            "node_count": 1,
+            "tasks": 1,
+            "priority": 70,
+            "user_name": "bob",
+            "time_limit": 10,
+        },
         {**base, "job_id": 5, "job_state": "PENDING", "cpus": 16, "node_count": 4, "tasks": 4, "priority": 60},
-        {**base, "job_id": 6, "job_state": "PENDING", "cpus": 4, "node_count": 1, "tasks": 1, "priority": 0,
-         "state_reason": "JobHeldUser"},
-    ]  # fmt: skip
+        {
+            **base,
+            "job_id": 6,
+            "job_state": "PENDING",
+            "cpus": 4,
+            "node_count": 1,
+            "tasks": 1,
+            "priority": 0,
+            "state_reason": "JobHeldUser",
+        },
+    ]
     (tmp_path / "q.json").write_text(json.dumps({**SQUEUE, "jobs": jobs}))
     (tmp_path / "i.json").write_text(json.dumps(SINFO))
     (tmp_path / "slurm.conf").write_text("NodeName=n[1-3] CPUs=4\nPartitionName=all Nodes=ALL\n")
@@ -244,9 +294,17 @@ def waiting(tmp_path):
     (tmp_path / "limits.txt").write_text("Name|GrpJobs\nnormal|1\n")
     (tmp_path / "reserved.txt").write_text("ReservationName=m StartTime=1900 EndTime=9000 Nodes=n3 Flags=MAINT\n")
     return [
-        "--squeue", tmp_path / "q.json", "--sinfo", tmp_path / "i.json", "--now", 1000, "--config",
-        tmp_path / "slurm.conf", "--sacct", tmp_path / "jobs.sacct",
-    ]  # fmt: skip
+        "--squeue",
+        tmp_path / "q.json",
+        "--sinfo",
+        tmp_path / "i.json",
+        "--now",
+        1000,
+        "--config",
+        tmp_path / "slurm.conf",
+        "--sacct",
+        tmp_path / "jobs.sacct",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -338,10 +396,12 @@ def live(tmp_path, waiting, monkeypatch):
     script(tmp_path, "squeue", f'case "$*" in *--json*) cat {q};; *) printf "2|0\\n3|0\\n4|5\\n5|0\\n";; esac')
     script(tmp_path, "sinfo", f"cat {i}")
     script(
-        tmp_path, "scontrol", f'echo "$*" >> {tmp_path}/told; '
+        tmp_path,
+        "scontrol",
+        f'echo "$*" >> {tmp_path}/told; '
         f'case "$*" in *reservation*) echo No reservations in the system;; *"JobId=$(cat {tmp_path}/refused)"*) '
-        'echo Invalid job id specified >&2; exit 1;; esac',
-    )  # fmt: skip
+        "echo Invalid job id specified >&2; exit 1;; esac",
+    )
     script(tmp_path, "sacctmgr", "echo 'slurmdbd is not there' >&2; exit 1")
     (tmp_path / "refused").write_text("none")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -51,12 +51,14 @@ class FakeSlurm:
         for job in self.live:
             if not job["held"]:
                 done = self.needs <= job["limit"]
-                job["state"], self.ended = "FAILED" if done else "TIMEOUT", self.ended + done
+                job["state"] = "FAILED" if done else "TIMEOUT"
+                self.ended = self.ended + done
         assert len(self.live) <= 1
 
     def run(self, arguments, stdout, **options):
         self.crash()
-        limit, mark = int(arguments[2].removeprefix("--time=")), arguments[3].removeprefix("--comment=")
+        limit = int(arguments[2].removeprefix("--time="))
+        mark = arguments[3].removeprefix("--comment=")
         id_ = str(len(self.jobs) + 1)
         self.jobs[id_] = {"state": "PENDING", "limit": limit, "held": False, "mark": mark}
         assert len(self.live) == 1
@@ -113,9 +115,10 @@ def instead(monkeypatch):
         monkeypatch.setattr(slurm_jobs, "answer", slurm.answer)
         monkeypatch.setattr(slurm_submit, "answer", slurm.answer)
         monkeypatch.setattr(
-            slurm_jobs, "subprocess",
+            slurm_jobs,
+            "subprocess",
             SimpleNamespace(run=slurm.run, DEVNULL=None, PIPE=None, TimeoutExpired=subprocess.TimeoutExpired),
-        )  # fmt: skip
+        )
 
     return instead
 
@@ -351,9 +354,19 @@ def test_what_is_kept_is_read_as_anything_else(tmp_path):
     write_journal(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
     assert read_journal(path, Submission, UNDER_WAY).command == ("job.sh", "$x", "a\nb")
     for change in (
-        {"minutes": [2, 1]}, {"request": 2}, {"minutes": []}, {"job": 7}, {"job": "--user=root"}, {"job": "7 8"},
-        {"job": "\u00b2"}, {"job": "-7"}, {"command": []}, {"token": "-x"}, {"code": 256}, {"minutes": [10**12]},
-    ):  # fmt: skip
+        {"minutes": [2, 1]},
+        {"request": 2},
+        {"minutes": []},
+        {"job": 7},
+        {"job": "--user=root"},
+        {"job": "7 8"},
+        {"job": "\u00b2"},
+        {"job": "-7"},
+        {"command": []},
+        {"token": "-x"},
+        {"code": 256},
+        {"minutes": [10**12]},
+    ):
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
         with pytest.raises(InputError, match="expected a submission that is under way"):
             read_journal(path, Submission, UNDER_WAY)

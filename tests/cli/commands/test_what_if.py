@@ -233,9 +233,7 @@ def test_classes_tell_which_jobs_win(tmp_path, files):
 
 def test_long_names_leave_room_for_the_figures(files):
     name = "add-nodes=1:like=n1 bf_interval=30 weights=PriorityWeightAge=1000,PriorityWeightFairshare=2"
-    done = CliRunner().invoke(
-        cli, ["what-if", *files, "--scenario", name, "--repeats", "1"], env={"COLUMNS": "80"}
-    )  # fmt: skip
+    done = CliRunner().invoke(cli, ["what-if", *files, "--scenario", name, "--repeats", "1"], env={"COLUMNS": "80"})
     lines = done.stdout.splitlines()
     row = next(line for line in lines if line.startswith("(1) "))
     assert len(row.split()) >= 6

@@ -63,7 +63,8 @@ def test_a_trace_without_requested_times_is_described(invoke, tmp_path):
 
 
 def test_a_table_without_a_map_gets_a_suggestion(invoke, tmp_path):
-    path, own = tmp_path / "u.csv", tmp_path / "own.toml"
+    path = tmp_path / "u.csv"
+    own = tmp_path / "own.toml"
     path.write_text("JobNumber,SubmitTime,StartTime,EndTime,NodeCount,TimeLimit\n1,0,10,3610,4,7200\n")
     found = invoke("workload", "describe", path)
     assert (found.exit_code, found.stderr.count("\n")) == (0, 1)
@@ -76,7 +77,8 @@ def test_a_table_without_a_map_gets_a_suggestion(invoke, tmp_path):
 
 
 def test_the_report_says_what_reading_changed(invoke, tmp_path):
-    path, report = tmp_path / "t.swf", tmp_path / "r.json"
+    path = tmp_path / "t.swf"
+    report = tmp_path / "r.json"
     line = "{} {} 0 {} 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1\n"
     path.write_text("; MaxProcs: 8\n" + "".join(line.format(*each) for each in ((1, 9, 60), (2, 5, 60), (3, 9, 0))))
     assert invoke("workload", "describe", path, "--report", report).exit_code == 0

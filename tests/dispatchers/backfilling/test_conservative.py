@@ -70,7 +70,8 @@ def test_no_job_starts_after_one_that_cannot_have_been_backfilled_before_it(over
 def moved_from_the_head(book, now):
     """Return a copy of reservations on nodes. The first that fits earlier has moved, until none did."""
     moved = copy.copy(book)
-    moved.profile, moved.freed = copy.deepcopy(book.profile), []
+    moved.profile = copy.deepcopy(book.profile)
+    moved.freed = []
     moved.reserved = {id_: copy.copy(booking) for id_, booking in book.reserved.items()}
     while any(
         booking.start > now and not booking.away and moved._move(booking, now, booking.start)
@@ -89,8 +90,10 @@ def test_reservations_on_nodes_move_as_from_the_head_again_and_again(nodes, jobs
         expected = moved_from_the_head(book, now) if book.freed else None
         compress(book, how, now)
         if expected is not None:
-            pair = ({id_: (each.start, each.placement.tolist()) for id_, each in one.reserved.items()}
-                    for one in (book, expected))  # fmt: skip
+            pair = (
+                {id_: (each.start, each.placement.tolist()) for id_, each in one.reserved.items()}
+                for one in (book, expected)
+            )
             compared.append(next(pair) == next(pair))
 
     monkeypatch.setattr(Reservations, "compress", compare)

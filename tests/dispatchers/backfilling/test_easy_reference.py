@@ -16,14 +16,17 @@ def brute_force(workload, shortest_first):
 
     Each backfill is tried: the predicted future is simulated with and without it. It may not delay the head.
     """
-    waiting, running, starts = [], [], {}
+    waiting = []
+    running = []
+    starts = {}
     jobs = list(workload.jobs)
     now = 0
     while jobs or waiting or running:
         gone = [entry for entry in running if entry[1] <= now]
         running = [entry for entry in running if entry[1] > now]
         come = [job for job in jobs if job.submit == now]
-        waiting, jobs = waiting + come, jobs[len(come) :]
+        waiting = waiting + come
+        jobs = jobs[len(come) :]
         if not (come or gone):
             now += 1
             continue

@@ -40,13 +40,19 @@ KEYS = {
 
 def by_the_book(workload, order, backfill, depth, strict=True):
     """Return the starts on a pool of jobs with one core per slot. Free cores are counted in each second."""
-    capacity, horizon = int(workload.machine.capacity[0, 0]), 1 + sum(job.walltime for job in workload.jobs)
-    jobs, waiting, running, starts, now = list(workload.jobs), [], [], {}, 0
+    capacity = int(workload.machine.capacity[0, 0])
+    horizon = 1 + sum(job.walltime for job in workload.jobs)
+    jobs = list(workload.jobs)
+    waiting = []
+    running = []
+    starts = {}
+    now = 0
     while jobs or waiting or running:
         gone = [entry for entry in running if entry[1] <= now]
         running = [entry for entry in running if entry[1] > now]
         come = [job for job in jobs if job.submit == now]
-        waiting, jobs = waiting + come, jobs[len(come) :]
+        waiting = waiting + come
+        jobs = jobs[len(come) :]
         if come or gone:
             waiting.sort(key=lambda job: (job.submit, -job.priority))
             used = np.zeros(2 * horizon, dtype=int)
@@ -88,10 +94,14 @@ def crowds(draw):
 
 #: The head overruns its walltime, and three more jobs wait.
 LATE = Workload(
-    [Job(str(place), submit, runtime, walltime, nodes) for place, (submit, runtime, walltime, nodes) in enumerate(
-        [(0, 9, 3, 2), (0, 5, 5, 3), (1, 2, 2, 2), (1, 4, 4, 1), (2, 8, 8, 1)])],
+    [
+        Job(str(place), submit, runtime, walltime, nodes)
+        for place, (submit, runtime, walltime, nodes) in enumerate(
+            [(0, 9, 3, 2), (0, 5, 5, 3), (1, 2, 2, 2), (1, 4, 4, 1), (2, 8, 8, 1)]
+        )
+    ],
     Machine.pool(3),
-)  # fmt: skip
+)
 
 
 @given(crowds(), st.sampled_from(sorted(KEYS)), st.sampled_from(["order", "sjf", "ljf", "f1"]), st.integers(0, 4))
@@ -118,7 +128,8 @@ def dense(seed):
     for place in range(30):
         submit += random.choice([0, 0, 1, 3])
         walltime = random.randint(1, 40)
-        runtime, nodes = random.choice([walltime, walltime // 2, walltime + 3]), random.choice([1, 1, 2, 3, 5, 8])
+        runtime = random.choice([walltime, walltime // 2, walltime + 3])
+        nodes = random.choice([1, 1, 2, 3, 5, 8])
         jobs.append(Job(str(place), submit, runtime, walltime, nodes, priority=random.randint(0, 3)))
     return Workload(jobs, Machine.pool(8))
 
@@ -183,8 +194,13 @@ def test_users_who_have_used_little_go_first():
         return Job(id_, submit, runtime, runtime, 2, user=user)
 
     # ann has used 100 s, ben 60 s, cat nothing. Each start changes the shares.
-    jobs = [job("a1", 0, 100, "ann"), job("b1", 1, 60, "ben"), job("a2", 2, 10, "ann"), job("b2", 3, 10, "ben"),
-            job("c1", 161, 10, "cat")]  # fmt: skip
+    jobs = [
+        job("a1", 0, 100, "ann"),
+        job("b1", 1, 60, "ben"),
+        job("a2", 2, 10, "ann"),
+        job("b2", 3, 10, "ben"),
+        job("c1", 161, 10, "cat"),
+    ]
     workload = Workload([replace(each, submit=each.submit) for each in jobs], Machine.pool(2))
     starts = simulate(workload, "easy:order=fairshare").jobs.set_index("id")["start"]
     assert starts.to_dict() == {"a1": 0, "b1": 100, "b2": 160, "a2": 180, "c1": 170}

@@ -43,11 +43,16 @@ BROKEN_RULES = [
     ({"outages": [Outage(30, 35, [1], announced=False)]}, r"job 2 in \[0, 90\) on nodes that are down in \[30, 35\)"),
 ]
 KEPT_RULES = [
-    {"limits": [Limit(2)]}, {"limits": [Limit(0, user="b")]}, {"licences": {"mpi": 2}},
-    {"power": Power({"core": 10}, cap=40)}, {"reservations": [Reservation(40, 50, "0")]},
-    {"reservations": [Reservation(50, 80, "1")]}, {"reservations": [Reservation(60, 80, floating=True)]},
-    {"reservations": [Reservation(60, 70, amounts={"core": 1})]}, {"outages": [Outage(90, 95)]},
-]  # fmt: skip
+    {"limits": [Limit(2)]},
+    {"limits": [Limit(0, user="b")]},
+    {"licences": {"mpi": 2}},
+    {"power": Power({"core": 10}, cap=40)},
+    {"reservations": [Reservation(40, 50, "0")]},
+    {"reservations": [Reservation(50, 80, "1")]},
+    {"reservations": [Reservation(60, 80, floating=True)]},
+    {"reservations": [Reservation(60, 70, amounts={"core": 1})]},
+    {"outages": [Outage(90, 95)]},
+]
 
 
 @pytest.fixture

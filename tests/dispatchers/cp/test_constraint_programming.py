@@ -236,8 +236,12 @@ def test_the_first_by_priority_are_those_of_a_full_sort(count, goal):
 
 def test_what_finds_no_place_is_postponed():
     # Two cores are free on one node, and one on the other. The pool has three. No node has room for a slot of three.
-    jobs = [Job("a", 0, 100, 100, per_node={"core": 2}), Job("b", 0, 100, 100, per_node={"core": 3}),
-            Job("wide", 1, 10, 10, per_node={"core": 3}), Job("slim", 1, 50, 50, per_node={"core": 1})]  # fmt: skip
+    jobs = [
+        Job("a", 0, 100, 100, per_node={"core": 2}),
+        Job("b", 0, 100, 100, per_node={"core": 3}),
+        Job("wide", 1, 10, 10, per_node={"core": 3}),
+        Job("slim", 1, 50, 50, per_node={"core": 1}),
+    ]
     workload = Workload(tuple(jobs), Machine.homogeneous(2, core=4))
     found = {}
     for name in ("hcp3:filter=pool", "hcp3", "pcp3"):
@@ -246,8 +250,10 @@ def test_what_finds_no_place_is_postponed():
         found[name] = result.jobs["start"].tolist(), result.decisions.set_index("time").loc[1, "postponed"]
     # On the pool, wide is first and slim behind it. The nodes have no room for wide before 100.
     assert found == {
-        "hcp3:filter=pool": ([0, 0, 100, 100], 1), "hcp3": ([0, 0, 100, 1], 0), "pcp3": ([0, 0, 100, 1], 0)
-    }  # fmt: skip
+        "hcp3:filter=pool": ([0, 0, 100, 100], 1),
+        "hcp3": ([0, 0, 100, 1], 0),
+        "pcp3": ([0, 0, 100, 1], 0),
+    }
 
 
 def test_a_blocked_job_that_is_planned_keeps_room_for_itself():
@@ -261,8 +267,12 @@ def test_a_blocked_job_that_is_planned_keeps_room_for_itself():
 
 def test_a_blocked_job_does_not_start_before_anything_ends():
     # The pool has two cores free, but no node has. Wide is planned for 50. Slim ends at 60 and would delay it.
-    jobs = [Job("a", 0, 50, 50, per_node={"core": 2}), Job("b", 0, 100, 100, per_node={"core": 2}),
-            Job("wide", 1, 5, 5, nodes=2, per_node={"core": 2}), Job("slim", 2, 300, 300)]  # fmt: skip
+    jobs = [
+        Job("a", 0, 50, 50, per_node={"core": 2}),
+        Job("b", 0, 100, 100, per_node={"core": 2}),
+        Job("wide", 1, 5, 5, nodes=2, per_node={"core": 2}),
+        Job("slim", 2, 300, 300),
+    ]
     workload = Workload(tuple(jobs), Machine.homogeneous(2, core=3))
     for name in ("hcp3", "pcp3"):
         result = simulate(workload, f"{name}:blocked=1")
@@ -274,8 +284,11 @@ def test_a_blocked_job_does_not_start_before_anything_ends():
 
 def test_a_job_that_needs_a_gpu_only():
     machine = Machine(("core", "gpu"), np.array([[4, 0], [4, 2]]))
-    jobs = [Job("g", 0, 10, 10, per_node={"gpu": 2}), Job("h", 0, 10, 10, per_node={"gpu": 1}),
-            Job("c", 0, 10, 10, nodes=2, per_node={"core": 4})]  # fmt: skip
+    jobs = [
+        Job("g", 0, 10, 10, per_node={"gpu": 2}),
+        Job("h", 0, 10, 10, per_node={"gpu": 1}),
+        Job("c", 0, 10, 10, nodes=2, per_node={"core": 4}),
+    ]
     workload = Workload(tuple(jobs), machine)
     for name in ("hcp3", "pcp3"):
         result = simulate(workload, name)
@@ -329,7 +342,8 @@ class TestSearchControl:
         assert calls[0] == 3
 
     def test_m_is_halved_while_there_is_no_schedule(self, monkeypatch):
-        calls, solve = iter([SILENT] * 3), Search.solve
+        calls = iter([SILENT] * 3)
+        solve = Search.solve
         monkeypatch.setattr(Search, "solve", lambda *given: next(calls, None) or solve(*given))
         rows = [(0, 100, 100, 1)] + [(i, 10, 10 + k, 3) for k, i in enumerate([1] * 8 + [2, 3, 4])]
         decisions = run(rows, "hcp3:m=8").decisions.set_index("time")
@@ -392,8 +406,11 @@ def test_the_versions_are_the_columns_of_table_1():
         return made.reduced, made.underestimates, made.durations
 
     assert list(map(switches, range(4))) == [
-        (False, False, False), (True, False, False), (True, True, False), (True, True, True)
-    ]  # fmt: skip
+        (False, False, False),
+        (True, False, False),
+        (True, True, False),
+        (True, True, True),
+    ]
     assert ConstraintProgramming(version=3, durations=False).settled.durations is False
     assert PCP3().options.formulation == "pcp"
     assert PCP3().name == "PCP3"
@@ -473,7 +490,8 @@ def test_a_model_that_is_too_large_to_be_written_within_the_budget_is_not():
 
 def overrun_state(predicted_ends, waiting, capacity, free):
     """Return a state at 1,000 s with waiting jobs. Running jobs are (nodes, demand, predicted end)."""
-    machine, now = Machine(("core", "gpu"), np.array(capacity)), 1000
+    machine = Machine(("core", "gpu"), np.array(capacity))
+    now = 1000
     running = []
     for number, (placement, demand, end) in enumerate(predicted_ends):
         job = Job(f"r{number}", 0, 5000, 5000, nodes=len(placement), per_node={"core": demand[0], "gpu": demand[1]})

@@ -32,16 +32,20 @@ THOROUGH = "hcp3:molds=true,d=1,d_max=1"
 
 def least(jobs, fixed=()):
     """Return the least sum of ends over fastest times. Some jobs start at 0 in a given mode."""
-    best, horizon = None, sum(max(time for _, time in sizes) for sizes in jobs)
+    best = None
+    horizon = sum(max(time for _, time in sizes) for sizes in jobs)
     fixed = dict(fixed)
     ways = [
-        [(sizes[fixed[job]], 0)] if job in fixed
+        [(sizes[fixed[job]], 0)]
+        if job in fixed
         else [((cores, time), start) for cores, time in sizes for start in range(horizon - time + 1)]
         for job, sizes in enumerate(jobs)
-    ]  # fmt: skip
+    ]
     for chosen in product(*ways):
-        cost = sum(Fraction(start + mode[1], min(time for _, time in sizes))
-                   for (mode, start), sizes in zip(chosen, jobs, strict=True))  # fmt: skip
+        cost = sum(
+            Fraction(start + mode[1], min(time for _, time in sizes))
+            for (mode, start), sizes in zip(chosen, jobs, strict=True)
+        )
         if best is None or cost < best:
             used = [sum(n for (n, time), start in chosen if start <= at < start + time) for at in range(horizon)]
             if max(used) <= CORES:
@@ -58,7 +62,8 @@ def test_starts_and_widths_are_those_of_a_best_schedule(jobs):
     workload = on_pool([moldable(place, 0, sizes) for place, sizes in enumerate(jobs)])
     result = simulate(workload, THOROUGH)
     check(workload, result)
-    first, best = result.decisions.iloc[0], least(jobs)
+    first = result.decisions.iloc[0]
+    best = least(jobs)
     assert first["proved"]
     assert first["objective"] == pytest.approx(float(best), rel=1e-4)
     rows = result.jobs
@@ -85,7 +90,7 @@ def test_a_job_waits_for_a_mode_that_ends_sooner():
         ("kill", "nodes", ",solver=none"),
         ("resubmit", "nodes", ",iterations=20"),
     ],
-)  # fmt: skip
+)
 def test_every_schedule_keeps_the_invariants(overrun, kind, options):
     workload = molded_workload(5, kind)
     if kind == "nodes":  # Shapes with other slots than the request's, too.
@@ -116,7 +121,7 @@ def test_the_same_twice():
         ("hcp3:molds=true,constraints=deadline:at=4", "constraints, which are on the request of a job"),
         ("sa:over=hcp3:molds=true", "expected a dispatcher of rigid jobs, got one that chooses shapes itself"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(spec, message):
     with pytest.raises(InputError, match=message):
         create_dispatcher(spec)

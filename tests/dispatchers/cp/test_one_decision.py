@@ -36,8 +36,15 @@ def state_of(decision):
         running.append(entry)
     queue = []
     for place, job in enumerate(decision.waiting):
-        row = Job(f"q{place}", NOW - job.waited, job.duration, job.duration, job.slots, _amounts(job.demand),
-                  queue=QUEUES[job.expected_wait])  # fmt: skip
+        row = Job(
+            f"q{place}",
+            NOW - job.waited,
+            job.duration,
+            job.duration,
+            job.slots,
+            _amounts(job.demand),
+            queue=QUEUES[job.expected_wait],
+        )
         queue.append(Waiting(JobView(row, machine), job.duration, row.submit, 0, 100 + place, job.demand))
     return State(NOW, queue, running, decision.free(), machine)
 
@@ -52,7 +59,8 @@ def decide(name, decision):
     dispatcher = create_dispatcher(f"{name}:ewt={expected_waits},m={decision.m}")
     state = state_of(decision)
     dispatcher.reset(state.machine, np.random.default_rng(0))
-    actions, report = dispatcher.dispatch(state), dispatcher.report()
+    actions = dispatcher.dispatch(state)
+    report = dispatcher.report()
     assert all(isinstance(action, Start) for action in actions)
     started = tuple((action.job.order - 100, tuple(map(int, action.placement))) for action in actions)
     shown = (report[name] for name in ("postponed", "status", "proved", "objective", "bound"))

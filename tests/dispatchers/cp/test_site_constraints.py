@@ -18,7 +18,8 @@ from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import check_dispatcher, cluster, pool, tiny
 from hpcdispatch.workloads import Job, Limit, Machine, Power, Reservation, Workload
 
-POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
+POOL = Machine.pool(4)
+NODES = Machine.homogeneous(4, core=1)
 FORMS = ["hcp3", "pcp-fast", "pcp3", "hcp3:blocked=2", "hcp1", "pcp1", "hcp", "pcp"]
 
 
@@ -193,10 +194,18 @@ class OneJob(SiteConstraint):
         return 1
 
 
-@pytest.mark.parametrize("rules", [
-    {"power": Power({"core": 10, "gpu": 50}, cap=900)}, {"reservations": [Reservation(100, 1000, every=90_000)]},
-    {"limits": [Limit(4, by="all")], "power": Power({"core": 10}, cap=900), "reservations": [Reservation(100, 1000)]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"power": Power({"core": 10, "gpu": 50}, cap=900)},
+        {"reservations": [Reservation(100, 1000, every=90_000)]},
+        {
+            "limits": [Limit(4, by="all")],
+            "power": Power({"core": 10}, cap=900),
+            "reservations": [Reservation(100, 1000)],
+        },
+    ],
+)
 def test_every_rule_of_a_machine_is_kept(rules):
     # The checks include equal records in a second run. No run time is read. The schedule must pass all rules.
     workload = cluster(8)
@@ -347,7 +356,8 @@ def test_one_that_puts_a_job_off_for_ever_is_named():
 
 
 def test_two_that_are_never_met_at_once_are_named():
-    even, odd = timed("even", lambda now: now + now % 2), timed("odd", lambda now: now + 1 - now % 2)
+    even = timed("even", lambda now: now + now % 2)
+    odd = timed("odd", lambda now: now + 1 - now % 2)
     assert reasons(even) == reasons(odd) == {""}
     assert reasons(even, odd) == {"constraints even and odd exclude each other for it"}
 

@@ -205,13 +205,22 @@ class TestNobodyGivesWayInVain:
 @settings(max_examples=60)
 @given(
     st.lists(
-        st.tuples(st.integers(1, 4), st.integers(1, 400), st.integers(0, 300), st.sampled_from([0, 20, 70, 200]),
-                  st.sampled_from([None, 60, 250])),
-        min_size=1, max_size=8,
+        st.tuples(
+            st.integers(1, 4),
+            st.integers(1, 400),
+            st.integers(0, 300),
+            st.sampled_from([0, 20, 70, 200]),
+            st.sampled_from([None, 60, 250]),
+        ),
+        min_size=1,
+        max_size=8,
     ),
-    st.integers(1, 8), st.integers(0, 500), st.integers(0, 400), st.sampled_from(["dp", "greedy", "kill"]),
+    st.integers(1, 8),
+    st.integers(0, 500),
+    st.integers(0, 400),
+    st.sampled_from(["dp", "greedy", "kill"]),
     st.booleans(),
-)  # fmt: skip
+)
 def test_one_on_demand_job_always_starts_by_its_deadline(rows, nodes, submit, deadline, policy, sharing):
     # Kills take no time. While only batch jobs run, each deadline has a plan.
     jobs = [
@@ -338,9 +347,11 @@ class TestPolicies:
     @pytest.mark.parametrize("over", ["fcfs", "easy", "conservative"])
     def test_they_keep_the_rules(self, options, over):
         check_dispatcher(
-            lambda: Evict(over=over, **options), [urgent(), moldable(), cluster(20)], overruns=["resubmit"],
+            lambda: Evict(over=over, **options),
+            [urgent(), moldable(), cluster(20)],
+            overruns=["resubmit"],
             predictors=["last2"],
-        )  # fmt: skip
+        )
 
 
 class TestWithoutOnDemandJobs:
@@ -357,11 +368,15 @@ def crowd(count, seed=0, nodes=8):
     rng = np.random.default_rng(seed)
     jobs = [
         Job(
-            f"b{number}", 0, int(rng.integers(600, 7200)), 9000, int(rng.integers(1, 4)),
+            f"b{number}",
+            0,
+            int(rng.integers(600, 7200)),
+            9000,
+            int(rng.integers(1, 4)),
             checkpoint=Checkpoint(*rng.uniform((14, 5), (140, 14)).tolist(), int(rng.integers(300, 1800))),
         )
         for number in range(count // 10)
-    ]  # fmt: skip
+    ]
     when = np.cumsum(rng.exponential(75, count).astype(int)).tolist()
     jobs += [
         demand(f"u{number}", int(rng.integers(1, nodes // 2)), at, int(rng.integers(5)) * 60, int(rng.integers(5, 60)))

@@ -22,7 +22,9 @@ class PlugIn:
     """Decides as another dispatcher does, which the engine cannot know."""
 
     def __init__(self, over):
-        self.dispatch, self.reset, self.report = over.dispatch, over.reset, over.report
+        self.dispatch = over.dispatch
+        self.reset = over.reset
+        self.report = over.report
 
 
 @pytest.fixture(autouse=True)
@@ -32,11 +34,15 @@ def worth_it(monkeypatch):
 
 @st.composite
 def crowds(draw):
-    number, jobs, now = st.integers, [], 0
+    number = st.integers
+    jobs = []
+    now = 0
     scale = draw(st.sampled_from([1, HOUR]))
     for id_ in range(draw(number(1, 70))):
         now += scale * draw(st.sampled_from([0, 0, 0, 1, 7]))
-        runtime, walltime, nodes = scale * draw(number(0, 30)), scale * draw(number(1, 25)), draw(number(1, 9))
+        runtime = scale * draw(number(0, 30))
+        walltime = scale * draw(number(1, 25))
+        nodes = draw(number(1, 9))
         slot = draw(st.sampled_from([{"core": 1}, {"core": 1, "mem": 3}, {"core": 2, "mem": 1}]))
         jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=slot))
     return Workload(tuple(jobs), MACHINE)
@@ -45,9 +51,12 @@ def crowds(draw):
 @st.composite
 def dispatchers(draw):
     patience = draw(st.sampled_from([math.inf, 0.9, 0.1]))
-    blocked, guards = draw(st.sampled_from([0, 3])), draw(st.sampled_from([0, 2, 30]))
-    trust, iterations = draw(st.sampled_from([math.inf, 0.1, 1])), draw(st.sampled_from([0, 60]))
-    due, recent = draw(st.sampled_from(["12h", 5])), draw(st.sampled_from([math.inf, 10, 2 * HOUR]))
+    blocked = draw(st.sampled_from([0, 3]))
+    guards = draw(st.sampled_from([0, 2, 30]))
+    trust = draw(st.sampled_from([math.inf, 0.1, 1]))
+    iterations = draw(st.sampled_from([0, 60]))
+    due = draw(st.sampled_from(["12h", 5]))
+    recent = draw(st.sampled_from([math.inf, 10, 2 * HOUR]))
     chosen = {"blocked": blocked, "guards": guards, "iterations": iterations, "trust": trust}
     return Lookahead(patience=patience, least_due=due, recent=recent, **chosen)
 

@@ -30,7 +30,8 @@ class Watched:
         actions = self.over.dispatch(state)
         self.history.see(state)
         longest = self.history.longest_wait(state.now)
-        upto, known = self.history.jobs.state, longest_since(self.history.jobs, 0)
+        upto = self.history.jobs.state
+        known = longest_since(self.history.jobs, 0)
         if known < longest:
             upto = self.history.expected.jobs.state
         self.noted.append((int(upto[CLOCK]), int(known), longest))

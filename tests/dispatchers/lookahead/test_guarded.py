@@ -113,7 +113,8 @@ def test_where_sums_do_not_say_which_jobs_fit_all_of_it_passes(machine, cores, g
         for place, (runs, wide) in enumerate([(5000, 5), (9000, 6), (90_000, 3), (700, 2), (4000, 8), (60_000, 1)] * 4)
     ]
     workload = Workload(tuple(jobs), machine)
-    found, free = simulate(workload, "guarded:over=ljf,least=1"), simulate(workload, "ljf")
+    found = simulate(workload, "guarded:over=ljf,least=1")
+    free = simulate(workload, "ljf")
     check(workload, found)
     assert found.decisions["held"].any() == guarded
     assert found.jobs["start"].equals(free.jobs["start"]) == (not guarded)
@@ -178,8 +179,10 @@ class Misplaced:
 @pytest.mark.parametrize("nodes", [(0, 0), (2, 2), (2, 999), ("a", "b"), (2.5, 3.5), (2,), (2, 3)])
 def test_where_a_start_that_would_be_held_cannot_be_done_that_is_said(nodes):
     jobs = (
-        Job("1", 0, 4000, 4000, nodes=2), Job("2", 1, 4000, 4000, nodes=4), Job("3", 2, 90_000, 90_000, nodes=2),
-    )  # fmt: skip
+        Job("1", 0, 4000, 4000, nodes=2),
+        Job("2", 1, 4000, 4000, nodes=4),
+        Job("3", 2, 90_000, 90_000, nodes=2),
+    )
     with pytest.raises(ActionError, match="t=2:"):
         simulate(Workload(jobs, Machine.homogeneous(4, core=1)), Guarded(over=Misplaced(nodes), least=1))
 
@@ -194,9 +197,11 @@ def test_a_bound_beyond_all_times_is_none():
 def test_a_job_that_starts_in_place_of_another_gets_the_nodes_that_are_left():
     """The chosen job is held. It would run on after the first job, and the job of all nodes is next."""
     jobs = (
-        Job("1", 0, 4000, 4000, nodes=2), Job("2", 1, 4000, 4000, nodes=4), Job("3", 2, 90_000, 90_000, nodes=2),
+        Job("1", 0, 4000, 4000, nodes=2),
+        Job("2", 1, 4000, 4000, nodes=4),
+        Job("3", 2, 90_000, 90_000, nodes=2),
         Job("4", 3, 3000, 3000, nodes=2),
-    )  # fmt: skip
+    )
     found = simulate(Workload(jobs, Machine.homogeneous(4, core=1)), "guarded:over=ljf,least=1").jobs
     assert found.set_index("id")["start"].to_dict() == {"1": 0, "4": 3, "2": 4000, "3": 8000}
 

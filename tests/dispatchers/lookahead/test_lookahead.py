@@ -246,11 +246,13 @@ class Told:
 )
 def test_jobs_that_delay_no_other_by_walltimes_still_go_by_predictions(trust, starts):
     """One core is free until 100 h. Three jobs fit. One of them would end later by its walltime."""
-    runs, wide = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3}), Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
+    runs = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3})
+    wide = Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
     beside = [
-        Job("x", 2 * HOUR, HOUR, 50 * HOUR), Job("y", 2 * HOUR, 30 * HOUR, 40 * HOUR),
+        Job("x", 2 * HOUR, HOUR, 50 * HOUR),
+        Job("y", 2 * HOUR, 30 * HOUR, 40 * HOUR),
         Job("z", 2 * HOUR, 120 * HOUR, 150 * HOUR),
-    ]  # fmt: skip
+    ]
     told = Lookahead(trust=trust, least_due=10 * HOUR)
     told.use_longest_wait(0)
     result = simulate(Workload((runs, wide, *beside), Machine.pool(4)), told, Told(x=1, y=30, z=0.5))

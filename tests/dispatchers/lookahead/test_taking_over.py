@@ -21,7 +21,8 @@ class Begun(EASY):
     def dispatch(self, state):
         if self.places is None:
             return super().dispatch(state)
-        first, self.places = [state.queue[place] for place in self.places], None
+        first = [state.queue[place] for place in self.places]
+        self.places = None
         return [Start(waiting, pool_placement(waiting.nodes)) for waiting in first]
 
 
@@ -111,7 +112,8 @@ def chosen_of(workload, wanted, bound):
 @pytest.mark.parametrize("seed", range(6))
 def test_with_those_that_may_start_the_bound_is_kept_in_a_simulation(seed, slack):
     workload = at_once(seed)
-    bound, wanted = int(slack * longest(workload, "easy")), smallest(workload, 8)
+    bound = int(slack * longest(workload, "easy"))
+    wanted = smallest(workload, 8)
     chosen = chosen_of(workload, wanted, bound)
     assert longest(workload, Begun(chosen)) <= bound
     if longest(workload, Begun(wanted)) <= bound:

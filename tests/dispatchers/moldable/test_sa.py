@@ -196,9 +196,7 @@ def test_rules_that_do_not_look_at_the_machine(by, cores):
 
 def test_only_a_share_chooses_and_the_seed_says_which():
     jobs = [moldable(rigid(number, 100 * number, 4, 4, 3), SIZES) for number in range(40)]
-    shapes = [
-        simulate(pool(jobs), SA(share=0.5), seed=seed).attempts["shape"].to_numpy() for seed in (1, 1, 2)
-    ]  # fmt: skip
+    shapes = [simulate(pool(jobs), SA(share=0.5), seed=seed).attempts["shape"].to_numpy() for seed in (1, 1, 2)]
     assert 8 < (shapes[0] >= 0).sum() < 32
     assert (shapes[0] == shapes[1]).all()
     assert (shapes[0] != shapes[2]).any()

@@ -86,8 +86,13 @@ def test_short_jobs_do_not_delay_the_first_job():
 
 def test_the_first_job_keeps_the_nodes_beside_those_of_a_job_that_is_stopped():
     # 'x' overruns beside, too wide to give way. Its end is unknown, so that 'long' must not take the free node.
-    jobs = [Job("x", 0, 2000, 50, nodes=4), Job("over", 0, 900, 100), Job("short", 0, 100, 100),
-            Job("wide", 1, 50, 50, nodes=2), Job("long", 2, 800, 800)]  # fmt: skip
+    jobs = [
+        Job("x", 0, 2000, 50, nodes=4),
+        Job("over", 0, 900, 100),
+        Job("short", 0, 100, 100),
+        Job("wide", 1, 50, 50, nodes=2),
+        Job("long", 2, 800, 800),
+    ]
     result = run(jobs, "hybrid:reserve=submission", Machine.homogeneous(6, core=1))
     assert stays(result, "wide") == [(160, 210, "completed", 50)]
 
@@ -154,9 +159,17 @@ def test_it_keeps_the_machine_busier_than_reservations_do():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("first", "widest"), ("alike", 0), ("alike", 1.1), ("reservations", 0), ("cost", -1), ("growth", 1),
-     ("ageing", 0), ("drain", -1)],
-)  # fmt: skip
+    [
+        ("first", "widest"),
+        ("alike", 0),
+        ("alike", 1.1),
+        ("reservations", 0),
+        ("cost", -1),
+        ("growth", 1),
+        ("ageing", 0),
+        ("drain", -1),
+    ],
+)
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=option):
         Hybrid(**{option: value})

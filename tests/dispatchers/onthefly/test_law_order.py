@@ -10,7 +10,9 @@ from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
 
 #: Laws of jobs with one walltime: mostly short, certain, and in between.
-LOTTERY, SURE, BETWEEN = RunTimes((10, 10, 400)), RunTimes((100, 100)), RunTimes((60, 180))
+LOTTERY = RunTimes((10, 10, 400))
+SURE = RunTimes((100, 100))
+BETWEEN = RunTimes((60, 180))
 
 
 class Told:
@@ -56,7 +58,8 @@ def test_the_order_is_by_what_the_law_tells(spec, expected):
 
 
 def test_jobs_without_a_law_stand_at_their_estimate():
-    walltimes, laws = {"long": 130, "short": 90}, {"sure": SURE, "lottery": LOTTERY}
+    walltimes = {"long": 130, "short": 90}
+    laws = {"sure": SURE, "lottery": LOTTERY}
     assert order("sejf:order=mean", walltimes, **laws) == ["short", "sure", "long", "lottery"]
     assert order("sejf:order=gittins", walltimes, **laws) == ["lottery", "short", "sure", "long"]
 

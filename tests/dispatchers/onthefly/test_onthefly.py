@@ -76,7 +76,8 @@ def test_a_job_of_another_resource_is_not_left_behind():
 
 
 def test_the_same_object_forgets():
-    jobs, dispatcher = [*narrow_stream(40), Job("wide", 61, 50, 50, nodes=2)], SEJF(drain=600)
+    jobs = [*narrow_stream(40), Job("wide", 61, 50, 50, nodes=2)]
+    dispatcher = SEJF(drain=600)
     assert starts(jobs, dispatcher)[0] == starts(jobs, dispatcher)[0]
 
 

@@ -103,8 +103,11 @@ def test_long_requests_come_first_until_others_have_waited():
 def gap():
     """Job 'r' ends long before its request. Job 'b' has a guaranteed start at its end, and 'c' one behind."""
     return [
-        Job("r", 0, 100, 10_000), Job("b", 1, 9000, 9000), Job("c", 2, 800, 800), Job("d", 3, 5000, 8000),
-    ]  # fmt: skip
+        Job("r", 0, 100, 10_000),
+        Job("b", 1, 9000, 9000),
+        Job("c", 2, 800, 800),
+        Job("d", 3, 5000, 8000),
+    ]
 
 
 def test_a_kept_reservation_stands_and_leaves_a_gap_for_small_jobs():
@@ -165,9 +168,19 @@ def test_promises_are_kept_whatever_the_estimates(move, wide, same_instant):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("growth", 1.0), ("growth", float("inf")), ("reservations", 0), ("small", -1), ("max_walltime", 0), ("ageing", 0),
-     ("threshold", -1), ("gain", -1), ("move", "broken"), ("placement", "worst")],
-)  # fmt: skip
+    [
+        ("growth", 1.0),
+        ("growth", float("inf")),
+        ("reservations", 0),
+        ("small", -1),
+        ("max_walltime", 0),
+        ("ageing", 0),
+        ("threshold", -1),
+        ("gain", -1),
+        ("move", "broken"),
+        ("placement", "worst"),
+    ],
+)
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=option):
         RBS(**{option: value})

@@ -187,7 +187,8 @@ def test_what_would_let_a_job_wait_longer_than_under_easy_is_held(seed):
 
 def test_the_default_candidates_are_guarded_and_others_only_if_asked():
     workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=1)
-    found, named = simulate(workload, "portfolio"), "portfolio:of=ljf,reference=ljf"
+    found = simulate(workload, "portfolio")
+    named = "portfolio:of=ljf,reference=ljf"
     assert found.decisions["held"].any()
     assert found.jobs["start"].equals(simulate(workload, "portfolio:guard=1").jobs["start"])
     assert not simulate(workload, named).decisions["held"].any()
@@ -266,7 +267,8 @@ def test_a_goal_that_cannot_tell_what_is_allowed_leaves_all_but_the_reference_ou
 
 def test_a_candidate_learns_of_jobs_that_end_as_it_does_by_itself():
     workload = generate("lublin:jobs=300,processors=32,load=0.3", seed=1)
-    alone, candidate = "guarded:over=ljf,least=1s", "guarded:over=ljf/least=1s"
+    alone = "guarded:over=ljf,least=1s"
+    candidate = "guarded:over=ljf/least=1s"
     found = simulate(workload, f"portfolio:of={candidate},reference={candidate}")
     assert found.jobs["start"].equals(simulate(workload, alone).jobs["start"])
 

@@ -257,7 +257,8 @@ def test_generated_applications_have_their_own_last_runs():
 def test_classic_requests_the_users_time_where_the_law_is_learned():
     rows = [Job(str(i), 100 * i, 50 + i, 3600, nodes=4, user="ada", name="sort") for i in range(40)]
     workload = Workload(tuple(rows), Machine.pool(4))
-    mine, plain = simulate(workload, "classic-hpc", Empirical()), simulate(workload, "easy")
+    mine = simulate(workload, "classic-hpc", Empirical())
+    plain = simulate(workload, "easy")
     assert mine.jobs["start"].tolist() == plain.jobs["start"].tolist()
     asked = UpperBound().requests(RunTimes([90, 10, 20], 3600), 3600)
     assert asked == (3600,)
@@ -355,7 +356,8 @@ def test_works_on_nodes():
     workload = stochastic()
     nodes = Workload(workload.jobs, Machine.homogeneous(16, core=1))
     for spec in ("toptimal:backfill=speculative", "toptimal:backfill=speculative,over=rounds"):
-        on_pool, on_nodes = simulate(workload, spec), simulate(nodes, spec)
+        on_pool = simulate(workload, spec)
+        on_nodes = simulate(nodes, spec)
         check(nodes, on_nodes)
         assert on_pool.jobs["end"].tolist() == on_nodes.jobs["end"].tolist()
 

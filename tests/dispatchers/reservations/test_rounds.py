@@ -214,9 +214,12 @@ class _Fixed:
 def _tried_jobs(seed):
     """Return the processors of a machine and jobs. Some jobs have several requests."""
     rng = np.random.default_rng(seed)
-    processors, jobs, requests = int(rng.integers(3, 9)), [], []
+    processors = int(rng.integers(3, 9))
+    jobs = []
+    requests = []
     for number in range(30):
-        submit, cores = int(rng.integers(0, 900)) * int(rng.random() < 0.6), int(rng.integers(1, processors + 1))
+        submit = int(rng.integers(0, 900)) * int(rng.random() < 0.6)
+        cores = int(rng.integers(1, processors + 1))
         asked = sorted({int(seconds) for seconds in rng.integers(3, 200, rng.integers(1, 4))})
         law = stats.uniform(0, asked[-1]) if len(asked) > 1 else None
         run = int(rng.integers(1, asked[-1] + 1))

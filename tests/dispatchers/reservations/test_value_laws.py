@@ -9,7 +9,8 @@ from hpcdispatch.predictors import Walltime
 from hpcdispatch.simulation import SimulationError, check, simulate
 from hpcdispatch.workloads import generate
 
-VALUES, SHARES = [20_000, 25_000, 28_000, 57_600], [0.4, 0.3, 0.2, 0.1]
+VALUES = [20_000, 25_000, 28_000, 57_600]
+SHARES = [0.4, 0.3, 0.2, 0.1]
 
 
 class OfValues:
@@ -46,10 +47,16 @@ class Believing(Walltime):
 @pytest.mark.parametrize(
     "dispatcher",
     [
-        "classic-hpc", "neuroscience", "toptimal", "atoptimal", "soft-toptimal:quantile=0", "toptimal:checkpoint=300",
-        "toptimal:backfill=speculative", "toptimal:over=rounds:batch=9/move=never,backfill=speculative",
+        "classic-hpc",
+        "neuroscience",
+        "toptimal",
+        "atoptimal",
+        "soft-toptimal:quantile=0",
+        "toptimal:checkpoint=300",
+        "toptimal:backfill=speculative",
+        "toptimal:over=rounds:batch=9/move=never,backfill=speculative",
     ],
-)  # fmt: skip
+)
 def test_values_are_enough_for_every_strategy(dispatcher, shares):
     workload = generate("stochastic", large=20, processors="beta", seed=1)
     found, expected = (
@@ -86,8 +93,12 @@ def test_a_distribution_needs_its_support_or_values():
 
 def test_classic_requests_the_users_time_though_a_learned_law_ends_before():
     workload = generate("lublin", jobs=60, processors=16, seed=1)
-    mine, plain = (simulate(workload, name, predictor=belief) for name, belief in (
-        ("classic-hpc", Believing(OfValues([1, 2, 3]))), ("easy", Walltime()),
-    ))  # fmt: skip
+    mine, plain = (
+        simulate(workload, name, predictor=belief)
+        for name, belief in (
+            ("classic-hpc", Believing(OfValues([1, 2, 3]))),
+            ("easy", Walltime()),
+        )
+    )
     assert mine.jobs["start"].tolist() == plain.jobs["start"].tolist()
     assert mine.attempts["walltime"].tolist() == plain.attempts["walltime"].tolist()

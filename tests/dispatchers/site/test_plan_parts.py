@@ -144,7 +144,8 @@ class Bad(PlanConstraint):
     name = "bad"
 
     def __init__(self, since, add_to=lambda plan: None, holds=lambda plan: True):
-        self.since, self.methods = since, (add_to, holds)
+        self.since = since
+        self.methods = (add_to, holds)
 
     def add_to(self, plan):
         return self.methods[0](plan) if plan.now >= self.since else None
@@ -166,7 +167,7 @@ BAD = {
     "raise": ({"holds": fail}, r"constraint bad at 100 s for job \d.*: RuntimeError: broken over two lines"),
     "type": ({"holds": lambda plan: None}, r"constraint bad at 100 s for job \d.*: holds must return True or False"),
     "never": ({"holds": lambda plan: not starting(plan)}, r"constraint bad at 100 s for job \d.*: no schedule"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", ["hcp", "pcp-fast", "pcp"])
@@ -253,7 +254,8 @@ class BadGoal(PlanGoal):
     name = "bad"
 
     def __init__(self, since, cost=lambda plan: 1.0, expression=lambda plan: plan.jobs[min(plan.jobs)].start):
-        self.since, self.methods = since, (cost, expression)
+        self.since = since
+        self.methods = (cost, expression)
 
     def cost(self, plan):
         return self.methods[0](plan) if plan.now >= self.since else 1.0
@@ -270,7 +272,7 @@ class BadGoal(PlanGoal):
         ({"cost": lambda plan: "much"}, "cost must be a finite number, got 'much'"),
         ({"cost": fail}, "RuntimeError: broken over two lines"),
     ],
-)  # fmt: skip
+)
 def test_an_objective_that_fails_later_leaves_the_slowdown(methods, message, form):
     result = run(workload(*CROWD), **FORMS[form], objective=BadGoal(100, **methods))
     assert set(result.jobs["status"]) == {"completed"}

@@ -53,12 +53,19 @@ def test_an_array_counts_as_one_job_where_few_are_looked_at():
 def planned(tasks, jobs=4, window=3600):
     """Return the planned starts of array tasks on a node that is busy until 1100. Also return what is left of it."""
     cores = np.ones((jobs, 1), int)
-    slots, limit = np.ones(jobs, int), np.full(jobs, 60)
+    slots = np.ones(jobs, int)
+    limit = np.full(jobs, 60)
     tried = WaitingJobs(0 * slots, slots, slots > 0, cores, limit, 0 * cores, 0 * cores, np.arange(1, jobs + 1))
     table = job_table([RunningJob(1100, np.array([0]), np.array([1]), (1,))], tried, 1)
     caps = no_limits(jobs)._replace(array=np.zeros(jobs, int), tasks=np.array([tasks]))
-    backfill_pass(tried, Cluster(np.zeros((1, 1), int), np.ones((1, 1), bool), 0, np.ones(1, int)), table, 1000,
-                  BackfillRules(window, 1, 100, 2), caps)  # fmt: skip
+    backfill_pass(
+        tried,
+        Cluster(np.zeros((1, 1), int), np.ones((1, 1), bool), 0, np.ones(1, int)),
+        table,
+        1000,
+        BackfillRules(window, 1, 100, 2),
+        caps,
+    )
     return table.start[1:].tolist()
 
 

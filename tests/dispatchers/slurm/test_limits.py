@@ -6,8 +6,10 @@ from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
-ASSOCIATIONS, QUALITIES = "Account|User|ParentName|GrpJobs|GrpTRES|MaxJobs", "Name|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU"
-ANN, BEN = {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
+ASSOCIATIONS = "Account|User|ParentName|GrpJobs|GrpTRES|MaxJobs"
+QUALITIES = "Name|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU"
+ANN = {"user": "ann", "group": "a"}
+BEN = {"user": "ben", "group": "b"}
 
 
 def starts(tmp_path, limits, jobs, every=1):

@@ -85,12 +85,17 @@ def test_without_one_nothing_changes(site):
 @pytest.mark.parametrize("seed", range(4))
 def test_all_amounts_of_a_node_are_the_whole_node(seed):
     # Slurm rounds the times of whole nodes to bf_resolution, and allows no job that ends when they close.
-    random, reserved, starts = Random(seed), [], []
+    random = Random(seed)
+    reserved = []
+    starts = []
     submits = sorted(60 * random.randrange(30) for _ in range(14))
-    jobs = [Job(str(place), submit, 60 * random.randint(1, 20), 60 * random.randint(1, 25), random.randint(1, 8))
-            for place, submit in enumerate(submits)]  # fmt: skip
+    jobs = [
+        Job(str(place), submit, 60 * random.randint(1, 20), 60 * random.randint(1, 25), random.randint(1, 8))
+        for place, submit in enumerate(submits)
+    ]
     for first in (0, 3, 6):
-        begin, length = 60 * random.randint(1, 60) + 31, 60 * random.randint(5, 40) + 7
+        begin = 60 * random.randint(1, 60) + 31
+        length = 60 * random.randint(5, 40) + 7
         every = random.choice([None, None, length + 60 * random.randint(20, 60)])
         nodes = range(first, min(8, first + random.randint(1, 3)))
         reserved.append(Reservation(begin, begin + length, nodes, every=every))
@@ -138,8 +143,13 @@ def test_json_says_the_same(tmp_path):
     (tmp_path / "slurm.conf").write_text("NodeName=n[1-2] CPUs=4\n")
     site = read_slurm_conf(tmp_path / "slurm.conf")
     line = "ReservationName=upkeep StartTime=1000 EndTime=1600 Nodes=n2 Flags=MAINT,IGNORE_JOBS\n"
-    entry = {"name": "upkeep", "start_time": {"set": True, "number": 1000}, "end_time": 1600, "node_list": "n2",
-             "flags": ["MAINT", "IGNORE_JOBS"]}  # fmt: skip
+    entry = {
+        "name": "upkeep",
+        "start_time": {"set": True, "number": 1000},
+        "end_time": 1600,
+        "node_list": "n2",
+        "flags": ["MAINT", "IGNORE_JOBS"],
+    }
     found = []
     for name, text in (("lines", line), ("json", json.dumps({"reservations": [entry]}))):
         (tmp_path / name).write_text(text)

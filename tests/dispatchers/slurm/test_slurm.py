@@ -89,7 +89,9 @@ def test_a_job_that_its_partition_never_has_room_for_is_rejected(conf):
 
 
 def test_usage_is_charged_at_the_tick_and_lowers_a_user():
-    whole, ann, ben = {"core": 4}, {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
+    whole = {"core": 4}
+    ann = {"user": "ann", "group": "a"}
+    ben = {"user": "ben", "group": "b"}
     jobs = [(0, 400, 420, 2, whole, ann), (301, 60, 60, 2, whole, ann), (302, 60, 60, 2, whole, ben)]
     assert starts(jobs, dispatcher="slurm:PriorityWeightFairshare=100,PriorityCalcPeriod=5") == [0, 460, 400]
     assert starts(jobs, dispatcher="slurm") == [0, 400, 460]

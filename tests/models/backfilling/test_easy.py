@@ -83,12 +83,14 @@ def test_fills_by_least_key(jobs, free, order, skip):
 def test_backfills_by_the_book(jobs, free, running, shortest):
     """A job starts if it fits. It must end by the shadow time or use the extra resources."""
     resources = len(jobs[0][0])
-    free, running = [free] * resources, sorted(running)
+    free = [free] * resources
+    running = sorted(running)
     room = room_of(free, [[amount] * resources for _, amount in running])
     ends = np.array([end for end, _ in running], dtype=np.int64)
     found = room.chosen[: chosen_by_easy(queue_of(jobs), room, ends, NOW, shortest)]
 
-    started, busy = [], [(max(end, NOW + 1), [amount] * resources) for end, amount in running]
+    started = []
+    busy = [(max(end, NOW + 1), [amount] * resources) for end, amount in running]
     for place, (amount, length, _) in enumerate(jobs):
         if not fitting(amount, free):
             break

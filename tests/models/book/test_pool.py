@@ -46,7 +46,8 @@ def move_first(made):
         found = earliest(made.profile, units, end - start, 0, start, start) if start > 0 else -1
         if found >= 0:
             add(made.profile, start, end, units)
-            made.reserved[book.START, row], made.reserved[book.END, row] = found, found + end - start
+            made.reserved[book.START, row] = found
+            made.reserved[book.END, row] = found + end - start
             add(made.profile, found, found + end - start, -units)
             return True
     return False
@@ -58,7 +59,8 @@ def move_first(made):
 def test_as_from_the_head_again_and_again(seed, kinds, exceeding):
     made = booked(seed, 120, kinds, exceeding)
     book.compress_until_stable(0, made)
-    expected, moved = booked(seed, 120, kinds, exceeding), 0
+    expected = booked(seed, 120, kinds, exceeding)
+    moved = 0
     while move_first(expected):
         moved += 1
     assert moved > 0 or exceeding

@@ -16,10 +16,16 @@ def problem_of(jobs, capacity, held=(), weight=None):
     duration, slots, demand = zip(*jobs, strict=True)
     until, node, amount = zip(*held, strict=True) if held else ((), (), np.zeros((0, len(capacity[0]))))
     return Problem(
-        np.array(duration), np.array(slots), np.array(demand), np.array(weight or [1] * len(jobs)), np.array(capacity),
-        held_from=np.zeros(len(until), dtype=np.int64), held_to=np.array(until, dtype=np.int64),
-        held_node=np.array(node, dtype=np.int64), held_amount=np.array(amount, dtype=np.int64),
-    )  # fmt: skip
+        np.array(duration),
+        np.array(slots),
+        np.array(demand),
+        np.array(weight or [1] * len(jobs)),
+        np.array(capacity),
+        held_from=np.zeros(len(until), dtype=np.int64),
+        held_to=np.array(until, dtype=np.int64),
+        held_node=np.array(node, dtype=np.int64),
+        held_amount=np.array(amount, dtype=np.int64),
+    )
 
 
 def solved(problem):
@@ -59,8 +65,9 @@ def test_the_best_boxes_are_the_best_schedule(count):
         jobs = [decision.waiting[place] for place in model.candidates]
         held = [
             (left, node, job.demand)
-            for job, left in zip(decision.running, model.left, strict=True) for node in job.nodes
-        ]  # fmt: skip
+            for job, left in zip(decision.running, model.left, strict=True)
+            for node in job.nodes
+        ]
         weight = [round(60 * rate) for rate in model.rate]  # All durations divide it.
         problem = problem_of([(job.duration, job.slots, job.demand) for job in jobs], decision.capacity, held, weight)
         starts, counts = solved(problem)

@@ -60,9 +60,11 @@ def test_a_model_that_is_too_large_says_nothing():
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 2**32))
 def test_are_those_of_every_job_and_node(jobs, nodes, seed):
     rng = np.random.default_rng(seed)
-    demand, slots = rng.integers(0, 3, (jobs, 2)), rng.integers(1, 4, jobs)
+    demand = rng.integers(0, 3, (jobs, 2))
+    slots = rng.integers(1, 4, jobs)
     demand[:, 0] += demand.sum(axis=1) == 0
-    free, ones = rng.integers(-1, 6, (nodes, 2)), np.ones(jobs, dtype=np.int64)
+    free = rng.integers(-1, 6, (nodes, 2))
+    ones = np.ones(jobs, dtype=np.int64)
     pool = np.maximum(free, 0).sum(axis=0, keepdims=True)
     problem = Problem(duration=ones, slots=slots, demand=demand, weight=ones, capacity=pool)
     slots_of, room = slots_asked(replace(problem, free_now=free))

@@ -10,10 +10,17 @@ from hpcdispatch.models.cp import NodeAllocation
 def two_nodes():
     """Two jobs beside a running one. One may only lie on the node with a GPU."""
     return Problem(
-        np.array([4, 9]), np.array([1, 3]), np.array([[1, 1], [2, 0]]), np.array([3, 1]), np.array([[4, 1], [4, 0]]),
-        due=np.array([2, 0]), held_from=np.array([0]), held_to=np.array([5]), held_node=np.array([1]),
+        np.array([4, 9]),
+        np.array([1, 3]),
+        np.array([[1, 1], [2, 0]]),
+        np.array([3, 1]),
+        np.array([[4, 1], [4, 0]]),
+        due=np.array([2, 0]),
+        held_from=np.array([0]),
+        held_to=np.array([5]),
+        held_node=np.array([1]),
         held_amount=np.array([[2, 0]]),
-    )  # fmt: skip
+    )
 
 
 def test_every_variable_and_interval_has_a_name():

@@ -45,13 +45,16 @@ def by_cp_sat_alone(problem, **options):
 @st.composite
 def problems(draw, *, due=True, held_later=False):
     """Draw a problem of up to three short jobs on a pool. It has one or two partly held resources."""
-    jobs, resources, held = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(0, 2))
+    jobs = draw(st.integers(1, 3))
+    resources = draw(st.integers(1, 2))
+    held = draw(st.integers(0, 2))
     capacity = np.array(draw(st.lists(st.integers(2, 4), min_size=resources, max_size=resources)))
 
     def rows(count, most):
-        return np.array(draw(st.lists(
-            st.tuples(*[st.integers(0, int(top)) for top in most]), min_size=count, max_size=count
-        )), dtype=np.int64).reshape(count, len(most))  # fmt: skip
+        return np.array(
+            draw(st.lists(st.tuples(*[st.integers(0, int(top)) for top in most]), min_size=count, max_size=count)),
+            dtype=np.int64,
+        ).reshape(count, len(most))
 
     def numbers(count, low, high):
         return np.array(draw(st.lists(st.integers(low, high), min_size=count, max_size=count)), dtype=np.int64)
@@ -138,10 +141,16 @@ def crowd(jobs=30, seed=5, resources=2):
     duration = rng.choice([600, 3600, 7200], jobs)
     ends = rng.integers(1, 9000, 20)
     return Problem(
-        duration, rng.integers(1, 6, jobs), rng.integers(1, 9, (jobs, resources)), 10**6 // duration,
-        np.full((1, resources), 100), held_from=np.zeros(20), held_to=ends, held_node=np.zeros(20),
+        duration,
+        rng.integers(1, 6, jobs),
+        rng.integers(1, 9, (jobs, resources)),
+        10**6 // duration,
+        np.full((1, resources), 100),
+        held_from=np.zeros(20),
+        held_to=ends,
+        held_node=np.zeros(20),
         held_amount=rng.integers(1, 5, (20, resources)),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -165,25 +174,46 @@ def test_two_runs_are_identical():
 
 def test_what_is_held_beyond_the_capacity_leaves_no_schedule():
     problem = Problem(
-        np.array([5]), np.array([1]), np.array([[1]]), np.array([1]), np.array([[2]]),
-        held_from=np.array([3]), held_to=np.array([4]), held_node=np.array([0]), held_amount=np.array([[3]]),
-    )  # fmt: skip
+        np.array([5]),
+        np.array([1]),
+        np.array([[1]]),
+        np.array([1]),
+        np.array([[2]]),
+        held_from=np.array([3]),
+        held_to=np.array([4]),
+        held_node=np.array([0]),
+        held_amount=np.array([[3]]),
+    )
     assert by_cp_sat_alone(problem).status is Status.INFEASIBLE
 
 
 def test_a_job_that_asks_for_a_gpu_only_waits_for_the_gpu_alone():
     problem = Problem(
-        np.array([10, 10]), np.array([1, 1]), np.array([[0, 1], [4, 0]]), np.array([1, 1]), np.array([[4, 1]]),
-        held_from=np.array([0]), held_to=np.array([7]), held_node=np.array([0]), held_amount=np.array([[0, 1]]),
-    )  # fmt: skip
+        np.array([10, 10]),
+        np.array([1, 1]),
+        np.array([[0, 1], [4, 0]]),
+        np.array([1, 1]),
+        np.array([[4, 1]]),
+        held_from=np.array([0]),
+        held_to=np.array([7]),
+        held_node=np.array([0]),
+        held_amount=np.array([[0, 1]]),
+    )
     assert solve(problem).schedule.starts.tolist() == [7, 0]
 
 
 def test_a_resource_that_no_job_asks_for_is_constrained_in_the_whole_model_only():
     problem = Problem(
-        np.array([5]), np.array([1]), np.array([[1, 0]]), np.array([1]), np.array([[2, 1]]),
-        held_from=np.array([0]), held_to=np.array([9]), held_node=np.array([0]), held_amount=np.array([[0, 2]]),
-    )  # fmt: skip
+        np.array([5]),
+        np.array([1]),
+        np.array([[1, 0]]),
+        np.array([1]),
+        np.array([[2, 1]]),
+        held_from=np.array([0]),
+        held_to=np.array([9]),
+        held_node=np.array([0]),
+        held_amount=np.array([[0, 2]]),
+    )
     assert solve(problem).status is Status.OPTIMAL
     assert by_cp_sat_alone(problem).status is Status.INFEASIBLE
 
@@ -290,9 +320,13 @@ def test_every_schedule_of_the_instant_has_places_for_what_starts_now(problem):
 def test_schedules_of_the_instant_are_judged_alike():
     # The pool would start all three. One node holds one of them. In any schedule, two have to wait for 5.
     problem = Problem(
-        np.array([5, 5, 5]), np.array([1, 1, 1]), np.array([[3], [3], [2]]), np.array([1, 1, 1]), np.array([[8]]),
+        np.array([5, 5, 5]),
+        np.array([1, 1, 1]),
+        np.array([[3], [3], [2]]),
+        np.array([1, 1, 1]),
+        np.array([[8]]),
         free_now=np.array([[4], [2], [2]]),
-    )  # fmt: skip
+    )
     listed, _ = best_of(problem, list_orders(problem))
     answer = solve(problem)
     assert listed.cost == answer.schedule.cost == 5
@@ -320,9 +354,12 @@ class Apart:
 
 def small(**changes):
     fields = {
-        "duration": np.array([4, 4]), "slots": np.array([1, 1]), "demand": np.array([[1], [1]]),
-        "weight": np.array([2, 1]), "capacity": np.array([[2]]),
-    }  # fmt: skip
+        "duration": np.array([4, 4]),
+        "slots": np.array([1, 1]),
+        "demand": np.array([[1], [1]]),
+        "weight": np.array([2, 1]),
+        "capacity": np.array([[2]]),
+    }
     return Problem(**{**fields, **changes})
 
 
@@ -397,7 +434,7 @@ def test_the_solver_is_called_again_until_k_calls_change_nothing(costs, limits, 
         values = {names[f"start[{job}]"]: start for job, start in enumerate(starts[cost])}
         fake = SimpleNamespace(
             objective_value=cost, best_objective_bound=0, value=lambda variable: values[variable.index]
-        )  # fmt: skip
+        )
         return Outcome(Status.FEASIBLE, fake, 0.0)
 
     monkeypatch.setattr("hpcdispatch.models.cp.solver.Calls.solve", call)
@@ -499,9 +536,12 @@ class TestBudget:
 )
 def test_a_problem_says_what_is_wrong(change, message):
     fields = {
-        "duration": np.array([5]), "slots": np.array([1]), "demand": np.array([[1]]), "weight": np.array([1]),
+        "duration": np.array([5]),
+        "slots": np.array([1]),
+        "demand": np.array([[1]]),
+        "weight": np.array([1]),
         "capacity": np.array([[1]]),
-    }  # fmt: skip
+    }
     with pytest.raises(ValueError, match=message):
         Problem(**{**fields, **change})
 

@@ -9,9 +9,13 @@ from hpcdispatch.models import Limit, Problem, Search, Status, comparable, list_
 
 def test_only_jobs_that_ask_for_the_same_are_ordered():
     problem = Problem(
-        np.array([5, 5, 5, 6]), np.array([1, 1, 1, 1]), np.array([[1], [1], [1], [1]]), np.array([3, 1, 2, 9]),
-        np.array([[1]]), due=np.array([0, 9, 0, 0]),
-    )  # fmt: skip
+        np.array([5, 5, 5, 6]),
+        np.array([1, 1, 1, 1]),
+        np.array([[1], [1], [1], [1]]),
+        np.array([3, 1, 2, 9]),
+        np.array([[1]]),
+        due=np.array([0, 9, 0, 0]),
+    )
     assert list(comparable(problem)) == [[0, 2, 1]]
 
 
@@ -19,11 +23,16 @@ def alike(weights, held, room=3, **changes):
     """Return jobs of 4 s that request 1 of a pool. Some of it is held for a time."""
     count = len(weights)
     columns = {
-        "duration": np.full(count, 4), "slots": np.ones(count, dtype=int), "demand": np.ones((count, 1), dtype=int),
-        "weight": np.array(weights), "capacity": np.array([[room]]), "held_from": np.zeros(len(held), dtype=int),
-        "held_to": np.array(held, dtype=int), "held_node": np.zeros(len(held), dtype=int),
+        "duration": np.full(count, 4),
+        "slots": np.ones(count, dtype=int),
+        "demand": np.ones((count, 1), dtype=int),
+        "weight": np.array(weights),
+        "capacity": np.array([[room]]),
+        "held_from": np.zeros(len(held), dtype=int),
+        "held_to": np.array(held, dtype=int),
+        "held_node": np.zeros(len(held), dtype=int),
         "held_amount": np.ones((len(held), 1), dtype=int),
-    }  # fmt: skip
+    }
     return Problem(**{**columns, **changes})
 
 
@@ -43,15 +52,21 @@ def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.data())
 def test_so_it_is_on_nodes(weights, data):
     """Jobs of several slots on nodes of two kinds. Parts of the nodes are held for a time."""
-    nodes, slots = data.draw(st.integers(2, 3)), data.draw(st.integers(1, 3))
+    nodes = data.draw(st.integers(2, 3))
+    slots = data.draw(st.integers(1, 3))
     capacity = np.array([[data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))] for _ in range(nodes)])
     capacity[0] = np.maximum(capacity[0], (3, 3))
     held = [data.draw(st.integers(1, 6)) for _ in range(nodes)]
     demand = np.array([1, data.draw(st.integers(0, 1))])
     problem = alike(
-        weights, held, slots=np.full(len(weights), slots), demand=np.tile(demand, (len(weights), 1)), capacity=capacity,
-        held_node=np.arange(nodes), held_amount=np.array([[data.draw(st.integers(0, 1)), 0] for _ in range(nodes)]),
-    )  # fmt: skip
+        weights,
+        held,
+        slots=np.full(len(weights), slots),
+        demand=np.tile(demand, (len(weights), 1)),
+        capacity=capacity,
+        held_node=np.arange(nodes),
+        held_amount=np.array([[data.draw(st.integers(0, 1)), 0] for _ in range(nodes)]),
+    )
     chain = only_chain(problem)
     listed = None if chain is None else list_schedule(problem, chain)
     if listed is None:

@@ -18,7 +18,8 @@ def opened(jobs, capacity, **options):
 
 def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSION, False)):
     """Run until a time. Return the starts by job, and the jobs by end."""
-    decisions, ended = np.empty((most, 4), dtype=np.int64), np.empty(1000, dtype=np.int64)
+    decisions = np.empty((most, 4), dtype=np.int64)
+    ended = np.empty(1000, dtype=np.int64)
     order = []
     while True:
         rows, gone = run_one(events, until, decisions, ended, *options)

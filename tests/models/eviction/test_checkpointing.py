@@ -82,7 +82,9 @@ def program(writes, aggregate):
     moments = sorted({0.0, *(write.delay for write in writes)})
     spans, jobs = len(moments), len(writes)
     count = jobs * spans + 1  # the last is the length of the last span
-    below, limit, equal = [], [], np.zeros((jobs, count))
+    below = []
+    limit = []
+    equal = np.zeros((jobs, count))
     for span, begin in enumerate(moments):
         last = span == spans - 1
         length = 0 if last else moments[span + 1] - begin

@@ -101,7 +101,8 @@ def costs(eviction):
 def test_equal_to_every_combination_at_every_deadline(part):
     rng = np.random.default_rng(part)
     for case in range(250):
-        jobs, horizon = drawn(rng, int(rng.integers(1, 8)), 8), 8
+        jobs = drawn(rng, int(rng.integers(1, 8)), 8)
+        horizon = 8
         total = sum(job.nodes for job in jobs)
         needed = int(rng.integers(0, total + 1))
         made = plan(jobs, needed, horizon)
@@ -288,14 +289,20 @@ def test_the_wide_table_is_the_compiled_one():
     rng = np.random.default_rng(3)
     for _ in range(30):
         jobs = drawn(rng, 6, 5)
-        nodes, time = (np.array(column, dtype=np.int64) for column in ([j.nodes for j in jobs],
-                       [LONG if j.system_checkpoint is None else j.system_checkpoint for j in jobs]))  # fmt: skip
+        nodes, time = (
+            np.array(column, dtype=np.int64)
+            for column in (
+                [j.nodes for j in jobs],
+                [LONG if j.system_checkpoint is None else j.system_checkpoint for j in jobs],
+            )
+        )
         losses, _ = integers([job.loss for job in jobs])
         none = np.zeros(6, dtype=np.int64)
         table = _eviction.Candidates(nodes, none, np.array(losses), none, none, time)
         most = int(nodes.sum())
         first = _eviction.places(nodes, most, 5)
-        one, two = _eviction.fill(table, most, 5, first), _eviction.fill_wide(table, losses, [0] * 6, most, 5, first)
+        one = _eviction.fill(table, most, 5, first)
+        two = _eviction.fill_wide(table, losses, [0] * 6, most, 5, first)
         assert np.array_equal(
             np.unique(one.low, return_inverse=True)[1].ravel(), np.unique(two.high, return_inverse=True)[1].ravel()
         )
@@ -350,7 +357,8 @@ def test_backtracking_finds_the_same():
     rng = np.random.default_rng(11)
     for _ in range(60):
         jobs = drawn(rng, 9, 6)
-        needed, deadline = int(rng.integers(0, sum(job.nodes for job in jobs) + 1)), int(rng.integers(0, 7))
+        needed = int(rng.integers(0, sum(job.nodes for job in jobs) + 1))
+        deadline = int(rng.integers(0, 7))
         best = costs(plan(jobs, needed, deadline)[deadline])
         one, two = (search(jobs, needed, deadline, by_nodes=by_nodes) for by_nodes in (True, False))
         assert costs(one.eviction) == costs(two.eviction) == best == costs(backtracking(jobs, needed, deadline))

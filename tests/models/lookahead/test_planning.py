@@ -72,18 +72,21 @@ class TestPromises:
 
     def test_tolerance_puts_off_a_young_job_past_its_earliest_start(self):
         # Due in 10 s, startable in 50: with tolerance 1 at 50 + 10.
-        queue, running = queue_of([self.old], 1), running_of(self.running, 1)
+        queue = queue_of([self.old], 1)
+        running = running_of(self.running, 1)
         assert guarantee(queue, running, SETTINGS._replace(tolerance=1.0)).start.tolist() == [60]
         assert guarantee(queue, running, SETTINGS).start.tolist() == [50]
 
     def test_one_late_job_alone_is_held_a_start(self):
-        queue, running = queue_of([self.old, self.old, (50, 10, 4)], 1), running_of(self.running, 1)
+        queue = queue_of([self.old, self.old, (50, 10, 4)], 1)
+        running = running_of(self.running, 1)
         _, guaranteed, overdue = guarantee(queue, running, SETTINGS)
         assert guaranteed.tolist() == [50, -1, -1]
         assert overdue == 0
 
     def test_without_a_due_time_there_are_none(self):
-        queue, running = queue_of([self.old, (0, 500, 1)], 1), running_of(self.running, 1)
+        queue = queue_of([self.old, (0, 500, 1)], 1)
+        running = running_of(self.running, 1)
         assert plan(queue, running, SETTINGS._replace(due=-1)).guarantees == 0
         assert plan(queue, running, SETTINGS).guarantees == 2
 
@@ -93,11 +96,16 @@ def situations(draw):
     """Draw a queue and what runs on a pool of two resources."""
     capacity = ints([8, 5])
     held = draw(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 2), st.integers(0, 1)), max_size=4))
-    end, amount = ints([row[0] for row in held]), ints([row[1:] for row in held]).reshape(-1, 2)
+    end = ints([row[0] for row in held])
+    amount = ints([row[1:] for row in held]).reshape(-1, 2)
     free = capacity - amount.sum(axis=0)
-    rows = draw(st.lists(
-        st.tuples(st.integers(0, 150), st.integers(1, 30), st.integers(1, 8), st.integers(0, 5)), min_size=1, max_size=9
-    ))  # fmt: skip
+    rows = draw(
+        st.lists(
+            st.tuples(st.integers(0, 150), st.integers(1, 30), st.integers(1, 8), st.integers(0, 5)),
+            min_size=1,
+            max_size=9,
+        )
+    )
     rows.sort(key=lambda row: -row[0])
     wanted = ints([row[2:] for row in rows])
     fits = (wanted <= free).all(axis=1)

@@ -55,7 +55,8 @@ class TestShadow:
     @pytest.mark.parametrize("recent", [0, 5_000, 50_000, 10**9])
     def test_of_late_counts_jobs_that_wait_or_have_started_since(self, recent):
         jobs = shadow_of(self.workload, 400)
-        submit, start = self.easy["submit"].to_numpy(), self.easy["start"].to_numpy()
+        submit = self.easy["submit"].to_numpy()
+        start = self.easy["start"].to_numpy()
         for now in np.unique(start):
             arrived = int((submit <= now).sum())
             replay(jobs, arrived, now)
@@ -64,14 +65,17 @@ class TestShadow:
 
     def test_it_goes_on_from_what_runs(self):
         """Guards against a schedule in which a running job has yet to arrive. Its run time would count as a wait."""
-        start, end = self.easy["start"].to_numpy(), self.easy["end"].to_numpy()
+        start = self.easy["start"].to_numpy()
+        end = self.easy["end"].to_numpy()
         at = int(np.median(start))
-        runs, rest = np.flatnonzero((start < at) & (end > at)), np.flatnonzero(start >= at)
+        runs = np.flatnonzero((start < at) & (end > at))
+        rest = np.flatnonzero(start >= at)
         assert len(runs) > 1
         order = np.concatenate((runs, rest))
         jobs = open_shadow(self.workload.machine.capacity[0], at, len(order))
         all_known = shadow_of(self.workload, 400)
-        jobs.queue.columns[:], jobs.queue.amount[:] = all_known.queue.columns[:, order], all_known.queue.amount[order]
+        jobs.queue.columns[:] = all_known.queue.columns[:, order]
+        jobs.queue.amount[:] = all_known.queue.amount[order]
         jobs.arrival[:] = np.maximum(jobs.submit, at)
         begin_with(jobs, np.arange(len(runs)), start[runs])
         replay(jobs, len(order), 10**9)
@@ -89,7 +93,8 @@ class TestExpected:
         jobs = shadow_of(self.workload, 0)
         jobs.duration[:] = jobs.duration if shorter else frame["runtime"] * 2 + 1
         expected = open_expected(jobs, self.workload.machine.capacity[0])
-        submit, run = frame["submit"].to_numpy(), frame["runtime"].to_numpy()
+        submit = frame["submit"].to_numpy()
+        run = frame["runtime"].to_numpy()
         rng = np.random.default_rng(5)
         begun = 0
         for now in range(0, int(submit.max()), 1800):
@@ -133,7 +138,8 @@ class TestExpected:
         predict(jobs, expected, rows, np.array([1000, 1000, 10_000, 1000]), jobs.duration[:4])
         assert expected.guessed.tolist() == [1000, 1000, 10_000, 1000, 0]
         longest_wait(jobs, expected, 4, 1, 10**9)
-        jobs.run[:3], jobs.known[:3] = [100, 500, 2000], 1
+        jobs.run[:3] = [100, 500, 2000]
+        jobs.known[:3] = 1
         jobs.run[3] = 600
         longest_wait(jobs, expected, 4, 5000, 10**9)
         predict(jobs, expected, rows[3:], np.array([1000]), jobs.duration[3:4])

@@ -22,12 +22,14 @@ def test_drawn_users_are_predicted_within_their_noise():
     rng = np.random.default_rng(3)
     errors, covered = [], []
     for _ in range(25):
-        A, sigma = rng.uniform(2, 200), rng.uniform(0, 2)
+        A = rng.uniform(2, 200)
+        sigma = rng.uniform(0, 2)
         tried = rng.choice(SIZES, size=rng.integers(3, 6), replace=False)
         noise = np.exp(rng.normal(0, 0.1, len(tried)))
         found = fit(list(zip(tried, 1e4 / downey(tried, A, sigma) * noise, strict=True)))
         others = np.setdiff1d(SIZES[2 * tried.max() >= SIZES], tried)
-        times, predicted = 1e4 / downey(others, A, sigma), found.predict(others)
+        times = 1e4 / downey(others, A, sigma)
+        predicted = found.predict(others)
         errors += np.abs(predicted.time / times - 1).tolist()
         covered += ((predicted.low <= times) & (times <= predicted.high)).tolist()
     assert np.median(errors) < 0.1

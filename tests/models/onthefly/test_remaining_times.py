@@ -82,7 +82,9 @@ def index_cost(jobs, key):
     """Return the expected sum of completion times. Each second goes to the job of the least key."""
     total = 0.0
     for drawn in product(*(zip(law.values, law.probabilities, strict=True) for law in jobs)):
-        done, clock, ended = [0] * len(jobs), 0, 0.0
+        done = [0] * len(jobs)
+        clock = 0
+        ended = 0.0
         alive = set(range(len(jobs)))
         while alive:
             place = min(alive, key=lambda at: (key(at, done[at]), at))
@@ -118,9 +120,14 @@ def test_values_that_were_seen_may_repeat_and_be_nothing():
 
 @pytest.mark.parametrize(
     "law",
-    [stats.gamma(3, scale=1000), stats.weibull_min(0.7, scale=5000), stats.expon(scale=900), stats.uniform(300, 50_000),
-     stats.truncnorm(-3, 3, loc=28_800, scale=9000)],
-)  # fmt: skip
+    [
+        stats.gamma(3, scale=1000),
+        stats.weibull_min(0.7, scale=5000),
+        stats.expon(scale=900),
+        stats.uniform(300, 50_000),
+        stats.truncnorm(-3, 3, loc=28_800, scale=9000),
+    ],
+)
 def test_continuous_laws_come_close(law):
     remaining = RemainingTimes(law)
     assert remaining.mean() == pytest.approx(law.mean(), rel=2e-3)
@@ -151,7 +158,8 @@ class Bare:
     """A law with no more than it must have."""
 
     def __init__(self, law, support):
-        self.cdf, self.support = law.cdf, lambda: support
+        self.cdf = law.cdf
+        self.support = lambda: support
 
 
 def test_a_law_of_a_cdf_and_a_support_is_enough():

@@ -15,7 +15,8 @@ def outcome(waits, fresh=None):
 
 
 def test_a_ratio_of_means_is_a_difference_of_costs():
-    less, more = outcome([40, 40]), outcome([140, 140])
+    less = outcome([40, 40])
+    more = outcome([140, 140])
     assert Means(slowdown=0).cost(more) - Means(slowdown=0).cost(less) == pytest.approx(math.log(2))
     assert Means(wait=0).cost(more) == pytest.approx(math.log(2.4))
 

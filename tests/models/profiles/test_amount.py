@@ -23,7 +23,8 @@ class Steps:
         return index
 
     def add(self, start, end, amount):
-        first, stop = self.split(start), self.split(end)
+        first = self.split(start)
+        stop = self.split(end)
         for index in range(first, stop):
             self.free[index] += amount
         for index in (stop, first):
@@ -32,7 +33,8 @@ class Steps:
 
     def forget(self, now):
         index = bisect_right(self.times, now) - 1
-        self.times, self.free = [now, *self.times[index + 1 :]], self.free[index:]
+        self.times = [now, *self.times[index + 1 :]]
+        self.free = self.free[index:]
 
     def earliest(self, amount, duration, after, before, own):
         for start in [after, *(time for time in self.times if time > after)]:
@@ -53,8 +55,11 @@ class Steps:
 def test_as_without_blocks(seed):
     # Long intervals cover whole blocks. Short ones halve them. Blocks without steps merge. Time passes.
     rng = np.random.default_rng(seed)
-    plain, blocked = Steps(9000), blocks.open_amount(9000, 0, 1200)
-    held, now, most = [], 0, 0
+    plain = Steps(9000)
+    blocked = blocks.open_amount(9000, 0, 1200)
+    held = []
+    now = 0
+    most = 0
     for turn in range(1200):
         now += int(rng.integers(0, 2))
         plain.forget(now)
@@ -64,8 +69,10 @@ def test_as_without_blocks(seed):
             begin, end, change = held.pop(int(rng.integers(len(held))))
             begin = max(begin, now)
         else:
-            amount, seconds = int(rng.integers(1, 90)), int(rng.choice([3, 300, 900]) * rng.integers(1, 9))
-            after, before = now + int(rng.integers(0, 99)), int(rng.choice([now + 1, now + 500, NEVER]))
+            amount = int(rng.integers(1, 90))
+            seconds = int(rng.choice([3, 300, 900]) * rng.integers(1, 9))
+            after = now + int(rng.integers(0, 99))
+            before = int(rng.choice([now + 1, now + 500, NEVER]))
             own = int(rng.choice([after + 5, after + 100, NEVER]))
             begin = blocks.earliest(blocked, amount, seconds, after, before, own)
             assert begin == plain.earliest(amount, seconds, after, before, own)

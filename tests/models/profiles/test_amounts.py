@@ -20,8 +20,11 @@ class TestSteps:
         st.integers(0, 25),
     )
     def test_the_first_and_the_last_start_that_fit(self, held, need, duration, time):
-        steps, seconds = make_steps(20, 1), np.full(100, 4)
-        steps.at[0], steps.free[0, 0], count = 0, 4, 1
+        steps = make_steps(20, 1)
+        seconds = np.full(100, 4)
+        steps.at[0] = 0
+        steps.free[0, 0] = 4
+        count = 1
         for start, length, amount in held:
             count = hold(steps, count, start, start + length, ints([amount]), 1)
             seconds[start : start + length] -= amount
@@ -32,7 +35,9 @@ class TestSteps:
 
     def test_what_is_given_back_is_free_again(self):
         steps = make_steps(20, 2)
-        steps.at[0], steps.free[0], count = 0, ints([4, 2]), 1
+        steps.at[0] = 0
+        steps.free[0] = ints([4, 2])
+        count = 1
         count = hold(steps, count, 3, 9, ints([4, 1]), 1)
         assert earliest(steps, count, ints([1, 0]), 4, 0) == 9
         count = hold(steps, count, 3, 9, ints([4, 1]), -1)

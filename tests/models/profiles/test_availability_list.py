@@ -46,7 +46,8 @@ JOBS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 12), st.integers(0, 
 
 @given(JOBS, st.integers(1, 9), st.integers(1, 12), st.integers(0, 25))
 def test_earliest_starts_are_those_of_a_count_by_seconds(jobs, processors, duration, after):
-    profile, free = AvailabilityProfile(8), np.full(400, 8)
+    profile = AvailabilityProfile(8)
+    free = np.full(400, 8)
 
     def first(amount, seconds, since):
         return next((t for t in range(since, 300) if (free[t : t + seconds] >= amount).all()), None)

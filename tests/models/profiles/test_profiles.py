@@ -57,7 +57,8 @@ COMMANDS = st.lists(
 def play(capacity, commands, make, rule="first-fit"):
     """Yield the answers of a profile and the naive model after each command."""
     capacity = np.array(capacity)
-    profile, naive = make(capacity, rule), Seconds(capacity)
+    profile = make(capacity, rule)
+    naive = Seconds(capacity)
     now, held = 0, []
     for command, first, duration, delay, pick in commands:
         demand = tuple(1 + (first + r) % 2 if r == 0 else (first * r) % 3 for r in range(capacity.shape[1]))

@@ -104,7 +104,8 @@ def test_free_checkpoints_at_every_value_cost_what_the_run_takes():
 
 
 def test_what_is_kept_already_is_not_done_again():
-    law, costs = NORMAL.condition(10.0), Checkpointing(0.3, 0.1)
+    law = NORMAL.condition(10.0)
+    costs = Checkpointing(0.3, 0.1)
     new = optimal_checkpointed_sequence(law, costs)
     begun = optimal_checkpointed_sequence(law, costs, kept=10.0)
     assert begun.expected_makespan == pytest.approx(lived(begun.reached, begun.keeps, law, costs, kept=10.0))

@@ -48,7 +48,8 @@ def test_reserves_the_least(seed):
 
 def test_many_runs_are_rounded_up():
     rng = np.random.default_rng(1)
-    times, amounts = rng.lognormal(8, 1, 5000), rng.lognormal(3, 0.5, 5000)
+    times = rng.lognormal(8, 1, 5000)
+    amounts = rng.lognormal(3, 0.5, 5000)
     found = memory_requests(times, amounts)
     assert (found.times[-1], found.amounts[-1]) == (times.max(), amounts.max())
     requests, runs = (list(zip(*both, strict=True)) for both in ((found.times, found.amounts), (times, amounts)))

@@ -76,7 +76,8 @@ def laws(draw, most=8):
     n = draw(st.integers(1, most))
     weights = np.array(draw(st.lists(st.just(0.0) | st.floats(1e-6, 1), min_size=n, max_size=n)))
     assume(weights.sum() > 0)
-    start, width = draw(st.sampled_from([0.0, 0.3, 7.0])), draw(st.sampled_from([0.5, 3.0, 20.0]))
+    start = draw(st.sampled_from([0.0, 0.3, 7.0]))
+    width = draw(st.sampled_from([0.5, 3.0, 20.0]))
     return ESDD(start + np.arange(1, n + 1) * width / n, weights / weights.sum(), start)
 
 
@@ -184,7 +185,8 @@ def test_sequences_rise_to_the_largest_value(law, rate):
 def test_need_and_waste_are_those_of_the_outcomes(law, rate):
     found = optimal_sequence(law, rate)
     lengths = found.values.tolist()
-    needed, wasted = [0.0] * len(lengths), [0.0] * len(lengths)
+    needed = [0.0] * len(lengths)
+    wasted = [0.0] * len(lengths)
     for chance, run_time, failed, last in outcomes(lengths, law):
         for index, length in enumerate(failed):
             needed[index] += chance

@@ -14,7 +14,8 @@ def ints(values):
 
 
 def test_one_that_is_asked_for_in_proportion_and_is_there_in_abundance_is_left_out():
-    need, free = ints([[4, 2, 0], [8, 8, 0], [1, 1, 0]]), ints([[10, 10, 0], [12, 40, 3]])
+    need = ints([[4, 2, 0], [8, 8, 0], [1, 1, 0]])
+    free = ints([[10, 10, 0], [12, 40, 3]])
     assert binding(need, free).tolist() == [0]
 
 
@@ -48,7 +49,8 @@ def test_more_held_than_there_is_binds():
 
 @st.composite
 def problems(draw):
-    jobs, resources = draw(st.integers(1, 8)), draw(st.integers(1, 3))
+    jobs = draw(st.integers(1, 8))
+    resources = draw(st.integers(1, 3))
     amount = st.integers(0, 5)
     demand = draw(st.lists(st.lists(amount, min_size=resources, max_size=resources), min_size=jobs, max_size=jobs))
     if resources > 1 and draw(st.booleans()):  # In proportion, so that one is often left out.
@@ -61,16 +63,23 @@ def problems(draw):
     held_amount = ints([row[1:] for row in held]).reshape(-1, resources)
     capacity = ints(demand).max(axis=0) + held_amount.sum(axis=0) + ints(spare)
     return Problem(
-        ints(durations), np.ones(jobs, dtype=np.int64), ints(demand), ints(weights), capacity[None],
-        held_from=np.zeros(len(held), dtype=np.int64), held_to=ints([row[0] for row in held]),
-        held_node=np.zeros(len(held), dtype=np.int64), held_amount=held_amount,
-    )  # fmt: skip
+        ints(durations),
+        np.ones(jobs, dtype=np.int64),
+        ints(demand),
+        ints(weights),
+        capacity[None],
+        held_from=np.zeros(len(held), dtype=np.int64),
+        held_to=ints([row[0] for row in held]),
+        held_node=np.zeros(len(held), dtype=np.int64),
+        held_amount=held_amount,
+    )
 
 
 def with_all(problem, order):
     """Return the starts of an order where every resource is looked at."""
     times, free = problem.profile
-    steps, count = make_steps(len(times) + 2 * problem.jobs + 1, free.shape[1]), len(times)
+    steps = make_steps(len(times) + 2 * problem.jobs + 1, free.shape[1])
+    count = len(times)
     copy_steps(Steps(times, np.ascontiguousarray(free)), count, steps)
     starts = np.zeros(problem.jobs, dtype=np.int64)
     for job in order:

@@ -25,10 +25,12 @@ def slow_schedule(problem, order, rule):
     """Serial schedule generation second by second."""
     length = problem.horizon + int(problem.duration.max()) + 1
     used = usage(problem, length)
-    starts, all_counts = np.zeros(problem.jobs, dtype=int), np.zeros((problem.jobs, problem.nodes), dtype=int)
+    starts = np.zeros(problem.jobs, dtype=int)
+    all_counts = np.zeros((problem.jobs, problem.nodes), dtype=int)
     for job in order:
         time = next(t for t in range(length) if fits_at(problem, job, t, used).sum() >= problem.slots[job])
-        fits, span = fits_at(problem, job, time, used), slice(time, time + int(problem.duration[job]))
+        fits = fits_at(problem, job, time, used)
+        span = slice(time, time + int(problem.duration[job]))
         free = (problem.capacity - used[span].max(axis=0)) / np.maximum(problem.capacity, 1)
         nodes = np.argsort(free.sum(axis=1), kind="stable") if rule == "best-fit" else np.arange(problem.nodes)
         left = int(problem.slots[job])
@@ -56,16 +58,24 @@ def test_every_job_starts_at_the_first_second_that_keeps_its_slots(problem, rand
 @st.composite
 def crowds(draw):
     """Draw jobs for two kinds of nodes in turn. Many are alike. Classes are split again and again."""
-    rng, jobs = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.integers(2, 12))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    jobs = draw(st.integers(2, 12))
     nodes = draw(st.integers(4, 20))
     capacity = np.array([[4, 2], [4, 0]])[rng.integers(0, 2, nodes)]
     demand = np.column_stack((rng.integers(1, 5, jobs), np.zeros(jobs, dtype=int)))
     held = rng.integers(0, nodes)
     return Problem(
-        rng.integers(1, 6, jobs), rng.integers(1, nodes // 2 + 1, jobs), demand, rng.integers(0, 5, jobs), capacity,
-        np.zeros(jobs, dtype=int), np.zeros(held, dtype=int), rng.integers(1, 4, held),
-        np.sort(rng.permutation(nodes)[:held]), np.column_stack((rng.integers(1, 4, held), np.zeros(held, dtype=int))),
-    )  # fmt: skip
+        rng.integers(1, 6, jobs),
+        rng.integers(1, nodes // 2 + 1, jobs),
+        demand,
+        rng.integers(0, 5, jobs),
+        capacity,
+        np.zeros(jobs, dtype=int),
+        np.zeros(held, dtype=int),
+        rng.integers(1, 4, held),
+        np.sort(rng.permutation(nodes)[:held]),
+        np.column_stack((rng.integers(1, 4, held), np.zeros(held, dtype=int))),
+    )
 
 
 @given(crowds(), st.sampled_from(["best-fit", "first-fit"]))
@@ -131,9 +141,11 @@ def test_parts_that_bring_nothing_are_undone_and_the_last():
     problem = Problem(
         rng.integers(1, 50, 12), np.ones(12), rng.integers(1, 9, (12, 1)), rng.integers(1, 99, 12), np.array([[12]])
     )
-    draws, one_by_one = np.random.default_rng(5), np.random.default_rng(5)
+    draws = np.random.default_rng(5)
+    one_by_one = np.random.default_rng(5)
     schedule, _ = improve(problem, np.arange(12), 80, draws, parts=4)
-    best, order = list_schedule(problem, np.arange(12)), np.arange(12)
+    best = list_schedule(problem, np.arange(12))
+    order = np.arange(12)
     for _ in range(4):
         found, order = improve(problem, order, 20, one_by_one)
         if found.cost >= best.cost:

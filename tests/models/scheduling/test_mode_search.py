@@ -15,7 +15,7 @@ from hpcdispatch.models.scheduling.pool_search import (
     limit_promised,
     open_search,
     search_orders,
-)  # fmt: skip
+)
 
 POOL = 8
 
@@ -27,10 +27,13 @@ def ints(values):
 @st.composite
 def inputs(draw):
     """Draw jobs with one to three modes. Some have a guaranteed start in their first mode. It is held."""
-    number, size = st.integers(1, 12), st.integers(1, POOL)
+    number = st.integers(1, 12)
+    size = st.integers(1, POOL)
     modes = draw(st.lists(st.lists(st.tuples(number, size), min_size=1, max_size=3), min_size=1, max_size=9))
     steps = make_steps(100, 1)
-    steps.at[0], steps.free[0], count = 0, POOL, 1
+    steps.at[0] = 0
+    steps.free[0] = POOL
+    count = 1
     for end, amount in draw(st.lists(st.tuples(number, st.integers(1, 3)), max_size=2)):
         count = hold(steps, count, 0, end, ints([amount]), 1)
     mode_of = np.repeat(np.arange(len(modes)), [len(job) for job in modes])
@@ -41,7 +44,8 @@ def inputs(draw):
         count = hold(steps, count, promised[job], promised[job] + duration, ints([need]), 1)
     weight = draw(st.lists(st.integers(1, 5), min_size=len(modes), max_size=len(modes)))
     rows = [mode for job in modes for mode in job]
-    duration, need = ints([mode[0] for mode in rows]), ints([[mode[1]] for mode in rows])
+    duration = ints([mode[0] for mode in rows])
+    need = ints([[mode[1]] for mode in rows])
     return (
         ints(weight)[mode_of],
         duration,
@@ -55,8 +59,10 @@ def inputs(draw):
 def decoded(case, rows):
     """Return cost and starts of a list of rows, or ``None`` if one ends after its guarantee."""
     weight, duration, need, promised, held, mode_of = case
-    steps, count = make_steps(len(held.at) + 3 * len(rows) + 1, 1), len(held.at)
-    steps.at[:count], steps.free[:count] = held.at, held.free
+    steps = make_steps(len(held.at) + 3 * len(rows) + 1, 1)
+    count = len(held.at)
+    steps.at[:count] = held.at
+    steps.free[:count] = held.free
     cost, starts = 0, []
     for row in rows:
         first = int(np.flatnonzero(mode_of == mode_of[row])[0])
@@ -72,7 +78,8 @@ def decoded(case, rows):
 
 
 def opened(weight, duration, need, promised, held, mode_of):
-    none, weight = mode_of[:0], weight.astype(np.float64)
+    none = mode_of[:0]
+    weight = weight.astype(np.float64)
     search = open_search(weight, -duration, duration, need, promised, held, mode_of, none, no_instant(), none, none)
     limit_promised(search)
     return search
@@ -82,7 +89,8 @@ def opened(weight, duration, need, promised, held, mode_of):
 @given(inputs(), st.integers(0, 1000))
 def test_it_finds_what_whole_decodings_find(case, seed):
     mode_of = case[-1]
-    rng, first = np.random.default_rng(seed), np.flatnonzero(np.diff(mode_of, prepend=-1))
+    rng = np.random.default_rng(seed)
+    first = np.flatnonzero(np.diff(mode_of, prepend=-1))
     jobs = len(first)
     search = opened(*case)
     best = rng.permutation(first)
@@ -114,7 +122,8 @@ def test_each_turn_takes_the_mode_that_is_best_then(case, priced):
     weight, duration, need, *_, mode_of = case
     first = np.flatnonzero(np.diff(mode_of, prepend=-1))
     search = opened(*case)
-    rows, work = np.empty(len(first), dtype=np.int64), (duration * need[:, 0]).astype(np.float64)
+    rows = np.empty(len(first), dtype=np.int64)
+    work = (duration * need[:, 0]).astype(np.float64)
     price = np.full(len(first), 0.5 * priced)
     choose_rows(search, first, price, work, rows)
     taken = []

@@ -19,7 +19,7 @@ from hpcdispatch.models import (
     list_orders,
     list_schedule,
     taken_modes,
-)  # fmt: skip
+)
 
 
 def ints(values):
@@ -143,7 +143,7 @@ def test_the_end_counts_and_not_the_start():
         ({"latest": [WHENEVER, 9]}, "modes are for jobs on one node"),
         ({"capacity": [[2], [2]]}, "modes are for jobs on one node"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(changes, message):
     given = {"duration": [9, 5], "slots": [1, 1], "demand": [[1], [2]], "weight": [1, 1], "capacity": [[2]]}
     given |= {"mode_of": [0, 0], **changes}

@@ -10,13 +10,18 @@ from hpcdispatch.models.scheduling.node_classes import equal_rows, node_classes
 @st.composite
 def machines(draw):
     """Draw the capacities of some nodes and what is held of them."""
-    nodes, resources, held = draw(st.integers(1, 8)), draw(st.integers(1, 2)), draw(st.integers(0, 12))
+    nodes = draw(st.integers(1, 8))
+    resources = draw(st.integers(1, 2))
+    held = draw(st.integers(0, 12))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     begin = rng.integers(0, 2, held)
     return (
-        rng.integers(3, 5, (nodes, resources)), begin, begin + rng.integers(0, 3, held),
-        rng.integers(0, nodes, held), rng.integers(0, 2, (held, resources)),
-    )  # fmt: skip
+        rng.integers(3, 5, (nodes, resources)),
+        begin,
+        begin + rng.integers(0, 3, held),
+        rng.integers(0, nodes, held),
+        rng.integers(0, 2, (held, resources)),
+    )
 
 
 def story(machine, node):

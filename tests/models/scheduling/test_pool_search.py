@@ -24,13 +24,19 @@ class Whole:
         nothing = np.zeros(len(due), dtype=np.int64)
         after, latest = (nothing, nothing + 10**9) if problem is None else (problem.earliest, problem.latest)
         self.jobs = list(zip(range(len(due)), weight, due, duration, need, promised, after, latest, strict=True))
-        self.held, self.instant = held, no_instant() if problem is None else problem.instant
+        self.held = held
+        self.instant = no_instant() if problem is None else problem.instant
         self.kind = None if problem is None else problem.kind
 
     def decode(self, order):
-        steps, count = make_steps(len(self.held.at) + 3 * len(order) + 1, self.held.free.shape[1]), len(self.held.at)
-        steps.at[:count], steps.free[:count] = self.held.at, self.held.free
-        starts, cost, now, groups = [], 0, self.instant, self.instant.begin.shape[1]
+        steps = make_steps(len(self.held.at) + 3 * len(order) + 1, self.held.free.shape[1])
+        count = len(self.held.at)
+        steps.at[:count] = self.held.at
+        steps.free[:count] = self.held.free
+        starts = []
+        cost = 0
+        now = self.instant
+        groups = self.instant.begin.shape[1]
         now.room[:, :groups] = now.begin
         forget_refusals(now)
         for job, weight, due, duration, need, promised, after, latest in (self.jobs[job] for job in order):
@@ -77,21 +83,27 @@ class Whole:
                 trial.insert(there, trial.pop(here))
             found, found_starts = self.decode(trial)
             if found <= cost:
-                cost, starts, best = found, found_starts, trial
+                cost = found
+                starts = found_starts
+                best = trial
         return which, cost, best, starts
 
 
 @st.composite
 def inputs(draw):
     """Draw jobs of few shapes, some with guaranteed starts. Draw held amounts of a pool of one or two resources."""
-    resources, count = draw(st.integers(1, 2)), draw(st.integers(1, 20))
+    resources = draw(st.integers(1, 2))
+    count = draw(st.integers(1, 20))
     steps = make_steps(100, resources)
-    steps.at[0], steps.free[0], size = 0, 8, 1
+    steps.at[0] = 0
+    steps.free[0] = 8
+    size = 1
     for start, length, amount in draw(st.lists(st.tuples(*3 * [st.integers(1, 20)]), max_size=6)):
         size = hold(steps, size, start, start + length, ints(resources * [amount % 4]), 1)
     kinds = draw(st.lists(st.tuples(st.integers(1, 12), *resources * [st.integers(0, 9)]), min_size=1, max_size=4))
     chosen = [kinds[draw(st.integers(0, len(kinds) - 1))] for _ in range(count)]
-    duration, need = ints([kind[0] for kind in chosen]), ints([kind[1:] for kind in chosen])
+    duration = ints([kind[0] for kind in chosen])
+    need = ints([kind[1:] for kind in chosen])
     promised = np.full(count, -1)
     for job in draw(st.lists(st.integers(0, count - 1), max_size=4, unique=True)):
         promised[job] = earliest(steps, size, need[job], duration[job], draw(st.integers(0, 30)))
@@ -108,7 +120,8 @@ def inputs(draw):
 def test_it_finds_what_whole_decodings_find(divisor, drawn, seed):
     weight, *others = drawn
     weight = weight / divisor
-    rng, count = np.random.default_rng(seed), len(weight)
+    rng = np.random.default_rng(seed)
+    count = len(weight)
     orders = np.array([rng.permutation(count) for _ in range(3)])
     moves = np.column_stack((rng.integers(0, count, size=(40, 2)), rng.integers(0, 2, size=40)))
     none = ints([])
@@ -122,20 +135,31 @@ def test_it_finds_what_whole_decodings_find(divisor, drawn, seed):
 @st.composite
 def instants(draw):
     """Draw jobs of few kinds. They start now only where they find nodes. Equal nodes are taken together."""
-    count, node = draw(st.integers(1, 24)), st.sampled_from([(4, 4), (4, 1), (2, 3), (0, 0)])
+    count = draw(st.integers(1, 24))
+    node = st.sampled_from([(4, 4), (4, 1), (2, 3), (0, 0)])
     free = np.repeat(ints(draw(st.lists(node, min_size=1))), draw(st.integers(1, 3)), axis=0)
     # Many request as much of the pool, but not of a node.
     shapes = st.sampled_from([(1, 2, 2), (2, 1, 1), (1, 4, 0), (4, 1, 0), (2, 2, 0), (3, 2, 1)])
     kinds = draw(st.lists(st.tuples(st.sampled_from([3, 5]), shapes), min_size=1, max_size=5))
     chosen = [kinds[draw(st.integers(0, len(kinds) - 1))] for _ in range(count)]
-    duration, (slots, *demand) = ints([length for length, _ in chosen]), ints([shape for _, shape in chosen]).T
+    duration = ints([length for length, _ in chosen])
+    (slots, *demand) = ints([shape for _, shape in chosen]).T
     weight, due = (ints([draw(st.integers(*span)) for _ in range(count)]) for span in ((0, 3), (-2, 3)))
     held = ints(draw(st.lists(st.integers(1, 9), max_size=3)))
     amount = ints([[1, 2]] * len(held)).reshape(-1, 2)
     return Problem(
-        duration, slots, np.column_stack(demand), weight, free.sum(axis=0, keepdims=True) + amount.sum(axis=0), due,
-        np.zeros_like(held), held, np.zeros_like(held), amount, free_now=free,
-    )  # fmt: skip
+        duration,
+        slots,
+        np.column_stack(demand),
+        weight,
+        free.sum(axis=0, keepdims=True) + amount.sum(axis=0),
+        due,
+        np.zeros_like(held),
+        held,
+        np.zeros_like(held),
+        amount,
+        free_now=free,
+    )
 
 
 def assert_found_by_whole_decodings(problem, orders, moves):
@@ -153,9 +177,11 @@ def assert_found_by_whole_decodings(problem, orders, moves):
 @settings(max_examples=150)
 @given(instants(), st.integers(0, 1000))
 def test_so_it_does_where_jobs_that_start_now_must_find_nodes(problem, seed):
-    rng, count = np.random.default_rng(seed), problem.jobs
+    rng = np.random.default_rng(seed)
+    count = problem.jobs
     if seed % 2:  # Some may start later alone, or must start by a time.
-        late, most = rng.integers(0, 2, count) * rng.integers(0, 9, count), rng.integers(20, 200, count)
+        late = rng.integers(0, 2, count) * rng.integers(0, 9, count)
+        most = rng.integers(20, 200, count)
         problem = replace(problem, earliest=late, latest=most)
     moves = np.column_stack((rng.integers(0, count, (60, 2)), rng.integers(0, 2, 60)))
     assert_found_by_whole_decodings(problem, np.array([rng.permutation(count) for _ in range(3)]), moves)
@@ -166,7 +192,11 @@ def test_the_pool_may_be_the_same_and_the_nodes_not():
     shapes = [(2, 1, 1), (1, 2, 2), *[(3, 1, 1)] * 8, (1, 1, 2)]
     slots, *demand = ints(shapes).T
     problem = Problem(
-        ints([4, 4, *[9] * 8, 4]), slots, np.column_stack(demand), ints([1, 3, *[0] * 8, 100]), ints([[3, 4]]),
+        ints([4, 4, *[9] * 8, 4]),
+        slots,
+        np.column_stack(demand),
+        ints([1, 3, *[0] * 8, 100]),
+        ints([[3, 4]]),
         free_now=ints([[1, 1], [1, 1], [2, 2]]),
-    )  # fmt: skip
+    )
     assert_found_by_whole_decodings(problem, np.arange(11)[None], ints([[0, 1, 1]]))

@@ -11,13 +11,22 @@ from hpcdispatch.models import Problem
 def test_is_that_of_every_second(held, seed):
     rng = np.random.default_rng(seed)
     begin = rng.integers(0, 5, held)
-    end, node = begin + rng.integers(1, 6, held), np.zeros(held, dtype=np.int64)
-    capacity, amount = rng.integers(3, 9, (1, 2)), rng.integers(0, 3, (held, 2))
+    end = begin + rng.integers(1, 6, held)
+    node = np.zeros(held, dtype=np.int64)
+    capacity = rng.integers(3, 9, (1, 2))
+    amount = rng.integers(0, 3, (held, 2))
     one = np.ones(1, dtype=np.int64)
     problem = Problem(
-        duration=one, slots=one, demand=np.ones((1, 2), dtype=np.int64), weight=one, capacity=capacity,
-        held_from=begin, held_to=end, held_node=node, held_amount=amount,
-    )  # fmt: skip
+        duration=one,
+        slots=one,
+        demand=np.ones((1, 2), dtype=np.int64),
+        weight=one,
+        capacity=capacity,
+        held_from=begin,
+        held_to=end,
+        held_node=node,
+        held_amount=amount,
+    )
     times, free = problem.profile
     assert times.tolist() == sorted({0, *begin.tolist(), *end.tolist()})
     for step, time in enumerate(times.tolist()):

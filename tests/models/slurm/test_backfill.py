@@ -11,7 +11,8 @@ RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 def cycle(free, running, jobs, rules=RULES, now=1000):
     """Return start and nodes of jobs (slots, cores, walltime) with one slot per node; running: (end, node, cores)."""
     slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
-    demand, place = cores[:, None], np.arange(len(running), len(running) + len(jobs))
+    demand = cores[:, None]
+    place = np.arange(len(running), len(running) + len(jobs))
     tried = WaitingJobs(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
     rows = [RunningJob(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
     table = job_table(rows, tried, len(free))
@@ -84,13 +85,19 @@ def test_a_job_that_no_time_has_room_for_gets_no_start():
 
 def test_what_could_start_is_what_is_counted_node_by_node():
     rng = np.random.default_rng(3)
-    nodes, cores, seen = 130, 4, {True: 0, False: 0}
+    nodes = 130
+    cores = 4
+    seen = {True: 0, False: 0}
     for _ in range(600):
-        unit, slots, apart = int(rng.integers(1, cores + 1)), int(rng.integers(1, nodes)), bool(rng.random() < 0.5)
-        one, amounts = np.ones(1, np.int64), np.full((1, 1), unit)
+        unit = int(rng.integers(1, cores + 1))
+        slots = int(rng.integers(1, nodes))
+        apart = bool(rng.random() < 0.5)
+        one = np.ones(1, np.int64)
+        amounts = np.full((1, 1), unit)
         job = WaitingJobs(0 * one, slots * one, np.array([apart]), amounts, 60 * one, 0 * amounts, 0 * amounts, one)
         free = np.where(rng.random(nodes) < 0.3, rng.integers(0, cores + 1, nodes), 0)
-        now, once = free // unit * unit, np.full(nodes, cores // unit * unit)
+        now = free // unit * unit
+        once = np.full(nodes, cores // unit * unit)
         usable, ended = rng.random((2, nodes)) < rng.random((2, 1))
         had = np.where(ended, once, now)[usable]
         expected = (had > 0).sum() >= (slots if apart else 1) and had.sum() >= slots * unit

@@ -16,7 +16,8 @@ CORE, MEMORY, GPU = range(3)
 def asked(*rows):
     """Return jobs of (slots, cores, gpus, walltime). If tasks may fill nodes, add the amounts per node."""
     slots, cores, gpus, limit = (np.array(column) for column in zip(*(row[:4] for row in rows), strict=True))
-    demand, by_node = np.column_stack([cores, 0 * cores, gpus]), np.zeros((len(rows), 3), np.int64)
+    demand = np.column_stack([cores, 0 * cores, gpus])
+    by_node = np.zeros((len(rows), 3), np.int64)
     apart = np.array([len(row) == 4 for row in rows])
     for job, row in enumerate(rows):
         by_node[job] = row[4] if len(row) > 4 else 0
@@ -69,7 +70,8 @@ def test_a_submission_sets_weights_back_and_lowers_them_anew():
 
 
 def test_too_few_nodes_with_memory_change_no_weights():
-    total, wide = [(4, 5, 2)] * 3, asked((2, 1, 1, 60))
+    total = [(4, 5, 2)] * 3
+    wide = asked((2, 1, 1, 60))
     wide.demand[0, MEMORY] = 3
     for memory, noted in ((1, [0, 0, 0]), (4, [0, 1, 1])):
         cluster = nodes_of([(4, 1, 2), (4, 4, 2), (4, memory, 2)], total)
@@ -89,7 +91,8 @@ def test_a_planned_job_without_gpus_goes_where_one_with_gpus_was_tested():
 
 def test_a_job_that_backfill_starts_goes_by_the_weights_of_the_configuration():
     # Node 2 is the tightest. The test of the first job makes nodes 0 and 1 lighter. The second starts on node 2.
-    running, total = [(NOW + 60, 0, 1, 2), (NOW + 60, 1, 1, 2)], [(4, 9, 2), (4, 9, 2), (4, 9, 0), (4, 9, 0)]
+    running = [(NOW + 60, 0, 1, 2), (NOW + 60, 1, 1, 2)]
+    total = [(4, 9, 2), (4, 9, 2), (4, 9, 0), (4, 9, 0)]
     cluster = nodes_of([(3, 9, 0), (3, 9, 0), (2, 9, 0), (4, 9, 0)], total)
     assert cycle(cluster, running, asked((1, 1, 2, 60), (1, 1, 0, 30))) == [(60, [0]), (0, [2])]
     assert below(cluster) == [0, 0, 0, 0]  # reset for the second, which could have had node 0 before the first

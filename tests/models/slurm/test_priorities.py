@@ -37,7 +37,9 @@ def test_users_that_tie_share_a_rank_and_the_next_one_loses_as_many():
 
 
 def test_accounts_without_usage_tie_and_are_not_merged():
-    first, second, third = user(0), user(0), user(5)
+    first = user(0)
+    second = user(0)
+    third = user(5)
     rank_users(account(1, account(1, first), account(1, second), account(1, third)), 3)
     assert [each.factor for each in (first, second, third)] == [1.0, 1.0, pytest.approx(1 / 3)]
 
@@ -45,7 +47,8 @@ def test_accounts_without_usage_tie_and_are_not_merged():
 def test_priorities_are_those_of_recorded_submissions():
     # InitPrio of jobs 1, 2, 4 and 8 of the record: 2 nodes of 4 cores; 6 of 4; 8 of 2; a single core.
     size = [job_size(2 / 16, 8 / 64), job_size(6 / 16, 24 / 64), job_size(8 / 16, 16 / 64), job_size(1 / 16, 1 / 64)]
-    fair, part = np.ones(4), np.array([0.2, 1.0, 0.2, 1.0])
+    fair = np.ones(4)
+    part = np.array([0.2, 1.0, 0.2, 1.0])
     weights = Weights(1000, 2000, 300, 500, 600)
     assert priorities(weights, Factors(np.zeros(4), fair, np.array(size), part)).tolist() == [2137, 2612, 2212, 2511]
     old = priorities(weights, Factors(np.array([60.0, 900.0]), np.zeros(2), np.zeros(2), np.zeros(2)))

@@ -40,8 +40,11 @@ def crowds(draw, kind):
     jobs, now = [], 0
     for id_ in range(draw(number(1, 90))):
         now += draw(st.sampled_from([0, 0, 0, 1, 7]))
-        runtime, walltime, nodes = draw(number(0, 30)), draw(number(1, 25)), draw(number(1, 9))
-        per_node, priority = draw(st.sampled_from(slots)), draw(st.sampled_from([0, 0, 3, -2]))
+        runtime = draw(number(0, 30))
+        walltime = draw(number(1, 25))
+        nodes = draw(number(1, 9))
+        per_node = draw(st.sampled_from(slots))
+        priority = draw(st.sampled_from([0, 0, 3, -2]))
         jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=per_node, priority=priority))
     return Workload(tuple(jobs), machine)
 
@@ -52,7 +55,8 @@ def crowds(draw, kind):
 @given(data=st.data())
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
-    workload, dispatcher = data.draw(crowds(kind)), data.draw(st.sampled_from([EASY(), FCFS()]))
+    workload = data.draw(crowds(kind))
+    dispatcher = data.draw(st.sampled_from([EASY(), FCFS()]))
     result = simulate(workload, dispatcher, predictor, overrun=overrun)
     assert_same_records(result, simulate(workload, PlugIn(dispatcher), predictor, overrun=overrun))
     check(workload, result)
@@ -139,9 +143,14 @@ def test_has_the_records_of_the_engine_where_jobs_wait_for_others(kind, data, rn
     assert_same_records(result, simulate(workload, PlugIn(dispatcher)))
 
 
-@pytest.mark.parametrize("rule", [
-    Reservation(20_000, 50_000), Reservation(5000, 9000, every=250_000), Reservation(0, 7000, every=200_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Reservation(20_000, 50_000),
+        Reservation(5000, 9000, every=250_000),
+        Reservation(0, 7000, every=200_000),
+    ],
+)
 @pytest.mark.parametrize("dispatcher", [EASY(), EASY(reserve_by="walltimes")])
 @pytest.mark.parametrize("overrun", ["run", "kill"])
 def test_has_the_records_of_the_engine_beside_a_maintenance(monkeypatch, compiled, rule, dispatcher, overrun):

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from hpcdispatch.simulation.events.event_calendar import COMPLETION, CORRECTION, TIMER, EventCalendar
 
-TIMES, KINDS = st.integers(0, 5), st.sampled_from((COMPLETION, CORRECTION, TIMER))
+TIMES = st.integers(0, 5)
+KINDS = st.sampled_from((COMPLETION, CORRECTION, TIMER))
 
 
 def taken(calendar):

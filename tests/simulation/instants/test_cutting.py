@@ -88,9 +88,13 @@ def test_what_ended_later_does_not_correct_what_was_outlived_before():
         return Job(name, submit, runs, asks, per_node={"core": cores}, user=user)
 
     jobs = (
-        core("h1", 0, 10, 1000), core("h2", 0, 100, 1000), core("h3", 150, 300, 1000), core("A", 200, 600, 1000, 2),
-        core("wide", 460, 50, 50, 4, "w"), core("fill", 461, 300, 300, 2, "f"),
-    )  # fmt: skip
+        core("h1", 0, 10, 1000),
+        core("h2", 0, 100, 1000),
+        core("h3", 150, 300, 1000),
+        core("A", 200, 600, 1000, 2),
+        core("wide", 460, 50, 50, 4, "w"),
+        core("fill", 461, 300, 300, 2, "f"),
+    )
     before, after = cut_and_joined(
         Workload(jobs, Machine.pool(4)), 455, "easy", "empirical:by=user,least=1,quantile=0.5"
     )
@@ -101,7 +105,8 @@ def test_what_ended_later_does_not_correct_what_was_outlived_before():
 @pytest.mark.parametrize("over", ["easy", "conservative"])
 @pytest.mark.parametrize("options", ["", ",again=1,gain=0", ",share=0.5", ",by=range", ",by=knee"])
 def test_moldable_jobs_keep_what_they_have_chosen(over, options):
-    workload, dispatcher = moldable(60), f"sa:over={over}{options}"
+    workload = moldable(60)
+    dispatcher = f"sa:over={over}{options}"
     last = int(simulate(workload, dispatcher).jobs["end"].max())
     for part in (0.1, 0.3, 0.56, 0.8):
         before, after = cut_and_joined(workload, int(part * last), dispatcher)

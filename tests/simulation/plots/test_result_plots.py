@@ -96,14 +96,17 @@ def overlaps(corners):
 
 def test_bars_stand_on_their_nodes():
     jobs = [
-        job(0, nodes=2, per_node={"core": 4}, user="a"), job(1, nodes=1, per_node={"core": 2}, user="b"),
-        job(2, nodes=1, per_node={"core": 2}, user="a"), job(3, submit=60, nodes=2, per_node={"core": 4}, user="b"),
-    ]  # fmt: skip
+        job(0, nodes=2, per_node={"core": 4}, user="a"),
+        job(1, nodes=1, per_node={"core": 2}, user="b"),
+        job(2, nodes=1, per_node={"core": 2}, user="a"),
+        job(3, submit=60, nodes=2, per_node={"core": 4}, user="b"),
+    ]
     result = simulate(Workload(jobs, NODES), "easy")
     corners, colours = bars(result.plot.gantt())
     assert not list(overlaps(corners))
     assert len(corners) == 4 + (np.diff(np.sort(result.jobs["placement"][3]))[0] > 1)
-    whole, half = corners[corners[:, 3] - corners[:, 2] == 2], corners[corners[:, 3] - corners[:, 2] == 0.5]
+    whole = corners[corners[:, 3] - corners[:, 2] == 2]
+    half = corners[corners[:, 3] - corners[:, 2] == 0.5]
     first = min(result.jobs["placement"][0])
     assert (whole[0, 2], whole[0, 3]) == (first, first + 2)
     assert {np.floor(low) for low in half[:, 2]} == {result.jobs["placement"][1][0]}
@@ -200,7 +203,8 @@ def test_a_legend_fits(size, names):
     axes.set_ylim(0, names)
     legend_above(axes, handles, ["a name of some length" for _ in handles], names)
     axes.figure.canvas.draw()
-    box, room = legend_box(axes), axes.get_window_extent()
+    box = legend_box(axes)
+    room = axes.get_window_extent()
     assert box.height <= 0.75 * room.height
     if size[0] > 2:
         assert box.x1 <= room.x1 + 2

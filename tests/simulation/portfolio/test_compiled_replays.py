@@ -10,20 +10,30 @@ from hpcdispatch.dispatchers.portfolio import CompiledReplays
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 CANDIDATES = (
-    "easy", "easy:reserve_by=walltimes", "easy-sjbf", "easy-sjbf:reserve_by=walltimes", "lookahead",
-    "lookahead:blocked=0,least_due=1h", "lookahead:patience=0.5,guards=3,tolerance=0", "lookahead:patience=inf",
-    "lookahead:least_due=1h,trust=0.1", "lookahead:least_due=1h,trust=inf",
-)  # fmt: skip
+    "easy",
+    "easy:reserve_by=walltimes",
+    "easy-sjbf",
+    "easy-sjbf:reserve_by=walltimes",
+    "lookahead",
+    "lookahead:blocked=0,least_due=1h",
+    "lookahead:patience=0.5,guards=3,tolerance=0",
+    "lookahead:patience=inf",
+    "lookahead:least_due=1h,trust=0.1",
+    "lookahead:least_due=1h,trust=inf",
+)
 PREDICTORS = ("walltime", "last2", "regression:quantile=0.75", "regression@last2")
 
 
 def two_resources(seed=5):
     """Return jobs on a pool of two resources. Some overrun their walltime, end at once or arrive together."""
-    rng, at, jobs = np.random.default_rng(seed), 0, []
+    rng = np.random.default_rng(seed)
+    at = 0
+    jobs = []
     for number in range(220):
         at += int(rng.choice([0, 40, 200, 400]))
         asked = {"core": int(rng.integers(1, 9)), "gpu": int(rng.integers(0, 3))}
-        runtime, user = int(rng.choice([0, 60, 900, 2400])), int(rng.integers(4))
+        runtime = int(rng.choice([0, 60, 900, 2400]))
+        user = int(rng.integers(4))
         jobs.append(Job(f"j{number}", at, runtime, int(rng.choice([60, 1200, 3600])), per_node=asked, user=f"u{user}"))
     return Workload(tuple(jobs), Machine.homogeneous(1, core=16, gpu=4))
 

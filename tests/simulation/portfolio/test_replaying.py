@@ -81,9 +81,10 @@ def test_predictors_of_candidates_learn_from_what_had_ended_at_the_beginning():
         simulate(left, dispatcher, predictor, state=state).jobs["start"].tolist()
         for dispatcher, predictor in (
             ("portfolio:of=sjf@last2:count=1,reference=fcfs,repredict=false,every=90d,window=90d", "walltime"),
-            ("sjf", "last2:count=1"), ("sjf", "walltime"),
+            ("sjf", "last2:count=1"),
+            ("sjf", "walltime"),
         )
-    ]  # fmt: skip
+    ]
     assert starts[0] == starts[1] != starts[2]
 
 

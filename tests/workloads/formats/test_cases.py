@@ -30,23 +30,40 @@ READ = [
     ("s03b_newline_jobname/jobs.sacct", {}, FIVE | {"names": ["run", "run", "part one part two", "run", "run"]}),
     ("s04_pipes_two_columns/jobs.sacct", {}, FIVE | {"names": ["run", "run", "crazy|name", "run", "run"]}),
     ("s05_suspended/jobs.sacct", {}, {"runtimes": [7200, 14400]}),
-    ("s06_none_partition_limit/jobs.sacct", {}, {"jobs": 6, "walltimes": [7200] * 6, "counts": {"not started": 1,
-     "walltime filled in": 1}}),
-    ("s07_reqmem/jobs.sacct", {}, {
-        "jobs": 11, "memory": [-1, -1, 4000 * 1024, 4 * 1024**2, 16384000, -1, -1, -1, 2 * 1024**2, 402653184, -1],
-    }),
+    (
+        "s06_none_partition_limit/jobs.sacct",
+        {},
+        {"jobs": 6, "walltimes": [7200] * 6, "counts": {"not started": 1, "walltime filled in": 1}},
+    ),
+    (
+        "s07_reqmem/jobs.sacct",
+        {},
+        {
+            "jobs": 11,
+            "memory": [-1, -1, 4000 * 1024, 4 * 1024**2, 16384000, -1, -1, -1, 2 * 1024**2, 402653184, -1],
+        },
+    ),
     ("s08_trailing_bar/jobs.sacct", {}, FIVE),
     ("s08b_trailing_bar_and_pipe_name/jobs.sacct", {}, FIVE | {"names": ["run"] * 4 + ["a|b"]}),
     ("s09_tz_offset/jobs.sacct", {}, FIVE | {"begin": 1772434800}),
     ("s09b_time_format_slash/jobs.sacct", {}, FIVE | {"begin": 1772438400}),
     ("s09c_time_space/jobs.sacct", {}, FIVE | {"begin": 1772438400}),
-    ("s10_no_header/jobs.sacct", {
-        "columns": "JobID,User,Group,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,Timelimit,NNodes,NCPUS,"
-                   "ReqMem,AllocTRES,ReqTRES,State,JobName",
-    }, FIVE),
-    ("s11_months_concatenated/jobs.sacct", {}, {
-        "ids": ["899", "900", "901"], "counts": {"header lines skipped": 1, "repeated records": 1},
-    }),
+    (
+        "s10_no_header/jobs.sacct",
+        {
+            "columns": "JobID,User,Group,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,Timelimit,NNodes,NCPUS,"
+            "ReqMem,AllocTRES,ReqTRES,State,JobName",
+        },
+        FIVE,
+    ),
+    (
+        "s11_months_concatenated/jobs.sacct",
+        {},
+        {
+            "ids": ["899", "900", "901"],
+            "counts": {"header lines skipped": 1, "repeated records": 1},
+        },
+    ),
     ("s11b_months_noheader/jobs.sacct", {}, {"ids": ["899", "900", "901"], "counts": {"repeated records": 1}}),
     ("s12_comma/jobs.csv", {}, FIVE),
     ("s12b_lowercase/jobs.sacct", {}, FIVE),
@@ -55,17 +72,28 @@ READ = [
     ("s14_latin1/jobs.sacct", {}, FIVE | {"names": ["run"] * 4 + ["Müller"]}),
     ("s15_unlimited/jobs.sacct", {}, {"walltimes": [7200, 365 * 86400, *[7200] * 4]}),
     ("s15b_all_unlimited/jobs.sacct", {}, {"walltimes": [365 * 86400] * 5}),
-    ("s17_resized/jobs.sacct", {}, {"jobs": 6, "runtimes": [3600, 7200, *[3600] * 4],
-                                    "cores": [4, 16, 4, 4, 4, 4], "counts": {"resized": 1}}),
+    (
+        "s17_resized/jobs.sacct",
+        {},
+        {"jobs": 6, "runtimes": [3600, 7200, *[3600] * 4], "cores": [4, 16, 4, 4, 4, 4], "counts": {"resized": 1}},
+    ),
     ("s18_crlf_bom/jobs.sacct", {}, FIVE),
     ("s20_dst_fall_back/jobs.sacct", {}, {"runtimes": [1200, 4500], "counts": {"clocks put back": 1}}),
     ("s20_dst_fall_back/jobs.sacct", {"timezone": "Europe/Berlin"}, {"runtimes": [1200, 8100], "counts": {}}),
-    ("s21_het_array/jobs.sacct", {}, {
-        "jobs": 7, "counts": {"job steps skipped": 1, "parts of other jobs": 1, "not started": 4},
-    }),
+    (
+        "s21_het_array/jobs.sacct",
+        {},
+        {
+            "jobs": 7,
+            "counts": {"job steps skipped": 1, "parts of other jobs": 1, "not started": 4},
+        },
+    ),
     ("s22_gpus/jobs.sacct", {}, {"gpus": [2, 2, 1, 1, 0]}),
-    ("s23_negative/jobs.sacct", {}, {"jobs": 6, "waits": [60] * 5 + [0],
-                                     "counts": {"started before submission": 1, "ended before the start": 1}}),
+    (
+        "s23_negative/jobs.sacct",
+        {},
+        {"jobs": 6, "waits": [60] * 5 + [0], "counts": {"started before submission": 1, "ended before the start": 1}},
+    ),
     ("s24_requeued_D/jobs.sacct", {}, {"jobs": 6, "runtimes": [HOUR] * 5 + [10800], "counts": {"earlier attempts": 1}}),
     ("s25_delim_caret/jobs.sacct", {}, FIVE),
     ("s25_delim_caret/jobs.sacct", {"delimiter": "^|^"}, FIVE),
@@ -95,7 +123,7 @@ READ = [
     ("w16_zero_job_ids/t.swf", {}, {"ids": ["0", "1"]}),
     ("w17_requested_time_lt_0/t.swf", {}, {"walltimes": [3600, 3600, 60]}),
     ("w18_21_fields/t.swf", {}, {"jobs": 3, "cores": [56, 112, 5600], "gpus": [8, 16, -1], "machine": 5600}),
-]  # fmt: skip
+]
 REFUSED = {
     "s02_two_clusters/jobs.sacct": r"got 2: north \(5 records\), south \(5 records\); --cluster NAME",
     "s10_no_header/jobs.sacct": r"jobs\.sacct:1: expected the header line of sacct -P, .*--columns JobID,Submit",
@@ -113,18 +141,26 @@ def case(material):
 
 
 def found(workload):
-    jobs, records = workload.jobs, workload.records
+    jobs = workload.jobs
+    records = workload.records
     primary = workload.machine.resources[workload.machine.primary]
     return {
-        "jobs": len(workload), "ids": [job.id for job in jobs], "submits": [job.submit for job in jobs],
-        "runtimes": [job.runtime for job in jobs], "walltimes": [job.walltime for job in jobs],
-        "cores": workload.columns.amounts("core").tolist(), "nodes": workload.columns.amounts("node").tolist(),
-        "names": [job.name for job in jobs], "users": [job.user for job in jobs],
+        "jobs": len(workload),
+        "ids": [job.id for job in jobs],
+        "submits": [job.submit for job in jobs],
+        "runtimes": [job.runtime for job in jobs],
+        "walltimes": [job.walltime for job in jobs],
+        "cores": workload.columns.amounts("core").tolist(),
+        "nodes": workload.columns.amounts("node").tolist(),
+        "names": [job.name for job in jobs],
+        "users": [job.user for job in jobs],
         "machine": int(workload.machine.capacity[:, workload.machine.resources.index(primary)].sum()),
-        "waits": records["wait"].tolist(), "memory": records["requested_memory"].tolist(),
-        "gpus": records["gpus"].tolist() if "gpus" in records else [], "counts": workload.provenance.counts,
+        "waits": records["wait"].tolist(),
+        "memory": records["requested_memory"].tolist(),
+        "gpus": records["gpus"].tolist() if "gpus" in records else [],
+        "counts": workload.provenance.counts,
         "begin": next((int(line.split()[-1]) for line in workload.provenance.header if "UnixStart" in line), None),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(("name", "options", "expected"), READ, ids=[f"{row[0]} {row[1]}"[:60] for row in READ])

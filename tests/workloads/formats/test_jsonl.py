@@ -22,10 +22,32 @@ from hpcdispatch.workloads import Checkpoint, Job, Machine, Provenance, Shape, W
 
 MACHINE = Machine.homogeneous(4, core=2, gpu=1, name="small")
 FULL = Job(
-    "a b", 3, 10, 20, 2, {"core": 2, "gpu": 1}, "ann", "staff", "söll", "long", "on-demand",
-    (Shape(1, 30, 40), Shape(4, 5, 6, {"core": 1})), Checkpoint(1.5, 0.5, 100, 3, 7), stats.lognorm(0.5, scale=3600),
-    60, "7%2", "kept", (("", "singleton", 60),), 5, True, 3, "urgent", True, 11, {"matlab": 2},
-)  # fmt: skip
+    "a b",
+    3,
+    10,
+    20,
+    2,
+    {"core": 2, "gpu": 1},
+    "ann",
+    "staff",
+    "söll",
+    "long",
+    "on-demand",
+    (Shape(1, 30, 40), Shape(4, 5, 6, {"core": 1})),
+    Checkpoint(1.5, 0.5, 100, 3, 7),
+    stats.lognorm(0.5, scale=3600),
+    60,
+    "7%2",
+    "kept",
+    (("", "singleton", 60),),
+    5,
+    True,
+    3,
+    "urgent",
+    True,
+    11,
+    {"matlab": 2},
+)
 
 
 def saved(tmp_path, workload, name="w.jsonl"):
@@ -93,8 +115,12 @@ def test_another_machine_may_stand_for_its_own(tmp_path):
 
 
 def lines(*jobs, machine=None):
-    header = {"format": "hpcdispatch-workload", "version": 1, "provenance": {},
-              "machine": {"resources": ["core"], "capacity": [[4]]} if machine is None else machine}  # fmt: skip
+    header = {
+        "format": "hpcdispatch-workload",
+        "version": 1,
+        "provenance": {},
+        "machine": {"resources": ["core"], "capacity": [[4]]} if machine is None else machine,
+    }
     return [json.dumps(line) if isinstance(line, dict) else line for line in (header, *jobs)]
 
 
@@ -199,11 +225,14 @@ def test_gzip_has_no_time(tmp_path):
     assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == saved(tmp_path, workload).read_bytes()
 
 
-@pytest.mark.parametrize(("other", "message"), [
-    ("zz", "w.jsonl:3: job b: depends: no job 'zz' in the workload, for afterok"),
-    ("b", "w.jsonl:3: job b: depends: it waits for itself (afterok:b)"),
-    ("c", "w.jsonl:3: job b: depends: jobs wait for each other: b -> c -> b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("zz", "w.jsonl:3: job b: depends: no job 'zz' in the workload, for afterok"),
+        ("b", "w.jsonl:3: job b: depends: it waits for itself (afterok:b)"),
+        ("c", "w.jsonl:3: job b: depends: jobs wait for each other: b -> c -> b"),
+    ],
+)
 def test_a_dependency_that_cannot_be_is_refused_with_its_line(tmp_path, other, message):
     jobs = [
         Job("a", 0, 9, 9),

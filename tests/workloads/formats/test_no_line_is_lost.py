@@ -21,17 +21,29 @@ IN_QUOTES = JOB.replace("|", '","').join(('"', "")).replace("\n", '"\n')
 SAID = {
     "the rest of a text": ("a.sacct", SACCT + JOB.format(1) + "0|cpu=4|4|sim\n" + JOB.format(2), {"lines joined": 1}),
     "a text over lines": ("a.sacct", SACCT + JOB.format(1) + "more\nand more\n" + JOB.format(2), {"lines joined": 2}),
-    "a comment": ("a.sacct", (SACCT + JOB.format(1) + "# end of January\n" + JOB.format(2)).replace("JobName", "State"),
-                  {"comments skipped": 1}),
-    "another header": ("a.sacct", QUOTED + IN_QUOTES.format(1) + QUOTED + IN_QUOTES.format(2),
-                       {"header lines skipped": 1}),
+    "a comment": (
+        "a.sacct",
+        (SACCT + JOB.format(1) + "# end of January\n" + JOB.format(2)).replace("JobName", "State"),
+        {"comments skipped": 1},
+    ),
+    "another header": (
+        "a.sacct",
+        QUOTED + IN_QUOTES.format(1) + QUOTED + IN_QUOTES.format(2),
+        {"header lines skipped": 1},
+    ),
     "a comment in SWF": ("a.swf", SWF.format(1) + "# x\n" + SWF.format(2), {"comments skipped": 1}),
-    "a blank line in a text of CSV": ("a.csv", CSV + ROW.format(1, '"a\n\nb\n"') + ROW.format(2, "x"),
-                                      {"lines joined": 2}),
+    "a blank line in a text of CSV": (
+        "a.csv",
+        CSV + ROW.format(1, '"a\n\nb\n"') + ROW.format(2, "x"),
+        {"lines joined": 2},
+    ),
     "a text over lines of CSV": ("a.csv", CSV + ROW.format(1, '"a\nb, c"') + ROW.format(2, "x"), {"lines joined": 1}),
-    "other records of PBS": ("a.pbs", PBS.format("S", 1) + PBS.format("E", 1) + PBS.format("E", 2),
-                             {"other records": 1}),
-}  # fmt: skip
+    "other records of PBS": (
+        "a.pbs",
+        PBS.format("S", 1) + PBS.format("E", 1) + PBS.format("E", 2),
+        {"other records": 1},
+    ),
+}
 
 
 @pytest.mark.parametrize("case", SAID)
@@ -45,14 +57,22 @@ def test_what_is_no_job_is_counted(tmp_path, case):
 #: A file of which lines are refused, the first of these, and how many they are.
 WRONG = {
     "a quote that swallows rows": ("a.csv", CSV + ROW.format(1, '"x') + ROW.format(2, 'y"') + ROW.format(3, "z"), 2, 2),
-    "a quote that swallows the rest": ("a.csv", CSV + ROW.format(1, "x") + ROW.format(2, '"y') + ROW.format(3, "z"),
-                                       3, 2),
+    "a quote that swallows the rest": (
+        "a.csv",
+        CSV + ROW.format(1, "x") + ROW.format(2, '"y') + ROW.format(3, "z"),
+        3,
+        2,
+    ),
     "a row that is cut short": ("a.csv", CSV + ROW.format(1, "x") + "2,0,60,120", 3, 1),
     "a row with a field too many": ("a.csv", CSV + ROW.format(1, "x") + ROW.format(2, "x,y"), 3, 1),
-    "a quote in sacct's CSV": ("a.sacct", QUOTED + IN_QUOTES.format(1) + IN_QUOTES.format(2).replace('2024', '"2024', 1)
-                               + IN_QUOTES.format(3), 3, 2),
+    "a quote in sacct's CSV": (
+        "a.sacct",
+        QUOTED + IN_QUOTES.format(1) + IN_QUOTES.format(2).replace("2024", '"2024', 1) + IN_QUOTES.format(3),
+        3,
+        2,
+    ),
     "an array without tasks": ("a.sacct", SACCT + JOB.format(1) + JOB.format("7_[9-4]"), 3, 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

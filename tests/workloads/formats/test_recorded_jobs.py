@@ -21,11 +21,22 @@ def recorded(material):
 def sacct(tmp_path):
     def make(*rows, head=HEAD, **common):
         fields = {
-            "JobID": "1", "User": "ann", "Account": "phys", "Partition": "long", "Submit": f"{DAY}00:00",
-            "Eligible": f"{DAY}00:00", "Start": f"{DAY}10:00", "End": f"{DAY}20:00", "Timelimit": "00:30:00",
-            "NNodes": "1", "NCPUS": "4", "ReqMem": "4000M", "AllocTRES": "cpu=4,node=1", "State": "COMPLETED",
+            "JobID": "1",
+            "User": "ann",
+            "Account": "phys",
+            "Partition": "long",
+            "Submit": f"{DAY}00:00",
+            "Eligible": f"{DAY}00:00",
+            "Start": f"{DAY}10:00",
+            "End": f"{DAY}20:00",
+            "Timelimit": "00:30:00",
+            "NNodes": "1",
+            "NCPUS": "4",
+            "ReqMem": "4000M",
+            "AllocTRES": "cpu=4,node=1",
+            "State": "COMPLETED",
             "JobName": "sim",
-        }  # fmt: skip
+        }
         lines = ["|".join(({**fields, **common, **row})[name] for name in head.split("|")) for row in rows]
         path = tmp_path / "a.sacct"
         path.write_text("\n".join([head, *lines]) + "\n")
@@ -66,10 +77,15 @@ def test_bars_that_may_be_of_two_columns_are_of_the_first(sacct):
 def test_of_a_requeued_job_the_last_attempt_is_read(sacct):
     attempts = [
         {"State": "NODE_FAIL", "End": f"{DAY}11:00"},
-        {"State": "PREEMPTED", "Submit": f"{DAY}11:00", "Eligible": f"{DAY}11:00", "Start": f"{DAY}12:00",
-         "End": f"{DAY}13:00"},
+        {
+            "State": "PREEMPTED",
+            "Submit": f"{DAY}11:00",
+            "Eligible": f"{DAY}11:00",
+            "Start": f"{DAY}12:00",
+            "End": f"{DAY}13:00",
+        },
         {"Submit": f"{DAY}13:00", "Eligible": f"{DAY}13:00", "Start": f"{DAY}15:00", "End": f"{DAY}16:00"},
-    ]  # fmt: skip
+    ]
     workload = read(sacct(*attempts))
     assert [(job.id, job.runtime) for job in workload.jobs] == [("1", 60)]
     assert workload.records["wait"].tolist() == [240]  # since it first came after the failure
@@ -195,7 +211,8 @@ def test_requeued_in_a_real_one(recorded):
 
 @pytest.mark.parametrize("zone", ["America/New_York", None])
 def test_the_same_jobs_in_another_zone(recorded, zone):
-    local, numbers = recorded("newyork.sacct"), recorded("replay-a.sacct")
+    local = recorded("newyork.sacct")
+    numbers = recorded("replay-a.sacct")
     here = read(local, timezone=zone)
     there = read(numbers, timezone=zone and "UTC").head(len(here))
     assert [job.submit for job in here.jobs] == [job.submit for job in there.jobs]

@@ -10,23 +10,64 @@ NAMES = ("JobID", "Submit", "Start", "End", "Timelimit", "NCPUS", "AllocTRES", "
 DAY = "2024-01-01T"
 #: All columns in the order of the alphabet, as --format=ALL prints them. Texts of users are in the middle.
 ALL = (
-    "Account", "AdminComment", "AllocCPUS", "AllocTRES", "Comment", "Constraints", "Elapsed", "ElapsedRaw", "Eligible",
-    "End", "ExitCode", "JobID", "JobIDRaw", "JobName", "NNodes", "NodeList", "Partition", "ReqMem", "Start", "State",
-    "Submit", "SubmitLine", "SystemComment", "Timelimit", "TimelimitRaw", "User", "WCKey", "WorkDir",
-)  # fmt: skip
+    "Account",
+    "AdminComment",
+    "AllocCPUS",
+    "AllocTRES",
+    "Comment",
+    "Constraints",
+    "Elapsed",
+    "ElapsedRaw",
+    "Eligible",
+    "End",
+    "ExitCode",
+    "JobID",
+    "JobIDRaw",
+    "JobName",
+    "NNodes",
+    "NodeList",
+    "Partition",
+    "ReqMem",
+    "Start",
+    "State",
+    "Submit",
+    "SubmitLine",
+    "SystemComment",
+    "Timelimit",
+    "TimelimitRaw",
+    "User",
+    "WCKey",
+    "WorkDir",
+)
 
 
 def row(number, names=NAMES, delimiter="|", **changed):
     fields = {
-        "JobID": str(number), "JobIDRaw": str(number), "Submit": f"{DAY}00:00:0{number}",
-         "Eligible": f"{DAY}00:00:0{number}",
-        "Start": f"{DAY}00:01:00", "End": f"{DAY}01:01:00", "Timelimit": "02:00:00", "TimelimitRaw": "120",
-         "NCPUS": "4",
-        "AllocCPUS": "4", "AllocTRES": "cpu=4,mem=1G", "State": "COMPLETED", "JobName": "run", "User": "ann",
-        "Elapsed": "01:00:00", "ElapsedRaw": "3600", "ExitCode": "0:0", "NNodes": "1", "NodeList": "n1",
-         "Partition": "p",
-        "ReqMem": "1G", "WorkDir": "/home/ann", "SubmitLine": "sbatch a.sh", "Account": "acc",
-    } | changed  # fmt: skip
+        "JobID": str(number),
+        "JobIDRaw": str(number),
+        "Submit": f"{DAY}00:00:0{number}",
+        "Eligible": f"{DAY}00:00:0{number}",
+        "Start": f"{DAY}00:01:00",
+        "End": f"{DAY}01:01:00",
+        "Timelimit": "02:00:00",
+        "TimelimitRaw": "120",
+        "NCPUS": "4",
+        "AllocCPUS": "4",
+        "AllocTRES": "cpu=4,mem=1G",
+        "State": "COMPLETED",
+        "JobName": "run",
+        "User": "ann",
+        "Elapsed": "01:00:00",
+        "ElapsedRaw": "3600",
+        "ExitCode": "0:0",
+        "NNodes": "1",
+        "NodeList": "n1",
+        "Partition": "p",
+        "ReqMem": "1G",
+        "WorkDir": "/home/ann",
+        "SubmitLine": "sbatch a.sh",
+        "Account": "acc",
+    } | changed
     return delimiter.join(fields.get(name, "") for name in names)
 
 
@@ -93,8 +134,12 @@ def test_quotes_as_other_programs_write_them(tmp_path):
 
 def test_headers_in_other_words_and_orders(table):
     again = ("jobidraw", *reversed([name.lower() for name in NAMES[1:]]))
-    path = table(row(1), "|".join(again), "|".join(reversed(row(2).split("|"))).replace("ann|", "2|ann|", 1)[:-2],
-                 before="\ufeffWelcome to the cluster!\n\n# jobs of January\n")  # fmt: skip
+    path = table(
+        row(1),
+        "|".join(again),
+        "|".join(reversed(row(2).split("|"))).replace("ann|", "2|ann|", 1)[:-2],
+        before="\ufeffWelcome to the cluster!\n\n# jobs of January\n",
+    )
     workload = read(path)
     assert [(job.id, job.user, job.name) for job in workload.jobs] == [("1", "ann", "run"), ("2", "ann", "run")]
     assert workload.provenance.counts == {"lines before the header": 2, "header lines skipped": 1}
@@ -119,15 +164,28 @@ def test_attempts_are_told_by_time_and_state(table):
     late = {"Submit": f"{DAY}05:00:00", "Start": f"{DAY}05:01:00", "End": f"{DAY}06:01:00"}
     running = {"State": "RUNNING", "End": "Unknown"}
     rows = [
-        row(1, **late), row(1, State="NODE_FAIL"),  # the later attempt stands first
-        row(2, **late), row(2),  # an id that is used again
-        row(3, **running), row(3), row(4), row(4, **running), row(4),  # exports one after the other
-        row(5, **late, User="bob"), row(5, State="CANCELLED by 7"),
-    ]  # fmt: skip
+        row(1, **late),
+        row(1, State="NODE_FAIL"),  # the later attempt stands first
+        row(2, **late),
+        row(2),  # an id that is used again
+        row(3, **running),
+        row(3),
+        row(4),
+        row(4, **running),
+        row(4),  # exports one after the other
+        row(5, **late, User="bob"),
+        row(5, State="CANCELLED by 7"),
+    ]
     workload = read(table(*rows))
     assert sorted((job.id, job.submit) for job in workload.jobs) == [
-        ("1", 17998), ("2", 0), ("2#2", 17998), ("3", 1), ("4", 2), ("5", 3), ("5#2", 17998),
-    ]  # fmt: skip
+        ("1", 17998),
+        ("2", 0),
+        ("2#2", 17998),
+        ("3", 1),
+        ("4", 2),
+        ("5", 3),
+        ("5#2", 17998),
+    ]
     assert workload.provenance.counts == {"earlier attempts": 1, "repeated records": 3, "jobs renumbered": 2}
     assert workload.provenance.examples["jobs renumbered"] == "line 4"
 
@@ -143,11 +201,16 @@ def test_of_several_clusters_one_is_named(table):
 
 
 TIMES = [
-    ("2024-01-01T08:00:00+0100", 1704092400), ("2024-01-01T08:00:00-05:00", 1704114000), ("2024-01-01T08:00:00Z",
-     1704096000),
-    ("2024-01-01 08:00:00", 1704096000), ("2024/01/01-08:00:00", 1704096000), ("2024/01/01 08:00", 1704096000),
-    ("01/01/2024 08:00:00", 1704096000), ("2024-01-01T08:00", 1704096000), ("1704096000", 1704096000),
-]  # fmt: skip
+    ("2024-01-01T08:00:00+0100", 1704092400),
+    ("2024-01-01T08:00:00-05:00", 1704114000),
+    ("2024-01-01T08:00:00Z", 1704096000),
+    ("2024-01-01 08:00:00", 1704096000),
+    ("2024/01/01-08:00:00", 1704096000),
+    ("2024/01/01 08:00", 1704096000),
+    ("01/01/2024 08:00:00", 1704096000),
+    ("2024-01-01T08:00", 1704096000),
+    ("1704096000", 1704096000),
+]
 
 
 @pytest.mark.parametrize(("text", "seconds"), TIMES)

@@ -16,12 +16,27 @@ small = st.integers(-1, 50)
 cpu = st.one_of(small, st.floats(0, 1e6).map(lambda value: round(value, 2)))
 rows = st.lists(
     st.tuples(
-        st.integers(0, 10**6), small, st.integers(1, 10**6), st.integers(1, 64), cpu, small, st.integers(1, 64),
-        st.integers(1, 10**6), small, st.sampled_from((-1, 0, 1, 5)), small, small, small, small, small, small, small,
+        st.integers(0, 10**6),
+        small,
+        st.integers(1, 10**6),
+        st.integers(1, 64),
+        cpu,
+        small,
+        st.integers(1, 64),
+        st.integers(1, 10**6),
+        small,
+        st.sampled_from((-1, 0, 1, 5)),
+        small,
+        small,
+        small,
+        small,
+        small,
+        small,
+        small,
     ),
     min_size=1,
     max_size=12,
-)  # fmt: skip
+)
 
 
 def fields(path):
@@ -35,7 +50,8 @@ def fields(path):
 @given(rows, st.sampled_from(["o.swf", "o.swf.gz"]))
 def test_read_and_write_keep_all_18_fields(drawn, name):
     with TemporaryDirectory() as folder:
-        source, target = Path(folder) / "s.swf", Path(folder) / name
+        source = Path(folder) / "s.swf"
+        target = Path(folder) / name
         lines = [" ".join(map(str, (number, *row))) for number, row in enumerate(sorted(drawn), 1)]
         source.write_text("; MaxProcs: 64\n; Note: kept\n" + "\n".join(lines) + "\n")
         workload = read(source)

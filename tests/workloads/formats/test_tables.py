@@ -15,7 +15,9 @@ from hpcdispatch.workloads.formats.column_maps import built_in, column_map, sugg
 from hpcdispatch.workloads.formats.tables import UnknownTableError
 
 #: Submission, start and end of three jobs, seconds from the first of January 2024.
-SUBMIT, START, END = (0, 60, 120), (10, 60, 4000), (3610, 4000, 4600)
+SUBMIT = (0, 60, 120)
+START = (10, 60, 4000)
+END = (3610, 4000, 4600)
 RUNTIMES = [3600, 3940, 600]
 EPOCH = 1704067200
 JOBS = 3
@@ -44,13 +46,25 @@ def pbs():
 
 def philly():
     local = "America/Los_Angeles"
-    return json.dumps([
-        {"status": "Pass", "vc": "v", "jobid": f"application_{row}", "user": "u",
-         "submitted_time": clock([SUBMIT[row]], zone=local)[0],
-         "attempts": [{"start_time": clock([START[row]], zone=local)[0], "end_time": clock([END[row]], zone=local)[0],
-                       "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}, {"ip": "m2", "gpus": ["gpu0", "gpu1"]}]}]}
-        for row in range(JOBS)
-    ])  # fmt: skip
+    return json.dumps(
+        [
+            {
+                "status": "Pass",
+                "vc": "v",
+                "jobid": f"application_{row}",
+                "user": "u",
+                "submitted_time": clock([SUBMIT[row]], zone=local)[0],
+                "attempts": [
+                    {
+                        "start_time": clock([START[row]], zone=local)[0],
+                        "end_time": clock([END[row]], zone=local)[0],
+                        "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}, {"ip": "m2", "gpus": ["gpu0", "gpu1"]}],
+                    }
+                ],
+            }
+            for row in range(JOBS)
+        ]
+    )
 
 
 def batsim_json():
@@ -68,92 +82,248 @@ TIMES = {"submit_time": clock(SUBMIT), "start_time": clock(START), "end_time": c
 CHINA = {name: clock(seconds, zone="Asia/Shanghai") for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)}
 #: For each built-in map: the file, its content (a table or a text), and the expected jobs.
 LAYOUTS = {
-    "pm100": ("jobs.parquet", {
-        "job_id": [1, 2, 3], "user_id": [5, 5, 6], "group_id": [1, 1, 1], "partition": [1] * 3, "qos": [0] * 3,
-        "priority": [9, 9, 9], "submit_time": stamps(SUBMIT), "eligible_time": stamps(SUBMIT),
-         "start_time": stamps(START),
-        "end_time": stamps(END), "run_time": RUNTIMES, "time_limit": [120] * 3, "num_nodes_req": [2] * 3,
-        "num_nodes_alloc": [2] * 3, "num_cores_req": [8] * 3, "num_cores_alloc": [8] * 3, "num_gpus_req": [2] * 3,
-        "num_gpus_alloc": [2] * 3, "mem_req": [16.0] * 3, "shared": ["OK"] * 3, "job_state": ["COMPLETED"] * 3,
-        "node_power_consumption": [[300, 500], [400], []],
-    }, {"core": 8, "gpu": 2}),
-    "fdata": ("24_01.parquet", {
-        "jid": ["j1", "j2", "j3"], "usr": ["u"] * 3, "jnam": ["n"] * 3, "cnumr": [384] * 3, "nnumr": [8] * 3,
-        "nnuma": [8] * 3, "adt": clock(SUBMIT, zone="Asia/Tokyo"), "sdt": clock(START, zone="Asia/Tokyo"),
-        "edt": clock(END, zone="Asia/Tokyo"), "elpl": [7200] * 3, "duration": RUNTIMES, "exit state": ["completed"] * 3,
-        "avgpcon": [90.5] * 3, "pri": [127] * 3, "freq_req": [2000] * 3, "mszl": [1e9] * 3,
-    }, {"node": 8}),
-    "supercloud": ("slurm-log.csv", {
-        "id_job": [1, 2, 3], "id_user": [7] * 3, "time_submit": np.array(SUBMIT) + EPOCH,
-        "time_eligible": np.array(SUBMIT) + EPOCH, "time_start": np.array(START) + EPOCH,
-         "time_end": np.array(END) + EPOCH,
-        "timelimit": [120] * 3, "nodes_alloc": [1] * 3, "nodelist": ["['n1']"] * 3, "state": [3, 6, 3],
-         "cpus_req": [8] * 3,
-        "tres_alloc": ["1=8,2=1000,4=1,1001=1,1002=1"] * 3, "gres_used": ["gpu:2"] * 3, "priority": [1] * 3,
-    }, {"core": 8, "gpu": 2}),
-    "helios": ("cluster_log.csv", {
-        **IDS, "vc": ["v"] * 3, "gpu_num": [2] * 3, "cpu_num": [8] * 3, "node_num": [1] * 3, "state": ["COMPLETED"] * 3,
-        **CHINA, "duration": RUNTIMES, "queue": [10, 0, 3880],
-    }, {"core": 8, "gpu": 2}),
-    "acme": ("trace_seren.csv", {
-        **IDS, "node_num": [1] * 3, "gpu_num": [2] * 3, "cpu_num": [8] * 3, "type": ["Eval"] * 3,
-         "state": ["FAILED"] * 3,
-        **{name: [f"{text}+08:00" for text in texts] for name, texts in CHINA.items()}, "duration": RUNTIMES,
-        "queue": [10, 0, 3880], "gpu_time": [7200.0] * 3,
-    }, {"core": 8, "gpu": 2}),
-    "eagle": ("eagle.csv.gz", {
-        **IDS, "account": ["x"] * 3, "name": ["n"] * 3, "partition": ["p"] * 3, "qos": ["normal"] * 3,
-        "state": ["COMPLETED"] * 3,
-        **{name: clock(seconds, zone="America/Denver") for name, seconds in zip(TIMES, (SUBMIT, START, END),
-         strict=True)},
-        "run_time": RUNTIMES, "wallclock_req": [7200] * 3, "nodes_req": [1] * 3, "processors_req": [8] * 3,
-        "mem_req": ["0"] * 3, "gpus_req": [0] * 3, "exit_code": ["0:0"] * 3,
-    }, {"core": 8}),
-    "kestrel": ("kestrel.parquet", {
-        **IDS, **{name: clock(seconds, zone="America/Denver")
-                  for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)},
-        "wallclock_req": [7200] * 3, "nodes_req": [1] * 3, "processors_req": [8] * 3, "power_per_node": [[600.0,
-         610.0]] * 3,
-    }, {"core": 8}),
-    "alcf": ("ANL-ALCF-DJC-THETA.csv.gz", {
-        "JOB_NAME": ["1.cobalt"] * 3, "COBALT_JOBID": [1.0, 2.0, 3.0], "MACHINE_NAME": ["theta"] * 3,
-        "QUEUED_TIMESTAMP": clock(SUBMIT), "START_TIMESTAMP": clock(START), "END_TIMESTAMP": clock(END),
-        "USERNAME_GENID": [12] * 3, "PROJECT_NAME_GENID": [3] * 3, "QUEUE_NAME": ["default"] * 3,
-        "WALLTIME_SECONDS": [7200.0] * 3, "RUNTIME_SECONDS": RUNTIMES, "NODES_USED": [8.0] * 3,
-         "NODES_REQUESTED": [8.0] * 3,
-        "CORES_USED": [512] * 3, "CORES_REQUESTED": [512] * 3, "LOCATION": ["0-7"] * 3, "EXIT_STATUS": [0] * 3,
-    }, {"node": 8}),
-    "lassen": ("final_csm_allocation_history_hashed.csv", {
-        "allocation_id": [1, 2, 3], "primary_job_id": [1, 2, 3], "hashed_user_id": ["h"] * 3,
-        **{name: [f"{text}.250000" for text in clock(seconds, zone="America/Los_Angeles")]
-           for name, seconds in zip(("job_submit_time", "begin_time", "end_time"), (SUBMIT, START, END), strict=True)},
-        "num_nodes": [8] * 3, "time_limit": [7200] * 3, "exit_status": [0] * 3, "num_gpus": [4] * 3,
-    }, {"node": 8}),
-    "batsim": ("out_jobs.csv", {
-        "job_id": [1, 2, 3], "workload_name": ["w0"] * 3, "profile": ["p"] * 3, "submission_time": SUBMIT,
-        "requested_number_of_resources": [8] * 3, "requested_time": [7200.0] * 3, "success": [1] * 3,
-        "final_state": ["COMPLETED_SUCCESSFULLY"] * 3, "starting_time": START, "execution_time": RUNTIMES,
-        "finish_time": END, "waiting_time": [10, 0, 3880], "allocated_resources": ["0-7"] * 3,
-         "consumed_energy": [5.5] * 3,
-    }, {"core": 8}),
+    "pm100": (
+        "jobs.parquet",
+        {
+            "job_id": [1, 2, 3],
+            "user_id": [5, 5, 6],
+            "group_id": [1, 1, 1],
+            "partition": [1] * 3,
+            "qos": [0] * 3,
+            "priority": [9, 9, 9],
+            "submit_time": stamps(SUBMIT),
+            "eligible_time": stamps(SUBMIT),
+            "start_time": stamps(START),
+            "end_time": stamps(END),
+            "run_time": RUNTIMES,
+            "time_limit": [120] * 3,
+            "num_nodes_req": [2] * 3,
+            "num_nodes_alloc": [2] * 3,
+            "num_cores_req": [8] * 3,
+            "num_cores_alloc": [8] * 3,
+            "num_gpus_req": [2] * 3,
+            "num_gpus_alloc": [2] * 3,
+            "mem_req": [16.0] * 3,
+            "shared": ["OK"] * 3,
+            "job_state": ["COMPLETED"] * 3,
+            "node_power_consumption": [[300, 500], [400], []],
+        },
+        {"core": 8, "gpu": 2},
+    ),
+    "fdata": (
+        "24_01.parquet",
+        {
+            "jid": ["j1", "j2", "j3"],
+            "usr": ["u"] * 3,
+            "jnam": ["n"] * 3,
+            "cnumr": [384] * 3,
+            "nnumr": [8] * 3,
+            "nnuma": [8] * 3,
+            "adt": clock(SUBMIT, zone="Asia/Tokyo"),
+            "sdt": clock(START, zone="Asia/Tokyo"),
+            "edt": clock(END, zone="Asia/Tokyo"),
+            "elpl": [7200] * 3,
+            "duration": RUNTIMES,
+            "exit state": ["completed"] * 3,
+            "avgpcon": [90.5] * 3,
+            "pri": [127] * 3,
+            "freq_req": [2000] * 3,
+            "mszl": [1e9] * 3,
+        },
+        {"node": 8},
+    ),
+    "supercloud": (
+        "slurm-log.csv",
+        {
+            "id_job": [1, 2, 3],
+            "id_user": [7] * 3,
+            "time_submit": np.array(SUBMIT) + EPOCH,
+            "time_eligible": np.array(SUBMIT) + EPOCH,
+            "time_start": np.array(START) + EPOCH,
+            "time_end": np.array(END) + EPOCH,
+            "timelimit": [120] * 3,
+            "nodes_alloc": [1] * 3,
+            "nodelist": ["['n1']"] * 3,
+            "state": [3, 6, 3],
+            "cpus_req": [8] * 3,
+            "tres_alloc": ["1=8,2=1000,4=1,1001=1,1002=1"] * 3,
+            "gres_used": ["gpu:2"] * 3,
+            "priority": [1] * 3,
+        },
+        {"core": 8, "gpu": 2},
+    ),
+    "helios": (
+        "cluster_log.csv",
+        {
+            **IDS,
+            "vc": ["v"] * 3,
+            "gpu_num": [2] * 3,
+            "cpu_num": [8] * 3,
+            "node_num": [1] * 3,
+            "state": ["COMPLETED"] * 3,
+            **CHINA,
+            "duration": RUNTIMES,
+            "queue": [10, 0, 3880],
+        },
+        {"core": 8, "gpu": 2},
+    ),
+    "acme": (
+        "trace_seren.csv",
+        {
+            **IDS,
+            "node_num": [1] * 3,
+            "gpu_num": [2] * 3,
+            "cpu_num": [8] * 3,
+            "type": ["Eval"] * 3,
+            "state": ["FAILED"] * 3,
+            **{name: [f"{text}+08:00" for text in texts] for name, texts in CHINA.items()},
+            "duration": RUNTIMES,
+            "queue": [10, 0, 3880],
+            "gpu_time": [7200.0] * 3,
+        },
+        {"core": 8, "gpu": 2},
+    ),
+    "eagle": (
+        "eagle.csv.gz",
+        {
+            **IDS,
+            "account": ["x"] * 3,
+            "name": ["n"] * 3,
+            "partition": ["p"] * 3,
+            "qos": ["normal"] * 3,
+            "state": ["COMPLETED"] * 3,
+            **{
+                name: clock(seconds, zone="America/Denver")
+                for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)
+            },
+            "run_time": RUNTIMES,
+            "wallclock_req": [7200] * 3,
+            "nodes_req": [1] * 3,
+            "processors_req": [8] * 3,
+            "mem_req": ["0"] * 3,
+            "gpus_req": [0] * 3,
+            "exit_code": ["0:0"] * 3,
+        },
+        {"core": 8},
+    ),
+    "kestrel": (
+        "kestrel.parquet",
+        {
+            **IDS,
+            **{
+                name: clock(seconds, zone="America/Denver")
+                for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)
+            },
+            "wallclock_req": [7200] * 3,
+            "nodes_req": [1] * 3,
+            "processors_req": [8] * 3,
+            "power_per_node": [[600.0, 610.0]] * 3,
+        },
+        {"core": 8},
+    ),
+    "alcf": (
+        "ANL-ALCF-DJC-THETA.csv.gz",
+        {
+            "JOB_NAME": ["1.cobalt"] * 3,
+            "COBALT_JOBID": [1.0, 2.0, 3.0],
+            "MACHINE_NAME": ["theta"] * 3,
+            "QUEUED_TIMESTAMP": clock(SUBMIT),
+            "START_TIMESTAMP": clock(START),
+            "END_TIMESTAMP": clock(END),
+            "USERNAME_GENID": [12] * 3,
+            "PROJECT_NAME_GENID": [3] * 3,
+            "QUEUE_NAME": ["default"] * 3,
+            "WALLTIME_SECONDS": [7200.0] * 3,
+            "RUNTIME_SECONDS": RUNTIMES,
+            "NODES_USED": [8.0] * 3,
+            "NODES_REQUESTED": [8.0] * 3,
+            "CORES_USED": [512] * 3,
+            "CORES_REQUESTED": [512] * 3,
+            "LOCATION": ["0-7"] * 3,
+            "EXIT_STATUS": [0] * 3,
+        },
+        {"node": 8},
+    ),
+    "lassen": (
+        "final_csm_allocation_history_hashed.csv",
+        {
+            "allocation_id": [1, 2, 3],
+            "primary_job_id": [1, 2, 3],
+            "hashed_user_id": ["h"] * 3,
+            **{
+                name: [f"{text}.250000" for text in clock(seconds, zone="America/Los_Angeles")]
+                for name, seconds in zip(
+                    ("job_submit_time", "begin_time", "end_time"), (SUBMIT, START, END), strict=True
+                )
+            },
+            "num_nodes": [8] * 3,
+            "time_limit": [7200] * 3,
+            "exit_status": [0] * 3,
+            "num_gpus": [4] * 3,
+        },
+        {"node": 8},
+    ),
+    "batsim": (
+        "out_jobs.csv",
+        {
+            "job_id": [1, 2, 3],
+            "workload_name": ["w0"] * 3,
+            "profile": ["p"] * 3,
+            "submission_time": SUBMIT,
+            "requested_number_of_resources": [8] * 3,
+            "requested_time": [7200.0] * 3,
+            "success": [1] * 3,
+            "final_state": ["COMPLETED_SUCCESSFULLY"] * 3,
+            "starting_time": START,
+            "execution_time": RUNTIMES,
+            "finish_time": END,
+            "waiting_time": [10, 0, 3880],
+            "allocated_resources": ["0-7"] * 3,
+            "consumed_energy": [5.5] * 3,
+        },
+        {"core": 8},
+    ),
     "batsim-json": ("workload.json", batsim_json(), {"core": 8}),
     "philly": ("cluster_job_log", philly(), {"core": 4, "gpu": 4}),
     "pbs": ("20240101", pbs(), {"core": 8}),
-    "gwf": ("grid.gwf", "# GWF\n" + "".join(
-        f"{row} {SUBMIT[row]} {START[row] - SUBMIT[row]} {RUNTIMES[row]} 8 -1 -1 8 7200 -1 1 U G X Q P S S UNITARY -1\n"
-        for row in range(JOBS)
-    ), {"core": 8}),
-    "lsf": ("lsb.acct", "".join(
-        f'"JOB_FINISH" "10" {EPOCH + END[row]} {row} 10 33 8 {EPOCH + SUBMIT[row]} 0 0 {EPOCH + START[row]} "ann" "q" '
-        f'"more" {row} "of it"\n' for row in range(JOBS)
-    ) + '"JOB_NEW" "10.1" 1 9\n', {"core": 8}),
-    "jobs": ("jobs.csv", {
-        "id": list("xyz"), "submit": SUBMIT, "wait": [10, 0, 3880], "runtime": RUNTIMES, "walltime": [7200] * 3,
-        "cores": [8] * 3, "user": ["u"] * 3,
-    }, {"core": 8}),
-}  # fmt: skip
+    "gwf": (
+        "grid.gwf",
+        "# GWF\n"
+        + "".join(
+            f"{row} {SUBMIT[row]} {START[row] - SUBMIT[row]} {RUNTIMES[row]} "
+            "8 -1 -1 8 7200 -1 1 U G X Q P S S UNITARY -1\n"
+            for row in range(JOBS)
+        ),
+        {"core": 8},
+    ),
+    "lsf": (
+        "lsb.acct",
+        "".join(
+            f'"JOB_FINISH" "10" {EPOCH + END[row]} {row} 10 33 8 {EPOCH + SUBMIT[row]} 0 0 '
+            f'{EPOCH + START[row]} "ann" "q" '
+            f'"more" {row} "of it"\n'
+            for row in range(JOBS)
+        )
+        + '"JOB_NEW" "10.1" 1 9\n',
+        {"core": 8},
+    ),
+    "jobs": (
+        "jobs.csv",
+        {
+            "id": list("xyz"),
+            "submit": SUBMIT,
+            "wait": [10, 0, 3880],
+            "runtime": RUNTIMES,
+            "walltime": [7200] * 3,
+            "cores": [8] * 3,
+            "user": ["u"] * 3,
+        },
+        {"core": 8},
+    ),
+}
 #: Maps of files that are not recognised, or without walltimes.
-BY_NAME, NO_WALLTIMES = {"kestrel"}, {"helios", "acme", "philly", "lsf"}
+BY_NAME = {"kestrel"}
+NO_WALLTIMES = {"helios", "acme", "philly", "lsf"}
 POWER = {"pm100": [400, 400, -1], "fdata": [90.5] * 3, "kestrel": [605.0] * 3}
 
 
@@ -195,7 +365,8 @@ def test_a_public_layout_is_read_and_simulated(tmp_path, name):
 
 
 def test_a_map_of_ones_own(tmp_path):
-    path, own = tmp_path / "site.csv", tmp_path / "site.toml"
+    path = tmp_path / "site.csv"
+    own = tmp_path / "site.toml"
     path.write_text(
         "nr;kind;in;from;to;limit;n;per;ram\n"
         "1;job;01/02/2024 08:00;01/02/2024 08:10;01/02/2024 09:10;2;2;4;1\n"
@@ -283,9 +454,13 @@ def test_an_unknown_table_gets_a_suggestion(tmp_path):
     own.write_text(suggested_map(caught.value.columns))
     found = column_map(str(own))
     assert {ours: columns[0].column for ours, columns in found.columns.items()} == {
-        "id": "JobNumber", "user": "Owner", "submit": "SubmitTime", "start": "Start Time", "end": "EndTime",
+        "id": "JobNumber",
+        "user": "Owner",
+        "submit": "SubmitTime",
+        "start": "Start Time",
+        "end": "EndTime",
         "nodes": "NodeCount",
-    }  # fmt: skip
+    }
     assert found.processor == "node"
     assert read(path, format=str(own), default_walltime="runtime").jobs[0].runtime == 1
 
@@ -301,12 +476,15 @@ def test_a_table_without_the_columns_of_its_map(tmp_path):
 BAD_JSON = [
     ("workload.json", "{", r":1: expected .* in JSON, got an error"),
     ("workload.json", '{"jobs": 3, "subtime": 1}', "a workload of Batsim with lists 'jobs'"),
-    ("workload.json", '{"jobs": [{"id": 1, "subtime": 0, "profile": "x"}], "profiles": {"x": {"type": "mpi"}}}',
-     r":1: entry 1 of 'jobs': expected id, .* a profile that is a delay"),
+    (
+        "workload.json",
+        '{"jobs": [{"id": 1, "subtime": 0, "profile": "x"}], "profiles": {"x": {"type": "mpi"}}}',
+        r":1: entry 1 of 'jobs': expected id, .* a profile that is a delay",
+    ),
     ("log", '[{"jobid": "a", "attempts": 4}]', r":1: entry 1: expected a job with 'jobid' and 'attempts'"),
     ("jobs.json", '{"jobs": [{"job_id": 1}], "meta": {}}', r":1: entry 1 of 'jobs': expected a job, got .*KeyError"),
     ("20240101", pbs() + "nonsense\n", r":6: expected a record as 'date time;E;id"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text", "message"), BAD_JSON)
@@ -321,8 +499,15 @@ def test_bad_accountings_are_refused_in_one_line(tmp_path, name, text, message):
 def test_a_requeued_job_of_pbs_is_one(tmp_path):
     path = tmp_path / "20240101"
     lines = pbs().splitlines()
-    path.write_text("\n".join([lines[1].replace("Exit_status=0", "Exit_status=-11"), lines[1].replace(
-        f"start={EPOCH + 10}", f"start={EPOCH + 20}")]) + "\n")  # fmt: skip
+    path.write_text(
+        "\n".join(
+            [
+                lines[1].replace("Exit_status=0", "Exit_status=-11"),
+                lines[1].replace(f"start={EPOCH + 10}", f"start={EPOCH + 20}"),
+            ]
+        )
+        + "\n"
+    )
     assert len(read(path)) == 1
 
 
@@ -342,8 +527,10 @@ def test_a_table_holds_cores_and_gpus(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
 def test_a_table_has_priorities(tmp_path, suffix):
-    jobs = [Job(str(row), 0, 10, 20, priority=priority, qos=qos) for row, (priority, qos) in enumerate(
-        [(2**32 - 1, "high"), (0, ""), (-7, "low")])]  # fmt: skip
+    jobs = [
+        Job(str(row), 0, 10, 20, priority=priority, qos=qos)
+        for row, (priority, qos) in enumerate([(2**32 - 1, "high"), (0, ""), (-7, "low")])
+    ]
     write(Workload(jobs, Machine.pool(4)), tmp_path / f"w{suffix}")
     assert read(tmp_path / f"w{suffix}").jobs == tuple(jobs)
 

@@ -44,11 +44,14 @@ def test_a_small_file_may_be_of_one_kind_of_line(tmp_path):
     assert len(read(path)) == 1
 
 
-@pytest.mark.parametrize(("bounds", "message"), [
-    (Bounds(size=10), "expected a file of at most 10 bytes, got "),
-    (Bounds(memory=1600), "expected at most 400 bytes of text, got more"),
-    (Bounds(memory=100), "expected a trace that takes at most 100 bytes of memory, got more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (Bounds(size=10), "expected a file of at most 10 bytes, got "),
+        (Bounds(memory=1600), "expected at most 400 bytes of text, got more"),
+        (Bounds(memory=100), "expected a trace that takes at most 100 bytes of memory, got more"),
+    ],
+)
 def test_a_file_beyond_a_bound_is_refused(tmp_path, bounds, message):
     path = tmp_path / "a.swf"
     path.write_text(RECORD * 10)
@@ -58,11 +61,19 @@ def test_a_file_beyond_a_bound_is_refused(tmp_path, bounds, message):
         read(path, max_size=10)
 
 
-@pytest.mark.parametrize(("needs", "text"), [
-    (memory_needs.SWF, b"1\n"), (memory_needs.SWF, b"1\r"), (memory_needs.SACCT, b"\n"), (memory_needs.JSONL, b"{}\n"),
-    (memory_needs.JSONL, b"[[[]]]," * 99), (memory_needs.JSON, b"[],"), (memory_needs.RUNS, b"1\n"),
-    (memory_needs.TABLE, b"abcdefg\xf0\x9f\x82\xa1" * 999 + b"\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("needs", "text"),
+    [
+        (memory_needs.SWF, b"1\n"),
+        (memory_needs.SWF, b"1\r"),
+        (memory_needs.SACCT, b"\n"),
+        (memory_needs.JSONL, b"{}\n"),
+        (memory_needs.JSONL, b"[[[]]]," * 99),
+        (memory_needs.JSON, b"[],"),
+        (memory_needs.RUNS, b"1\n"),
+        (memory_needs.TABLE, b"abcdefg\xf0\x9f\x82\xa1" * 999 + b"\n"),
+    ],
+)
 def test_a_text_that_takes_too_much_memory_is_refused_as_it_is_read(tmp_path, needs, text):
     path = tmp_path / "a"
     path.write_bytes(text * (200_000 // len(text)))
@@ -71,13 +82,16 @@ def test_a_text_that_takes_too_much_memory_is_refused_as_it_is_read(tmp_path, ne
             pass
 
 
-@pytest.mark.parametrize(("name", "text", "message"), [
-    ("a.sacct", b"x" * (17 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
-    ("a.jsonl", b"{" + b" " * (17 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
-    ("a.swf", b"1 " * (9 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
-    ("a.swf", (b"1 " * 65 + b"\n") * 2, "a.swf:1: expected 18 fields, got 65"),
-    ("a.csv", b"id,submit,runtime,cores" + b",x" * 9_997 + b"\n1", "expected a table of at most 10,000 columns"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.sacct", b"x" * (17 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
+        ("a.jsonl", b"{" + b" " * (17 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
+        ("a.swf", b"1 " * (9 << 20), "expected lines of at most 16,777,216 bytes, got a longer one"),
+        ("a.swf", (b"1 " * 65 + b"\n") * 2, "a.swf:1: expected 18 fields, got 65"),
+        ("a.csv", b"id,submit,runtime,cores" + b",x" * 9_997 + b"\n1", "expected a table of at most 10,000 columns"),
+    ],
+)
 def test_a_line_has_a_bound(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_bytes(text)
@@ -150,13 +164,23 @@ def test_an_end_of_a_line_in_a_header_writes_no_record(tmp_path):
 JOB = {"job_id": 1, "time": {"submission": 1, "start": 2, "end": 9, "elapsed": 7}, "required": {"CPUs": 1}}
 
 
-@pytest.mark.parametrize(("kind", "text"), [
-    ("sacct-json", json.dumps({"jobs": [JOB | {"allocation_nodes": float("inf")}]})),
-    ("sacct-json", json.dumps({"jobs": [JOB | {"time": JOB["time"] | {"end": 1e999}}]})),
-    ("batsim-json", json.dumps({"jobs": [{"id": 1, "subtime": 1e999, "res": float("nan"), "profile": "p"}],
-                                "profiles": {"p": {"type": "delay", "delay": 1e999}}})),
-    ("philly", json.dumps([{"jobid": 1, "submitted_time": 1e999, "attempts": []}])),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("sacct-json", json.dumps({"jobs": [JOB | {"allocation_nodes": float("inf")}]})),
+        ("sacct-json", json.dumps({"jobs": [JOB | {"time": JOB["time"] | {"end": 1e999}}]})),
+        (
+            "batsim-json",
+            json.dumps(
+                {
+                    "jobs": [{"id": 1, "subtime": 1e999, "res": float("nan"), "profile": "p"}],
+                    "profiles": {"p": {"type": "delay", "delay": 1e999}},
+                }
+            ),
+        ),
+        ("philly", json.dumps([{"jobid": 1, "submitted_time": 1e999, "attempts": []}])),
+    ],
+)
 def test_numbers_without_end_are_one_line(tmp_path, kind, text):
     path = tmp_path / "a.json"
     path.write_text(text)
@@ -167,8 +191,12 @@ def test_numbers_without_end_are_one_line(tmp_path, kind, text):
 def test_types_that_are_out_of_use_are_no_warning(tmp_path, recwarn):
     workload = Workload([Job("1", 0, 5, 9)], Machine.pool(4), Provenance("x"), pd.DataFrame({"q": ["x"]}))
     path = write(workload, tmp_path / "a.jsonl") or tmp_path / "a.jsonl"
-    path.write_text(path.read_text().replace('"records":{"q":"', '"records":{"q":"a","ignored":"', 1).replace(
-        ',"ignored":"str"', "").replace(',"ignored":"object"', ""))  # fmt: skip
+    path.write_text(
+        path.read_text()
+        .replace('"records":{"q":"', '"records":{"q":"a","ignored":"', 1)
+        .replace(',"ignored":"str"', "")
+        .replace(',"ignored":"object"', "")
+    )
     assert '"records":{"q":"a"}' in path.read_text()
     with warnings.catch_warnings(action="always"):
         assert read(path).records["q"].tolist() == ["x"]

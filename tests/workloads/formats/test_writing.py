@@ -21,17 +21,25 @@ def workloads(texts, gpus=0):
     def jobs(rows, first):
         rows = sorted(rows, key=lambda row: row[0])
         return tuple(
-            Job(str(first + number), submit, runtime, walltime, 1,
-                {"core": cores} | ({"gpu": cards} if cards else {}), **dict(zip(FIELDS, names, strict=True)))
+            Job(
+                str(first + number),
+                submit,
+                runtime,
+                walltime,
+                1,
+                {"core": cores} | ({"gpu": cards} if cards else {}),
+                **dict(zip(FIELDS, names, strict=True)),
+            )
             for number, ((submit, runtime, walltime), cores, cards, names) in enumerate(rows)
-        )  # fmt: skip
+        )
 
     row = st.tuples(TIMES, st.integers(1, 64), st.integers(0, gpus), st.tuples(*[texts] * 4))
     return st.builds(jobs, st.lists(row.map(lambda one: (*one,)), min_size=1, max_size=8), st.integers(0, 10**6))
 
 
 FIELDS = ("user", "group", "name", "queue")
-POOL, CARDS = Machine.pool(64), Machine.homogeneous(1, core=64, gpu=4)
+POOL = Machine.pool(64)
+CARDS = Machine.homogeneous(1, core=64, gpu=4)
 
 
 def written_and_read(jobs, machine, name, given=None):

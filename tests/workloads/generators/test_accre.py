@@ -102,9 +102,20 @@ def test_the_seed_alone_decides():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("pattern", "e"), ("jobs", -1), ("jobs", 0), ("wide", -1), ("nodes", 0), ("mean_er", 0.0), ("seed", -1),
-     ("interarrival", 0.0), ("interarrival", float("inf")), ("jobs", 1.5), ("deviation", 0.0)],
-)  # fmt: skip
+    [
+        ("pattern", "e"),
+        ("jobs", -1),
+        ("jobs", 0),
+        ("wide", -1),
+        ("nodes", 0),
+        ("mean_er", 0.0),
+        ("seed", -1),
+        ("interarrival", 0.0),
+        ("interarrival", float("inf")),
+        ("jobs", 1.5),
+        ("deviation", 0.0),
+    ],
+)
 def test_bad_options_are_refused(option, value):
     with pytest.raises(InputError, match=f"workload accre: .*{option}.*(: expected| must be)"):
         generate("accre", **{option: value})

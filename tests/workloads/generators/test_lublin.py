@@ -113,7 +113,8 @@ def test_tiny_ones(jobs):
 
 
 def test_chains_wait_for_the_job_before_of_the_same_user():
-    plain, chained = generate("lublin:jobs=400", seed=3), generate("lublin:jobs=400,chains=0.5", seed=3)
+    plain = generate("lublin:jobs=400", seed=3)
+    chained = generate("lublin:jobs=400,chains=0.5", seed=3)
     assert [replace(job, depends=()) for job in chained.jobs] == list(plain.jobs)
     last, waiting = {}, 0
     for job in chained.jobs:

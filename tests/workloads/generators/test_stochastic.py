@@ -93,7 +93,8 @@ def test_processors_of_a_fixed_number(law, machine, expected):
 
 def test_small_jobs_are_a_share_of_all():
     workload = generate("stochastic", large=4000, small_share=0.25)
-    large, small = queue(workload, "large"), queue(workload, "small")
+    large = queue(workload, "large")
+    small = queue(workload, "small")
     assert (len(large), len(small)) == (3000, 1000)
     assert {job.walltime for job in large} == {8 * 3600}
     assert {job.walltime for job in small} == {4 * 3600}

@@ -30,7 +30,9 @@ LOAD = 4.0
 #: A seed that no measured workload has. On these machines a dispatcher is compiled and its libraries are loaded.
 WARM_UP, WARMING = 1_000_003, (64, KIT)
 #: Requirements on the machine of 1,173 nodes, milliseconds, and between the smallest and the largest.
-MEAN, P99, GROWTH = 20.0, 200.0, 3.0
+MEAN = 20.0
+P99 = 200.0
+GROWTH = 3.0
 #: Contested decisions below which nothing is judged, and the status of one.
 ENOUGH = 20
 CONTESTED = ("optimal", "decided", "feasible", "infeasible", "unknown")
@@ -116,9 +118,12 @@ def timed(dispatcher: str, filled: Filled, seeds: Iterable[int]) -> tuple[FloatA
 
     Contested: some candidates start now, and not all can. Violations are of the whole schedules.
     """
-    found, contested, broken = [], [], 0
+    found = []
+    contested = []
+    broken = 0
     for seed in seeds:
-        workload, clocked = filled.workload(seed), Clocked(dispatcher)
+        workload = filled.workload(seed)
+        clocked = Clocked(dispatcher)
         result = simulate(workload, clocked, seed=seed)
         waiting = result.decisions["queued"]
         rows = (result.decisions["time"] >= INSTANT) & waiting.between(filled.queued / 2, 2 * filled.queued)
@@ -142,16 +147,38 @@ def at_size(
             say(f"{dispatcher}, {filled}")
             ms, contested, broken = timed(dispatcher, filled, range(seeds))
             smallest = least.setdefault((filled.queued, filled.narrow), (ms.mean(), _mean(ms[contested])))
-            rows.append([
-                dispatcher, "1-8 slots" if filled.narrow else "to a quarter", f"{filled.nodes:,}", f"{filled.queued}",
-                f"{len(ms):,}", f"{contested.sum():,}", f"{ms.mean():.2f}", f"{np.percentile(ms, 99):.2f}",
-                f"{ms.max():.2f}", f"{ms.mean() / smallest[0]:.1f} x", _times(ms[contested], smallest[1]), f"{broken}",
-                _judged(filled, ms, contested, smallest[0]),
-            ])  # fmt: skip
+            rows.append(
+                [
+                    dispatcher,
+                    "1-8 slots" if filled.narrow else "to a quarter",
+                    f"{filled.nodes:,}",
+                    f"{filled.queued}",
+                    f"{len(ms):,}",
+                    f"{contested.sum():,}",
+                    f"{ms.mean():.2f}",
+                    f"{np.percentile(ms, 99):.2f}",
+                    f"{ms.max():.2f}",
+                    f"{ms.mean() / smallest[0]:.1f} x",
+                    _times(ms[contested], smallest[1]),
+                    f"{broken}",
+                    _judged(filled, ms, contested, smallest[0]),
+                ]
+            )
     columns = (
-        "dispatcher", "jobs", "nodes", "queued", "decisions", "contested", "mean, ms", "p99, ms", "max, ms",
-        "mean against first", "of contested", "violations", "required",
-    )  # fmt: skip
+        "dispatcher",
+        "jobs",
+        "nodes",
+        "queued",
+        "decisions",
+        "contested",
+        "mean, ms",
+        "p99, ms",
+        "max, ms",
+        "mean against first",
+        "of contested",
+        "violations",
+        "required",
+    )
     note = (
         f"{TIMED}\nDecisions from the instant at which the queue fills, while half to twice as many wait. Required: on "
         f"1,173 nodes a mean below {MEAN:g} ms and a p99 below {P99:g} ms; on 10,000 nodes a mean "

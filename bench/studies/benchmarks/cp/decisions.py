@@ -34,9 +34,18 @@ def decisions(dispatchers: Sequence[str], queued: Sequence[int], seeds: int, say
                 found.append(result.decisions.assign(ms=clocked.ms()))
             rows.append(_row(dispatcher, many, found))
     columns = (
-        "dispatcher", "queued", "planned decisions", "median, s", "99 of 100, s", "max, s", "proved, %", "by list, %",
-        "by search, %", "by CP-SAT, %", "over budget",
-    )  # fmt: skip
+        "dispatcher",
+        "queued",
+        "planned decisions",
+        "median, s",
+        "99 of 100, s",
+        "max, s",
+        "proved, %",
+        "by list, %",
+        "by search, %",
+        "by CP-SAT, %",
+        "over budget",
+    )
     note = (
         f"{TIMED}\nA queue that fills in one instant, and all decisions until it is empty. Planned: not all candidates "
         "start, and the state has changed. Over budget: decisions that followed the best schedule that they had. "
@@ -53,7 +62,13 @@ def _row(dispatcher: str, queued: int, found: Sequence[pd.DataFrame]) -> list[st
     seconds = planned["ms"].to_numpy() / 1000
     makers = [f"{100 * (planned['used'] == maker).mean():.0f}" for maker in ("list", "local search", "cp-sat")]
     return [
-        dispatcher, str(queued), str(len(planned)), f"{np.median(seconds):.3f}", f"{np.percentile(seconds, 99):.3f}",
-        f"{seconds.max():.3f}", f"{100 * planned['proved'].mean():.0f}", *makers,
+        dispatcher,
+        str(queued),
+        str(len(planned)),
+        f"{np.median(seconds):.3f}",
+        f"{np.percentile(seconds, 99):.3f}",
+        f"{seconds.max():.3f}",
+        f"{100 * planned['proved'].mean():.0f}",
+        *makers,
         str(sum(int(each["exceeded"].max()) for each in found)),
-    ]  # fmt: skip
+    ]

@@ -23,9 +23,13 @@ from ..decision_clock import Clocked
 from .on_traces import TIMED, WITHOUT_SOLVER
 
 #: Nodes and cores of each, thin and fat ones. The share of jobs for the fat ones is ours.
-THIN, FAT, FAT_SHARE = (1152, 20), (21, 48), 0.02
+THIN = (1152, 20)
+FAT = (21, 48)
+FAT_SHARE = 0.02
 DISPATCHERS = ("easy", "hcp3", "pcp-fast", "pcp3", "pcp21")
-JOBS, SEEDS, LOAD = 120, 3, 1.2
+JOBS = 120
+SEEDS = 3
+LOAD = 1.2
 #: A seed that no measured workload has, and the jobs of the warm-up.
 _WARM_UP = 1_000_003
 
@@ -40,13 +44,16 @@ def kit(jobs: int, seed: int = 0, load: float = LOAD, shrink: int = 1) -> Worklo
     shrink
         By what the nodes are divided.
     """
-    thin, fat = max(THIN[0] // shrink, 2), max(FAT[0] // shrink, 1)
+    thin = max(THIN[0] // shrink, 2)
+    fat = max(FAT[0] // shrink, 1)
     machine = Machine(("core",), np.array([[THIN[1]]] * thin + [[FAT[1]]] * fat), f"{thin} + {fat} nodes")
     cores = int(machine.capacity.sum())
     drawn = generate("lublin", seed=seed, jobs=jobs, processors=cores, load=load)
     rng = np.random.default_rng(seed)
-    rows = [_on_nodes(job, fat if is_fat else thin, FAT[1] if is_fat else THIN[1])
-            for job, is_fat in zip(drawn.jobs, (rng.random(jobs) < FAT_SHARE).tolist(), strict=True)]  # fmt: skip
+    rows = [
+        _on_nodes(job, fat if is_fat else thin, FAT[1] if is_fat else THIN[1])
+        for job, is_fat in zip(drawn.jobs, (rng.random(jobs) < FAT_SHARE).tolist(), strict=True)
+    ]
     return Workload(tuple(rows), machine, Provenance(f"kit(jobs={jobs}, seed={seed}, load={load}, shrink={shrink})"))
 
 
@@ -70,33 +77,58 @@ def on_kit(
     rows = []
     for name in dispatchers:
         simulate(kit(30, _WARM_UP, 2.0, 8), name)
-        ms, planned, counts, metrics = [], [], np.zeros(4, dtype=np.int64), []
+        ms = []
+        planned = []
+        counts = np.zeros(4, dtype=np.int64)
+        metrics = []
         for seed in range(seeds):
             say(f"{name}, seed {seed}")
-            workload, clocked = kit(jobs, seed, load, shrink), Clocked(name)
+            workload = kit(jobs, seed, load, shrink)
+            clocked = Clocked(name)
             result = simulate(workload, clocked, seed=seed)
             for broken in violations(workload, result):
                 raise RuntimeError(f"{name}, {workload.provenance}: {broken}")
-            decisions, summary = result.decisions, result.summary()
+            decisions = result.decisions
+            summary = result.summary()
             ms.append(clocked.ms())
             metrics.append((float(summary["wait_mean"]), float(summary["bounded_slowdown_mean"])))
             if "status" in decisions:
                 solved = ~decisions["status"].isin(list(WITHOUT_SOLVER)).to_numpy()
                 planned.append(clocked.ms()[solved])
-                used, proved = decisions["used"][solved], decisions["proved"][solved]
+                used = decisions["used"][solved]
+                proved = decisions["proved"][solved]
                 counts += [solved.sum(), proved.sum(), (used == "cp-sat").sum(), decisions["exceeded"].max()]
-        every, of_plans = np.concatenate(ms), np.concatenate(planned or [np.zeros(0)])
+        every = np.concatenate(ms)
+        of_plans = np.concatenate(planned or [np.zeros(0)])
         wait, slowdown = np.mean(metrics, axis=0)
         shown = [f"{count:,}" for count in counts] if planned else ["-"] * 4
         plans = [f"{np.median(of_plans):.1f}", f"{np.percentile(of_plans, 99):.0f}"] if len(of_plans) else ["-"] * 2
-        rows.append([
-            name, f"{len(every):,}", *shown, *plans, f"{every.mean():.2f}", f"{every.max():,.0f}",
-            f"{wait:,.0f}", f"{slowdown:.2f}",
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                f"{len(every):,}",
+                *shown,
+                *plans,
+                f"{every.mean():.2f}",
+                f"{every.max():,.0f}",
+                f"{wait:,.0f}",
+                f"{slowdown:.2f}",
+            ]
+        )
     columns = (
-        "dispatcher", "decisions", "planned", "proved", "by CP-SAT", "over budget", "median of plans, ms",
-        "p99 of plans, ms", "mean of all, ms", "max, ms", "mean wait, s", "mean bounded slowdown",
-    )  # fmt: skip
+        "dispatcher",
+        "decisions",
+        "planned",
+        "proved",
+        "by CP-SAT",
+        "over budget",
+        "median of plans, ms",
+        "p99 of plans, ms",
+        "mean of all, ms",
+        "max, ms",
+        "mean wait, s",
+        "mean bounded slowdown",
+    )
     machine = kit(2, 0, load, shrink).machine
     note = (
         f"{TIMED}\nPlanned: not all candidates start. Proved: no schedule of the dispatcher's model in which other "
@@ -119,9 +151,7 @@ def _say(what: str) -> None:
 @click.option("--small", is_flag=True, help="Smoke test: 40 jobs on a machine of 18 + 1 nodes.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
-def main(
-    dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, small: bool, as_markdown: bool
-) -> None:  # fmt: skip
+def main(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, small: bool, as_markdown: bool) -> None:
     """Print the table."""
     for name in dispatchers:
         create_dispatcher(name)

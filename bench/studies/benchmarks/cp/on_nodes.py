@@ -14,11 +14,15 @@ from .on_traces import WITHOUT_SOLVER
 RESOURCES = ("core", "mem", "gpu", "mic")
 #: Nodes of Eurora.
 EURORA = 64
-CORES, MEMORY, ACCELERATORS = 16, 16, 2
+CORES = 16
+MEMORY = 16
+ACCELERATORS = 2
 #: Jobs arrive at this instant, seconds; those before them run already.
 INSTANT = 3600
-_SIZES, _SIZE_SHARES = (1, 2, 4, 8), (0.6, 0.2, 0.12, 0.08)
-_CORE_CHOICES, _CORE_SHARES = (1, 2, 4, 8, 16), (0.15, 0.15, 0.2, 0.25, 0.25)
+_SIZES = (1, 2, 4, 8)
+_SIZE_SHARES = (0.6, 0.2, 0.12, 0.08)
+_CORE_CHOICES = (1, 2, 4, 8, 16)
+_CORE_SHARES = (0.15, 0.15, 0.2, 0.25, 0.25)
 _SHORTEST, _LONGEST = 300, 6 * 3600
 
 
@@ -182,7 +186,17 @@ def take(dispatcher: str, queued: int, seed: int) -> Taken:
     taken = decisions.iloc[row]
     gap = np.nan if taken["gap"] is None else float(taken["gap"])
     return Taken(
-        dispatcher, queued, seed, int(taken["queued"]), int(taken["candidates"]), int(taken["started"]),
-        int(taken["postponed"]), clocked.ms()[row], str(taken["status"]), str(taken["used"]), gap,
-        bool(taken["proved"]), len(list(violations(workload, result))),
-    )  # fmt: skip
+        dispatcher,
+        queued,
+        seed,
+        int(taken["queued"]),
+        int(taken["candidates"]),
+        int(taken["started"]),
+        int(taken["postponed"]),
+        clocked.ms()[row],
+        str(taken["status"]),
+        str(taken["used"]),
+        gap,
+        bool(taken["proved"]),
+        len(list(violations(workload, result))),
+    )

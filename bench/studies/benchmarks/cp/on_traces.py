@@ -49,7 +49,9 @@ class Baseline:
 
 
 #: Deviations of ours that count as equal quality, and the required speedup of ours.
-WAIT_WITHIN, SLOWDOWN_WITHIN, FASTER = 0.02, 0.05, 20.0
+WAIT_WITHIN = 0.02
+SLOWDOWN_WITHIN = 0.05
+FASTER = 20.0
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def times(outcome: Outcome, baseline: Baseline | None) -> Table:
 
 def kinds(outcome: Outcome) -> Table:
     """Return the number of decisions of each kind, and the benefit of the solver."""
-    decisions, called = outcome.decisions, outcome.decisions[outcome.solved]
+    decisions = outcome.decisions
+    called = outcome.decisions[outcome.solved]
     improved = called[called["gain"] > 0]
     kinds = {text: int((decisions["status"] == name).sum()) for name, text in WITHOUT_SOLVER.items()}
     rows = [[*_count(text, number, len(decisions)), ""] for text, number in kinds.items()]
@@ -161,7 +164,8 @@ def kinds(outcome: Outcome) -> Table:
 
 def sizes(outcome: Outcome) -> Table:
     """Return the effort by the number of candidates, where the solver was called."""
-    called, ms = outcome.decisions[outcome.solved], outcome.ms[outcome.solved]
+    called = outcome.decisions[outcome.solved]
+    ms = outcome.ms[outcome.solved]
     candidates = called["candidates"].to_numpy()
     rows = []
     for least, most in BINS:
@@ -169,9 +173,14 @@ def sizes(outcome: Outcome) -> Table:
         label = f"{least}+" if most is None else str(least) if least == most else f"{least}-{most}"
         rows.append([label, *_effort(called[chosen], ms[chosen])])
     columns = (
-        "candidates", "decisions", "proved, %", "mean deterministic time, ms", "median, ms", "mean, ms",
+        "candidates",
+        "decisions",
+        "proved, %",
+        "mean deterministic time, ms",
+        "median, ms",
+        "mean, ms",
         "max, ms",
-    )  # fmt: skip
+    )
     return Table(f"{outcome.title}: planned decisions by size", columns, rows)
 
 

@@ -39,14 +39,25 @@ PARTS = ("trace", "crowd", "nodes", "decisions", "proofs", "stream", "size")
 #: Default dispatchers of each part.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "pcp-fast", "hcp3"), "decisions": ("pcp3", "pcp-fast", "hcp3")}
 STREAM = (
-    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp-fast", "pcp-fast:solver=none",
-    "pcp-fast:solver=none,iterations=0", "pcp-fast:blocked=5", "lookahead",
-)  # fmt: skip
+    "easy",
+    "easy-sjbf",
+    "conservative",
+    "lxf",
+    "hcp3",
+    "pcp3",
+    "pcp3:solver=none",
+    "pcp-fast",
+    "pcp-fast:solver=none",
+    "pcp-fast:solver=none,iterations=0",
+    "pcp-fast:blocked=5",
+    "lookahead",
+)
 #: Jobs of each half of a crowd.
 CROWD, SMALL_CROWD = 300, 40
 #: Jobs of a stream, and the share of the machine that they request.
 STREAMED, LOADS = 1500, (0.7, 0.9)
-QUEUED, SMALL_QUEUED = (10, 25, 50, 100, 200), (10, 15)
+QUEUED = (10, 25, 50, 100, 200)
+SMALL_QUEUED = (10, 15)
 #: A seed that no measured workload has, for the warm-up.
 _WARM_UP = 1_000_003
 
@@ -115,9 +126,20 @@ def on_nodes(setting: Setting) -> Table:
                 found.append(take(dispatcher, queued, seed))
             rows.append(_row(found))
     columns = (
-        "dispatcher", "queued", "candidates", "median, ms", "max, ms", "planned", "decision proved",
-        "mean gap, %", "by search", "by CP-SAT", "started", "postponed", "schedules valid",
-    )  # fmt: skip
+        "dispatcher",
+        "queued",
+        "candidates",
+        "median, ms",
+        "max, ms",
+        "planned",
+        "decision proved",
+        "mean gap, %",
+        "by search",
+        "by CP-SAT",
+        "started",
+        "postponed",
+        "schedules valid",
+    )
     title = f"The decision at which the queue fills: 64 nodes with GPUs or MICs, {setting.seeds} workloads a row"
     note = (
         f"{TIMED}\nCandidates: waiting jobs that fit by themselves; their number and those of started and postponed "
@@ -146,7 +168,8 @@ def on_the_crowd(setting: Setting) -> Table:
     for dispatcher in ("easy", "fcfs", *setting.of("nodes")):
         _say(f"a crowd, {dispatcher}")
         result = simulate(workload, dispatcher)
-        waits, half = result.jobs["wait"].to_numpy(), len(workload) // 2
+        waits = result.jobs["wait"].to_numpy()
+        half = len(workload) // 2
         means = [f"{part.mean():,.0f}" for part in (waits, waits[:half], waits[half:])]
         rows.append([dispatcher, *means, "yes" if not list(violations(workload, result)) else "NO"])
     columns = ("dispatcher", "mean wait, s", "of the GPU jobs, s", "of the others, s", "schedule valid")
@@ -184,35 +207,56 @@ def _say(what: str) -> None:
 @click.command(help=__doc__)
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this one.")
 @click.option(
-    "--dispatcher", "dispatchers", multiple=True, metavar="NAME",
+    "--dispatcher",
+    "dispatchers",
+    multiple=True,
+    metavar="NAME",
     help="Name with options, instead of those of each part.",
-)  # fmt: skip
+)
 @click.option(
-    "--trace", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--trace",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Another trace; KTH-SP2 comes from HPCDISPATCH_DATA, ../shared/data or the archive.",
-)  # fmt: skip
+)
 @click.option("--jobs", type=click.IntRange(min=1), help=f"First jobs of the trace.  [default: {RECORDS:,} of KTH-SP2]")
 @click.option(
-    "--queued", multiple=True, type=click.IntRange(min=1),
+    "--queued",
+    multiple=True,
+    type=click.IntRange(min=1),
     help=f"Jobs that arrive on the nodes.  [default: {', '.join(map(str, QUEUED))}]",
-)  # fmt: skip
+)
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Workloads of each size.")
 @click.option("--streamed", type=click.IntRange(min=1), default=STREAMED, show_default=True, help="Jobs of a stream.")
 @click.option(
-    "--nodes", type=click.IntRange(min=EURORA), default=EURORA, show_default=True, help="Of the streams' machine.",
-)  # fmt: skip
+    "--nodes",
+    type=click.IntRange(min=EURORA),
+    default=EURORA,
+    show_default=True,
+    help="Of the streams' machine.",
+)
 @click.option(
-    "--load", "loads", multiple=True, type=click.FloatRange(min=0, min_open=True),
+    "--load",
+    "loads",
+    multiple=True,
+    type=click.FloatRange(min=0, min_open=True),
     help=f"Of the streams.  [default: {', '.join(map(str, LOADS))}]",
-)  # fmt: skip
+)
 @click.option("--small", is_flag=True, help="Smoke test: a short generated trace, short queues, two seeds, hcp3.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
 def main(
-    parts: tuple[str, ...], dispatchers: tuple[str, ...], trace: Path | None, jobs: int | None,
-    queued: tuple[int, ...], seeds: int, streamed: int, nodes: int, loads: tuple[float, ...], small: bool,
+    parts: tuple[str, ...],
+    dispatchers: tuple[str, ...],
+    trace: Path | None,
+    jobs: int | None,
+    queued: tuple[int, ...],
+    seeds: int,
+    streamed: int,
+    nodes: int,
+    loads: tuple[float, ...],
+    small: bool,
     as_markdown: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Print the tables part by part."""
     asked = queued
     queued = queued or (SMALL_QUEUED if small else QUEUED)

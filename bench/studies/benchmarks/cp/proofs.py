@@ -18,7 +18,9 @@ from .on_traces import WITHOUT_SOLVER
 #: Candidates of a decision, with the least and the most share of that number.
 SIZES, BAND = (25, 50, 100, 200), (0.8, 1.2)
 #: Jobs that arrive at once per wanted candidate. Decisions of a workload, and how many lie between them.
-ARRIVING, EACH, BETWEEN = 2.5, 3, 3
+ARRIVING = 2.5
+EACH = 3
+BETWEEN = 3
 #: What must be proved, by candidates.
 REQUIRED = {50: 0.9, 100: 0.7}
 #: The dispatcher that decides, and the ones asked for a proof.
@@ -122,9 +124,16 @@ def proofs(dispatchers: Sequence[str], sizes: Sequence[int], seeds: int, say: Ca
             for name in PROVED[dispatcher][1:]:
                 rows.append(_row(size, [proof for proof in found if proof.dispatcher == name]))
     columns = (
-        "dispatcher", "candidates", "decisions", "their candidates", "proved, %", "required, %", "as local search, %",
-        "mean, ms", "max, ms",
-    )  # fmt: skip
+        "dispatcher",
+        "candidates",
+        "decisions",
+        "their candidates",
+        "proved, %",
+        "required, %",
+        "as local search, %",
+        "mean, ms",
+        "max, ms",
+    )
     note = (
         f"Decisions taken on the way by lists and local search alone, {EACH} of a workload, {BETWEEN} others between "
         "them; then every dispatcher is asked for the same ones. Proved: no set of jobs that starts now costs less, "
@@ -142,6 +151,13 @@ def _row(size: int, found: Sequence[Proof]) -> list[str]:
     required = f"{100 * REQUIRED[size]:.0f}" if size in REQUIRED else ""
     candidates, proved, same = np.mean([(proof.candidates, proof.proved, proof.same) for proof in found], axis=0)
     return [
-        found[0].dispatcher, str(size), str(len(found)), f"{candidates:.1f}", f"{100 * proved:.0f}", required,
-        f"{100 * same:.0f}", f"{np.mean(ms):.0f}", f"{max(ms):.0f}",
-    ]  # fmt: skip
+        found[0].dispatcher,
+        str(size),
+        str(len(found)),
+        f"{candidates:.1f}",
+        f"{100 * proved:.0f}",
+        required,
+        f"{100 * same:.0f}",
+        f"{np.mean(ms):.0f}",
+        f"{max(ms):.0f}",
+    ]

@@ -33,9 +33,13 @@ from .on_nodes import eurora_stream, machine
 #: Nodes of the machines with several resources, and of those with wide jobs.
 MIXED, FEW = 8, 6
 #: Samples, jobs of each, and both of a smoke test.
-SEEDS, JOBS, SMALL_SEEDS, SMALL_JOBS = 10, 100, 2, 12
+SEEDS = 10
+JOBS = 100
+SMALL_SEEDS = 2
+SMALL_JOBS = 12
 #: What is left out for local search alone and for list schedules alone.
-SEARCH, LISTS = "solver=none", "solver=none,iterations=0"
+SEARCH = "solver=none"
+LISTS = "solver=none,iterations=0"
 METRICS = ("wait_mean", "bounded_slowdown_mean")
 #: Statuses of decisions that no plan was made for.
 UNPLANNED = {"none", "trivial", "unchanged"}
@@ -96,7 +100,9 @@ class PowerProfile(PlanConstraint):
     name = "power-profile"
 
     def __init__(self, day: int, night: int, watts: int = 12) -> None:
-        self.day, self.night, self.watts = day, night, watts
+        self.day = day
+        self.night = night
+        self.watts = watts
 
     def draw(self, job: PlannedJob | ModelJob) -> int:
         """Return the watts of a job."""
@@ -108,7 +114,8 @@ class PowerProfile(PlanConstraint):
 
     def add_to(self, plan: PlanModel) -> None:
         """Add a cumulative. The difference of each hour's cap from the highest is an interval of its own."""
-        most, end = max(self.day, self.night), plan.now + plan.horizon
+        most = max(self.day, self.night)
+        end = plan.now + plan.horizon
         jobs = [(job.interval, self.draw(job)) for job in plan.jobs.values()]
         held = [(0, job.duration + (job.start or 0), self.draw(job)) for job in plan.running.values()]
         for begin in range(plan.now // 3600 * 3600, end, 3600):
@@ -123,8 +130,9 @@ class PowerProfile(PlanConstraint):
         """Sum the power whenever a job starts or an hour begins."""
         spans = [
             (job.start, job.start + job.duration, self.draw(job))
-            for job in (*plan.jobs.values(), *plan.running.values()) if job.start is not None
-        ]  # fmt: skip
+            for job in (*plan.jobs.values(), *plan.running.values())
+            if job.start is not None
+        ]
         hours = range(3600 - plan.now % 3600, max((end for _, end, _ in spans), default=0), 3600)
         return all(
             sum(draw for start, end, draw in spans if start <= time < end) <= self.cap(plan.now + time)
@@ -168,7 +176,7 @@ CASES = (
     *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
-)  # fmt: skip
+)
 CONTROL = Case("control: no solver, load 1", batches, 1.0, f"{FULL}:solver=none")
 
 
@@ -267,7 +275,8 @@ def gain(case: Case, jobs: int, seeds: int) -> Gain:
     RuntimeError
         If a schedule breaks an invariant.
     """
-    counts, values = np.zeros(5, dtype=np.int64), np.zeros((len(METRICS), seeds, 3))
+    counts = np.zeros(5, dtype=np.int64)
+    values = np.zeros((len(METRICS), seeds, 3))
     seconds: list[list[float]] = [[], [], []]
     for seed in range(seeds):
         workload = case.draw(jobs, seed, case.load)
@@ -295,10 +304,21 @@ def table(cases: Sequence[Case], jobs: int, seeds: int, say: Callable[[str], Non
         say(f"{case.label}, {case.dispatcher}")
         rows.append(gain(case, jobs, seeds).row())
     columns = (
-        "case", "dispatcher", "decisions", "planned", "by CP-SAT", "other than lists", "other than local search",
-        "wait / lists", "wait / local search", "slowdown / lists", "slowdown / local search",
-        "ms, lists", "ms, local search", "ms, CP-SAT",
-    )  # fmt: skip
+        "case",
+        "dispatcher",
+        "decisions",
+        "planned",
+        "by CP-SAT",
+        "other than lists",
+        "other than local search",
+        "wait / lists",
+        "wait / local search",
+        "slowdown / lists",
+        "slowdown / local search",
+        "ms, lists",
+        "ms, local search",
+        "ms, CP-SAT",
+    )
     note = (
         f"{jobs} jobs a sample. By CP-SAT: the decision follows a schedule that CP-SAT found. Other than: other jobs "
         "start than with lists alone, or with lists and local search alone, in the same state. Ratios: the mean with "
@@ -325,7 +345,8 @@ def main(only: str, jobs: int | None, seeds: int | None, small: bool, as_markdow
     cases = [case for case in (*CASES, CONTROL) if only in case.label]
     if not cases:
         raise click.BadParameter(f"expected words of {', '.join(case.label for case in CASES)}; got {only!r}")
-    jobs, seeds = jobs or (SMALL_JOBS if small else JOBS), seeds or (SMALL_SEEDS if small else SEEDS)
+    jobs = jobs or (SMALL_JOBS if small else JOBS)
+    seeds = seeds or (SMALL_SEEDS if small else SEEDS)
     show([table(cases, jobs, seeds, _say)], as_markdown)
 
 

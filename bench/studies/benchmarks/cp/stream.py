@@ -19,7 +19,8 @@ COLUMNS = (
     ("decision_ms_mean", "ms a decision", 1.0),
 )
 #: The baseline of the others, compared run by run, and the metrics.
-AGAINST, PAIRED = "hcp3", {"wait_mean": "wait", "bounded_slowdown_mean": "bounded slowdown"}
+AGAINST = "hcp3"
+PAIRED = {"wait_mean": "wait", "bounded_slowdown_mean": "bounded slowdown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,14 @@ def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, 
     outcome = compare(Stream(jobs, load, nodes), dispatchers, seeds=seeds, check_invariants=True)
     for failed in outcome.failures:
         raise RuntimeError(f"{failed.dispatcher}, seed {failed.seed}: {failed.error}")
-    rows, runs = [], outcome.runs.set_index(["dispatcher", "seed"]).sort_index()
+    rows = []
+    runs = outcome.runs.set_index(["dispatcher", "seed"]).sort_index()
     against = AGAINST if AGAINST in dispatchers else dispatchers[0]
     for row in outcome.table.to_dict("records"):
         cells = [str(row["dispatcher"])]
         for name, _, unit in COLUMNS:
-            low, high = row[f"{name}_low"] / unit, row[f"{name}_high"] / unit
+            low = row[f"{name}_low"] / unit
+            high = row[f"{name}_high"] / unit
             cells.append(f"{row[name] / unit:,.2f}" + (f" [{low:,.2f}, {high:,.2f}]" if seeds > 1 else ""))
         cells += [_ratio(runs, str(row["dispatcher"]), against, name) for name in PAIRED]
         rows.append(cells)

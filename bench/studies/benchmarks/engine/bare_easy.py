@@ -37,7 +37,9 @@ def easy_starts(jobs: list[BareJob], processors: int) -> list[int]:
     queue: list[int] = []
     ends: list[tuple[int, int]] = []  # heap of (end, job)
     expected: list[tuple[int, int]] = []  # sorted (expected end, job) of the running jobs
-    free, arriving, count = processors, 0, len(jobs)
+    free = processors
+    arriving = 0
+    count = len(jobs)
     while arriving < count or ends:
         now = jobs[arriving][0] if arriving < count else ends[0][0]
         if ends and ends[0][0] < now:

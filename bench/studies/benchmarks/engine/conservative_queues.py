@@ -22,7 +22,8 @@ from ...printed_tables import show
 from ..measurements import measured
 from ..scaling import CORES, measure_point, tables, warm_up
 
-JOBS, WAITING = (500, 1_000, 2_000), (1_000, 10_000, 100_000)
+JOBS = (500, 1_000, 2_000)
+WAITING = (1_000, 10_000, 100_000)
 _SMALL = (20, 40)
 _NAME = "conservative"
 

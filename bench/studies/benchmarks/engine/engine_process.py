@@ -67,9 +67,13 @@ def pool(repeat: int, swf: str) -> dict[str, Any]:
         floor.append(seconds.cpu)
     equal = sum(map(int.__eq__, result.jobs["start"].tolist(), starts))
     return {
-        "jobs": len(workload), "cpu": median(ours), "plugged": median(plugged), "floor": median(floor), "equal": equal,
+        "jobs": len(workload),
+        "cpu": median(ours),
+        "plugged": median(plugged),
+        "floor": median(floor),
+        "equal": equal,
         "parts": shares(lambda: simulate(workload, _PlugIn()), repeat),
-    }  # fmt: skip
+    }
 
 
 def whole(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:

@@ -123,7 +123,8 @@ def measure(setting: Setting) -> Iterator[Row]:
     yield rate_of(setting, "RICC, first 20,000, look-ahead", "lookahead", RICC, 3_000, 20_000)
     yield rate_of(setting, "Theta, look-ahead", "lookahead", THETA, 6_000)
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
-        laid, trace = Path(folder) / "million.swf", at_hand(KTH)
+        laid = Path(folder) / "million.swf"
+        trace = at_hand(KTH)
         if trace is not None and not setting.small:
             lay_end_to_end(trace, MILLION, laid)
         yield from large(setting, "a million records of KTH, EASY", "easy", laid if laid.is_file() else KTH, 90, 1000)
@@ -142,7 +143,8 @@ def against_stock(case: str, workload: Workload, scheduler: str, required: float
     count, note = len(workload), ""
     if scheduler == "fifo":
         note = f"start and nodes equal for {equal_jobs(workload, stock.schedule):,} of {count:,} jobs"
-    reference, rate = count / stock.cpu, count / ours["cpu"]
+    reference = count / stock.cpu
+    rate = count / ours["cpu"]
     return Row(case, count, reference, rate, rate / reference, "x", required, True, note)
 
 
@@ -163,7 +165,8 @@ def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
     count, floor = took["jobs"], took["floor"]
     note = f"start equal for {took['equal']:,} of {count:,} jobs"
     yield Row(case, count, count / floor, count / took["cpu"], took["cpu"] / floor, "x", 3, False, note)
-    slower, rate = took["plugged"] / floor, count / took["plugged"]
+    slower = took["plugged"] / floor
+    rate = count / took["plugged"]
     yield Row(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False)
     for part, share in took["parts"].items():
         spent = 1e6 * share * took["plugged"] / count
@@ -171,9 +174,14 @@ def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
 
 
 def large(
-    setting: Setting, case: str, dispatcher: str, trace: str | Path, seconds: int | None, megabytes: int | None,
+    setting: Setting,
+    case: str,
+    dispatcher: str,
+    trace: str | Path,
+    seconds: int | None,
+    megabytes: int | None,
     head: int | None = None,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Measure CPU time and peak memory of a large trace, by name or path, where there is a bound."""
     took, reason = _took(setting, "whole", dispatcher, trace, head)
     jobs = took.get("jobs", 0)

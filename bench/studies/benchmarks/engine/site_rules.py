@@ -33,9 +33,11 @@ def workloads(jobs: int) -> dict[str, Workload]:
     ]
     closed = replace(made.machine, reservations=(Reservation(WEEK, WEEK + LENGTH, every=WEEK),))
     return {
-        "neither": Workload(plain, made.machine), "dependencies": Workload(linked, made.machine),
-        "maintenance": Workload(plain, closed), "both": Workload(linked, closed),
-    }  # fmt: skip
+        "neither": Workload(plain, made.machine),
+        "dependencies": Workload(linked, made.machine),
+        "maintenance": Workload(plain, closed),
+        "both": Workload(linked, closed),
+    }
 
 
 @click.command(help=__doc__)
@@ -49,7 +51,8 @@ def main(small: bool, as_markdown: bool) -> None:
     for name, workload in workloads(jobs).items():
         simulate(workload, "easy")  # Compiled before it is measured.
         rounds = [measured(partial(simulate, workload, "easy")) for _ in range(_ROUNDS)]
-        seconds, wait = min(took.cpu for _, took in rounds), rounds[0][0].summary()["wait_mean"]
+        seconds = min(took.cpu for _, took in rounds)
+        wait = rounds[0][0].summary()["wait_mean"]
         base = base or seconds
         rows.append([name, f"{seconds:.2f}", f"{seconds / base:.2f}", f"{wait:,.0f}"])
     heads = ["jobs with", "CPU s", "ratio", "mean wait (s)"]

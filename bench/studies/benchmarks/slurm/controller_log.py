@@ -40,7 +40,7 @@ _KINDS = {
     "evaluated": re.compile(rf"select/cons_tres: _job_test: SELECT_TYPE: evaluating {_JOB} "),
     "completed": re.compile(rf"_job_complete: {_JOB} done"),
     "requeued": re.compile(rf"preempted {_JOB} has been requeued"),
-}  # fmt: skip
+}
 
 
 class Event(NamedTuple):
@@ -165,7 +165,8 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, Rec
     """
     workload = slurm_workload(accounting, config)
     assert workload.records is not None
-    zero, machine = started_at(workload), with_shares(workload.machine)
+    zero = started_at(workload)
+    machine = with_shares(workload.machine)
     starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
     names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
     more = workload.records[["constraint", "allocated_processors"]].itertuples(index=False)
@@ -192,13 +193,23 @@ def with_shares(machine: Machine) -> Machine:
 
 
 def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJob:
-    cores, memory = job.per_node["core"], job.per_node.get(MEMORY, 0)
+    cores = job.per_node["core"]
+    memory = job.per_node.get(MEMORY, 0)
     return RecordedJob(
-        job.queue, job.group, job.user, job.nodes, cores, job.nodes == 1 or APART in job.per_node, job.walltime, submit,
-        start, start + job.runtime, machine.demand({**job.per_node, "shares": _SHARES if job.exclusive else 1}),
+        job.queue,
+        job.group,
+        job.user,
+        job.nodes,
+        cores,
+        job.nodes == 1 or APART in job.per_node,
+        job.walltime,
+        submit,
+        start,
+        start + job.runtime,
+        machine.demand({**job.per_node, "shares": _SHARES if job.exclusive else 1}),
         tuple(memory // cores if name == MEMORY and BY_CORE in job.per_node else 0 for name in machine.resources),
         (0,) * len(machine.resources),
-    )  # fmt: skip
+    )
 
 
 def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> RecordedJob:
@@ -216,7 +227,8 @@ def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: 
     demand, per_cpu, by_node = (dict.fromkeys(resources, 0) for _ in range(3))
     for name, amount, share in zip(resources, job.demand, job.per_cpu, strict=True):
         if share:
-            demand[name], per_cpu[name] = memory * cores, memory
+            demand[name] = memory * cores
+            per_cpu[name] = memory
         elif name in (GPU, MEMORY):
             by_node[name] = amount
         else:

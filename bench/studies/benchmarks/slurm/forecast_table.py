@@ -50,7 +50,8 @@ def read_moments(path: Path, every: int) -> list[Moment]:
     """
     found: list[Moment] = []
     for number, line in enumerate(recorded_lines(path), 1):
-        where, fields = f"{path}:{number}", line.rstrip().split("|")
+        where = f"{path}:{number}"
+        fields = line.rstrip().split("|")
         if begun := _BEGUN.fullmatch(line.rstrip()):
             found.append(Moment(float(begun[1]), {}, {}))
             continue
@@ -143,13 +144,15 @@ def site_workload(folder: Path) -> Workload:
 
 def forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
     """Return the table of each so-manieth recorded moment; see :func:`forecasts_table`."""
-    workload, moments = site_workload(folder), read_moments(folder / "priorities-a.txt.gz", every)
+    workload = site_workload(folder)
+    moments = read_moments(folder / "priorities-a.txt.gz", every)
     return _of_site(workload, folder / "slurm.conf", shares, moments, draws)
 
 
 def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
     """Return the same of a replay that ``live replay --keep`` has kept, with its limits and reservations."""
-    config, moments = folder / "site.txt", folder / MOMENTS
+    config = folder / "site.txt"
+    moments = folder / MOMENTS
     files = {name: folder / f"{name}.txt" for name in ("limits", "qos", "reservations")}
     there = {name: str(path) for name, path in files.items() if path.exists()}
     limits = ";".join(there[name] for name in ("limits", "qos") if name in there)
@@ -159,13 +162,14 @@ def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table
     return _of_site(workload, config, shares, found, draws, limits=limits, reservations=there.get("reservations", ""))
 
 
-def _of_site(
-    workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int, **files: str
-) -> Table:  # fmt: skip
-    epoch, known = started_at(workload), set(workload.columns.texts())
+def _of_site(workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int, **files: str) -> Table:
+    epoch = started_at(workload)
+    known = set(workload.columns.texts())
     # Jobs that never started, and jobs unknown to the reader, have no start to compare with.
-    kept = [moment._replace(expected={id_: start for id_, start in moment.expected.items() if id_ in known})
-            for moment in moments]  # fmt: skip
+    kept = [
+        moment._replace(expected={id_: start for id_, start in moment.expected.items() if id_ in known})
+        for moment in moments
+    ]
     if not any(moment.expected for moment in kept):
         raise InputError(f"{config.parent}: expected jobs of the accounting among those that waited, got none")
     slurm = Slurm(config=str(config), shares=shares, epoch=epoch, **files)

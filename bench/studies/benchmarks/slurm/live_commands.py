@@ -69,9 +69,15 @@ def submit(owner: Owner, minutes: int, command: str, options: Sequence[str] = ()
     """Submit a job that runs one command; return its number."""
     whose = [f"--uid={owner.user}", f"--gid={owner.user}", f"--account={owner.account}"] if owner.user else []
     return ask(
-        "sbatch", "--parsable", "--output=/dev/null", "--chdir=/", f"--time={minutes}", *whose, *options,
+        "sbatch",
+        "--parsable",
+        "--output=/dev/null",
+        "--chdir=/",
+        f"--time={minutes}",
+        *whose,
+        *options,
         f"--wrap=exec {command}",
-    ).strip()  # fmt: skip
+    ).strip()
 
 
 def until_empty() -> None:

@@ -17,7 +17,8 @@ from .live_commands import ask, node_names, owners, submit, until_empty
 
 _SAID = re.compile(r"(\d[\d,]*) jobs? to give way, (\S+) node-hours lost")
 #: Sampled deadlines, and walltimes of jobs, minutes.
-_DEADLINES, _LIMITS = (1, 2, 3, 5), (1, 2, 3, 4, 6, 10, 20)
+_DEADLINES = (1, 2, 3, 5)
+_LIMITS = (1, 2, 3, 4, 6, 10, 20)
 
 
 class Trial(NamedTuple):
@@ -48,10 +49,17 @@ def evictions(trials: int, seed: int) -> Table:
     rng = np.random.default_rng(seed)
     found = [tried(rng) for _ in range(trials)]
     rows = [
-        [str(number), str(trial.nodes), str(trial.deadline), str(trial.free), str(trial.gave_way), ratio(trial.said),
-         ratio(trial.lost)]
+        [
+            str(number),
+            str(trial.nodes),
+            str(trial.deadline),
+            str(trial.free),
+            str(trial.gave_way),
+            ratio(trial.said),
+            ratio(trial.lost),
+        ]
         for number, trial in enumerate(found, 1)
-    ]  # fmt: skip
+    ]
     met = sum(trial.free >= trial.nodes for trial in found)
     off = max((abs(trial.said - trial.lost) for trial in found), default=0.0)
     note = f"Free by the deadline in {met} of {trials} trials; the loss is off by at most {ratio(off)} node-hours."
@@ -71,7 +79,8 @@ def tried(rng: np.random.Generator) -> Trial:
     if ask("squeue", "-h").strip():
         raise InputError("squeue: expected an empty cluster, got jobs")
     _fill(rng, len(names))
-    nodes, minutes = int(rng.integers(1, len(names) * 3 // 4 + 1)), int(rng.choice(_DEADLINES))
+    nodes = int(rng.integers(1, len(names) * 3 // 4 + 1))
+    minutes = int(rng.choice(_DEADLINES))
     said = _evict(nodes, minutes)
     (reserved,) = re.findall(r"\bStartTime=(\d+)", ask("scontrol", "show", "reservation", "-o"))
     time.sleep(max(int(reserved) + 60 * minutes - time.time(), 0))
@@ -86,7 +95,8 @@ def _fill(rng: np.random.Generator, nodes: int) -> None:
     known, asked = owners(), 0
     while asked < nodes * 1.5:
         wide = int(rng.integers(1, max(nodes // 4, 1) + 1))
-        owner, run = known[rng.integers(len(known))], int(rng.integers(30, 1200))
+        owner = known[rng.integers(len(known))]
+        run = int(rng.integers(30, 1200))
         submit(owner, int(rng.choice(_LIMITS)), f"sleep {run}", (f"--nodes={wide}", "--exclusive"))
         asked += wide
         time.sleep(float(rng.exponential(15)))

@@ -86,7 +86,8 @@ def drawn_plan(
     gaps = np.where(rng.random(jobs) < 0.6, rng.random(jobs), rng.exponential(10.0, jobs))
     at = np.cumsum(gaps) * float((run * wide * each).sum()) / (load * nodes * cores * gaps.sum())
     limit = -(-(run + 5) // 60) * rng.choice(_TOO_LONG, jobs)
-    free, queue = rng.random(jobs) < 0.2, rng.integers(len(queues), size=jobs)
+    free = rng.random(jobs) < 0.2
+    queue = rng.integers(len(queues), size=jobs)
     plan = []
     for job in range(jobs):
         apart = (f"--nodes={wide[job]}", f"--ntasks-per-node={each[job]}")
@@ -112,10 +113,13 @@ def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
     seed
         Of the draws.
     """
-    rng, found = np.random.default_rng([seed, 1]), []
+    rng = np.random.default_rng([seed, 1])
+    found = []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
-        tasks, most, cores = rng.integers(4, 17), rng.integers(2, 6), rng.integers(1, 3)
+        tasks = rng.integers(4, 17)
+        most = rng.integers(2, 6)
+        cores = rng.integers(1, 3)
         limit = f"%{most}" if rng.random() < 0.7 else ""
         shape = (f"--array=0-{tasks - 1}{limit}", f"--ntasks={cores}", partition)
         found.append(job._replace(shape=shape) if rng.random() < share else job)
@@ -124,7 +128,8 @@ def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
 
 def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
     """Return the plan with a share of the first user's small and short jobs in the reservation :data:`KEPT`."""
-    rng, found = np.random.default_rng([seed, 2]), []
+    rng = np.random.default_rng([seed, 2])
+    found = []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
         inside = job.owner == plan[0].owner and job.at < _KEPT_LAST and rng.random() < share
@@ -135,9 +140,12 @@ def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Plan
 
 def with_memory(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
     """Return the plan with a share of the jobs that request memory. Some do by core and some by node."""
-    rng, found = np.random.default_rng([seed, 3]), []
+    rng = np.random.default_rng([seed, 3])
+    found = []
     for job in plan:
-        asks, per_core, amount = rng.random() < share, rng.random() < 0.6, rng.integers(1, 8) * _MEGABYTES
+        asks = rng.random() < share
+        per_core = rng.random() < 0.6
+        amount = rng.integers(1, 8) * _MEGABYTES
         (tasks,) = [
             int(option.partition("=")[2]) for option in job.shape if option.startswith("--ntasks-per-node")
         ] or [2]
@@ -151,10 +159,14 @@ def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]
 
     One in three does so for a task of some cores.
     """
-    rng, found = np.random.default_rng([seed, 4]), []
+    rng = np.random.default_rng([seed, 4])
+    found = []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
-        asks, tasks, cores, gpus = rng.random() < share, rng.random() < 1 / 3, rng.integers(1, 5), rng.integers(1, 3)
+        asks = rng.random() < share
+        tasks = rng.random() < 1 / 3
+        cores = rng.integers(1, 5)
+        gpus = rng.integers(1, 3)
         plain = tuple(option for option in job.shape if not option.startswith("--mem"))
         shape = ("--ntasks=1", f"--cpus-per-task={cores}", partition) if tasks else plain
         gpu = f"--gres=gpu:{gpus}" if rng.random() < 0.5 else f"--gpus-per-node={gpus}"
@@ -168,8 +180,15 @@ def reserve(user: str) -> str:
     some = ",".join(names[: max(len(names) // 4, 1)])
     create = ("scontrol", "create", "reservation")
     ask(*create, f"ReservationName={KEPT}", "StartTime=now+1minutes", "Duration=4", f"Nodes={some}", f"Users={user}")
-    ask(*create, "ReservationName=upkeep", "StartTime=now+6minutes", "Duration=2", "Nodes=ALL", "Users=root",
-        "Flags=MAINT,IGNORE_JOBS")  # fmt: skip
+    ask(
+        *create,
+        "ReservationName=upkeep",
+        "StartTime=now+6minutes",
+        "Duration=2",
+        "Nodes=ALL",
+        "Users=root",
+        "Flags=MAINT,IGNORE_JOBS",
+    )
     return ask("scontrol", "show", "reservation", "-o")
 
 
@@ -202,7 +221,8 @@ def keep_record(folder: Path, begun: int) -> None:
 
 def compared(folder: Path, share: str) -> list[WhatIf]:
     """Return metrics of a record's jobs, real and under ``slurm`` and others, from the empty machine on."""
-    limits, reserved = folder / "limits.txt", folder / _RESERVED
+    limits = folder / "limits.txt"
+    reserved = folder / _RESERVED
     texts = Texts(folder / "site.txt", str(limits) if limits.exists() else "", reserved if reserved.exists() else None)
     record = SiteRecord.read(texts, share, partial(slurm_workload, folder / "jobs.sacct"), 0)
     return what_if([record.baseline(), *record.rivals(("easy", "fcfs"))], NEAR)
@@ -244,10 +264,16 @@ def replayed(drawn: Replay, folder: Path) -> Table:
     found = compared(folder, shares())
     real = found[0].wait
     rows = [
-        [row.name, seconds(row.wait), f"{row.wait / real - 1:+.1%}" if real else "-", *map(percent, row.near.values()),
-         seconds(row.deviation), fixed(row.correlation, 2)]
+        [
+            row.name,
+            seconds(row.wait),
+            f"{row.wait / real - 1:+.1%}" if real else "-",
+            *map(percent, row.near.values()),
+            seconds(row.deviation),
+            fixed(row.correlation, 2),
+        ]
         for row in found
-    ]  # fmt: skip
+    ]
     near = (f"within {within} s" for within in NEAR)
     columns = ("scheduler", "mean wait (s)", "of the real one", *near, "off the record (s)", "correlation")
     return Table("replay", columns, rows, note=f"{drawn.jobs} jobs at a load of {drawn.load}, seed {drawn.seed}.")

@@ -74,7 +74,8 @@ def submissions(jobs: int, kills: int, seed: int, folder: Path) -> Table:
 
 def _accounted(attended: list[Attended]) -> list[list[str]]:
     """Return the name, number, state and exit code of every run. The accounting must have every job's end."""
-    since, columns = f"now-{86400}seconds", "JobName,JobIDRaw,State,ExitCode"
+    since = f"now-{86400}seconds"
+    columns = "JobName,JobIDRaw,State,ExitCode"
     for _ in range(_LATE):
         lines = ask("sacct", "-D", "-X", "-n", "-P", "-S", since, "-o", columns).splitlines()
         runs = [line.split("|") for line in lines]

@@ -80,10 +80,12 @@ class RecordedDecisions:
         for id_ in first:
             if "_" in id_:
                 self._tasks.setdefault(id_.partition("_")[0], []).append(id_)
-        self._ran, self._begun = set[str](), dict[str, int]()
+        self._ran = set[str]()
+        self._begun = dict[str, int]()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
         self._types = sum(name.startswith(GPU_TYPE) for name in names)
-        self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
+        self._free = self._total.copy()
+        self._base = weights_below(np.array(site.weights))
         self._weights = self._base.copy() if weights is None else weights_below(weights)
         self._running: dict[str, tuple[IntArray, IntArray]] = {}
         self._cycle: _Cycle | None = None
@@ -165,7 +167,8 @@ class RecordedDecisions:
 
     def _row(self, job: str) -> RunningJob:
         found = self._jobs[job]
-        end, place = self._begun[job] + found.limit, self._place[job]
+        end = self._begun[job] + found.limit
+        place = self._place[job]
         return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
@@ -224,9 +227,17 @@ def _demand(job: RecordedJob) -> tuple[int, ...]:
 
 
 def compared_priorities(
-    site: SlurmSite, jobs: Mapping[str, RecordedJob], events: Iterable[Event], began: float, tick: int,
-    half_life: float, weights: Weights, shares: Mapping[str, int], *, small: bool = False,
-) -> Counter[str]:  # fmt: skip
+    site: SlurmSite,
+    jobs: Mapping[str, RecordedJob],
+    events: Iterable[Event],
+    began: float,
+    tick: int,
+    half_life: float,
+    weights: Weights,
+    shares: Mapping[str, int],
+    *,
+    small: bool = False,
+) -> Counter[str]:
     """Return how many priorities are on record (``seen``), and how many are ``near`` to and ``equal`` with the model's.
 
     Usage is that of the real starts and ends.
@@ -243,7 +254,8 @@ def compared_priorities(
     small
         ``PriorityFavorSmall``.
     """
-    known, running = _Priorities(site, jobs, weights, small=small), dict[str, int]()
+    known = _Priorities(site, jobs, weights, small=small)
+    running = dict[str, int]()
     usage = AccountUsage(shares, half_life, int(began))
     for job in jobs.values():
         usage.user(job.account, job.user)
@@ -281,8 +293,11 @@ class _Priorities:
         most = max(each.factor for each in site.partitions)
         self._factor = {each.name: each.factor / most for each in site.partitions}
         self._whole = {each.name for each in site.partitions if each.exclusive}
-        self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
-        self._jobs, self._weights, self._small = jobs, weights, small
+        self._nodes = len(site.nodes)
+        self._cores = int(site.capacity[:, 0].sum())
+        self._jobs = jobs
+        self._weights = weights
+        self._small = small
         self._tasks: dict[str, list[str]] = {}
         for id_ in jobs:
             self._tasks.setdefault(id_.partition("_")[0], []).append(id_)

@@ -55,5 +55,6 @@ def _row(name: str, pairs: Sequence[Pair]) -> list[str]:
     alike = [float(np.corrcoef(waits, real)[0, 1]) for waits, real in pairs]
     near = [percent(float((off <= within).mean())) for within in NEAR]
     spread = f"{min(ratios):+.1%} to {max(ratios):+.1%}"
-    deviation, correlation = seconds(float(off.mean())), fixed(float(np.mean(alike)), 2)
+    deviation = seconds(float(off.mean()))
+    correlation = fixed(float(np.mean(alike)), 2)
     return [name, f"{np.mean(ratios):+.1%}", spread, *near, deviation, correlation]

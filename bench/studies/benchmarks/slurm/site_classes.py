@@ -37,7 +37,8 @@ def classes(folder: Path, shares: str, again: Path | None) -> Table:
     again
         The accounting of a second run of the same jobs, which have the same names; ``None``: there is none.
     """
-    config, accounting = folder / "site.txt", folder / "jobs.sacct"
+    config = folder / "site.txt"
+    accounting = folder / "jobs.sacct"
     limits = ";".join(str(folder / name) for name in ("limits.txt", "qos.txt") if (folder / name).exists())
     workload = slurm_workload(accounting, config)
     jobs = _waits(workload, accounting)
@@ -85,7 +86,8 @@ def _kind(per_node: dict[str, int], array: str, *, alone: bool) -> str:
 def _rows(jobs: pd.DataFrame) -> Iterator[list[str]]:
     for column in CLASSES:
         for name, part in jobs.groupby(column):
-            real, model = part["wait"].mean(), part["model"].mean()
+            real = part["wait"].mean()
+            model = part["model"].mean()
             off, noise = (float((part[each] - part["wait"]).abs().mean()) for each in ("model", "second"))
             near = off <= WANTED * noise or abs(model - real) <= OFF * real
             more = f"{model / real - 1:+.0%}" if real else "-"

@@ -37,7 +37,10 @@ SHARES = {"phys": 10, "chem": 20, "bio": 30}
 #: Seconds within which a start counts as met.
 WITHIN = (2, 10, 30)
 #: Jobs of a part of a year of 500,000 jobs on 1,000 nodes.
-JOBS, NODES, YEAR, LOAD = 5_000, 1_000, 500_000, 0.85
+JOBS = 5_000
+NODES = 1_000
+YEAR = 500_000
+LOAD = 0.85
 _SMALL = 600
 
 
@@ -92,13 +95,15 @@ def decisions(record: Record, lines: int | None = None) -> Table:
     lines
         How many lines of the log; all by default.
     """
-    jobs, events = record.jobs(), list(islice(read_log(record.log), lines))
+    jobs = record.jobs()
+    events = list(islice(read_log(record.log), lines))
     return _decided(record.config, jobs, events, began_at(record.log), SHARES)
 
 
 def replay_decisions(folder: Path, shares: str) -> Table:
     """Return the same of a replay that ``live replay --keep`` has kept, with its controller log."""
-    config, log = folder / "site.txt", folder / LOG
+    config = folder / "site.txt"
+    log = folder / LOG
     log = folder / f"{LOG}.gz" if (folder / f"{LOG}.gz").exists() else log
     named = (folder / name for name in ("limits.txt", "qos.txt"))
     limits = ";".join(str(file) for file in named if file.exists())
@@ -108,7 +113,7 @@ def replay_decisions(folder: Path, shares: str) -> Table:
 
 def _decided(
     config: Path, jobs: dict[str, RecordedJob], events: list[Event], began: float, shares: dict[str, int]
-) -> Table:  # fmt: skip
+) -> Table:
     started = {event.job for event in events if event.kind in ("allocated", "backfilled")}
     arrays = {job.partition("_")[0] for job in jobs}
     # Jobs that never started, beyond a limit for instance, are in no accounting that is read.
@@ -202,9 +207,13 @@ def drawn(jobs: int) -> Workload:
     walltime = (np.ceil(runtime * rng.uniform(1, 4, jobs) / 60) * 60).astype(np.int64)
     submit = np.cumsum(rng.exponential(gap, jobs)).astype(np.int64)
     columns = JobColumns.made(
-        np.arange(jobs), submit=submit, runtime=runtime, walltime=walltime, nodes=nodes,
+        np.arange(jobs),
+        submit=submit,
+        runtime=runtime,
+        walltime=walltime,
+        nodes=nodes,
         user=Coded.of(rng.integers(0, 50, jobs)),
-    )  # fmt: skip
+    )
     return Workload(columns, Machine.homogeneous(NODES, core=1))
 
 
@@ -218,7 +227,9 @@ def _share(name: str, alike: int, count: int, wanted: float | None) -> list[str]
 
 
 def _compared(starts: FloatArray, real: FloatArray, submit: FloatArray) -> list[str]:
-    off, wait, real_wait = np.abs(starts - real), starts - submit, real - submit
+    off = np.abs(starts - real)
+    wait = starts - submit
+    real_wait = real - submit
     near = [percent(float((off <= within).mean())) for within in WITHIN]
     more = f"{wait.mean() / real_wait.mean() - 1:+.1%}"
     return [*near, fixed(float(off.mean()), 1), more, fixed(float(np.corrcoef(wait, real_wait)[0, 1]), 2)]
@@ -255,9 +266,15 @@ def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
 @click.option("--small", is_flag=True, help="Smoke test: a short part of the record, few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
-    part: Part | None, jobs: int, replay: Path | None, again: Path | None, shares: str | None, every: int, small: bool,
+    part: Part | None,
+    jobs: int,
+    replay: Path | None,
+    again: Path | None,
+    shares: str | None,
+    every: int,
+    small: bool,
     as_markdown: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Print the tables."""
 
     def tables() -> Iterator[Table]:

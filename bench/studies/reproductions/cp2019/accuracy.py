@@ -47,9 +47,14 @@ def fig1(means: Means) -> Outcome:
     conditions = conditions_of(found["HCP3-D"], found["HCP3-W"], contest.nodes)
     claims = tuple(map(calibrated, accuracy_claims(shares)))
     return Outcome(
-        (*runs.notes(means), note), tuple(rows), claims, drawing, conditions.all, parameters(means.scale),
+        (*runs.notes(means), note),
+        tuple(rows),
+        claims,
+        drawing,
+        conditions.all,
+        parameters(means.scale),
         runs.runs_of(means),
-    )  # fmt: skip
+    )
 
 
 def table2(means: Means) -> Outcome:
@@ -65,7 +70,8 @@ def table2(means: Means) -> Outcome:
         for name, each in (stopped | values).items()
         for column, known, digits in zip(COLUMNS, TABLE2.get(name, (None,) * 6), _DIGITS, strict=True)
     ]
-    label, budget = next(iter(stopped)), runs.PCP_BUDGET[means.scale]
+    label = next(iter(stopped))
+    budget = runs.PCP_BUDGET[means.scale]
     crash = Claim(
         "PCP cannot process the workload",
         None,

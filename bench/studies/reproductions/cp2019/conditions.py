@@ -84,10 +84,8 @@ def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int
         Of the machine; whether its jobs have names.
     """
     guess, request = (_together(parts) for parts in (guessed, requested))
-    share, close = (
-        guess["mean absolute error, min"] / request["mean absolute error, min"],
-        request["within 0.75-1.25, %"],
-    )
+    share = guess["mean absolute error, min"] / request["mean absolute error, min"]
+    close = request["within 0.75-1.25, %"]
     few = len(guessed) < LEAST  # so few parts decide nothing
     queues = [part.jobs["queue"].nunique() for part in requested]
     waiting = float(np.mean([part.decisions["queued"].mean() for part in requested]))
@@ -96,14 +94,16 @@ def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int
         Precondition("at least two queues in every sample", min(queues) > 1, f"{min(queues)} to {max(queues)}"),
         Precondition("the jobs have names, by which the heuristic goes", named, "yes" if named else "none"),
         Precondition(
-            f"the heuristic errs at most {ERROR:g} times as much as the requests", share <= ERROR or few,
-            f"{share:.2f} times", of_system=True,
+            f"the heuristic errs at most {ERROR:g} times as much as the requests",
+            share <= ERROR or few,
+            f"{share:.2f} times",
+            of_system=True,
         ),
         Precondition(
             f"fewer than {NEAR:g}% of the requests are within 0.75-1.25 of the run time", close < NEAR, f"{close:.1f}%"
         ),
         Precondition(f"more than {CROWD} jobs wait at a call", waiting > CROWD, f"{waiting:.0f}, mean"),
-    )  # fmt: skip
+    )
 
 
 def _together(parts: Sequence[Part]) -> dict[str, float]:

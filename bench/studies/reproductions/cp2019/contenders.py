@@ -150,7 +150,8 @@ def after_past(past: int, dispatcher: str) -> str:
 
 
 def _shortened(samples: Drawn, head: int) -> Drawn:
-    jobs, label = samples.workload, f"{samples.label}, first {head}"
+    jobs = samples.workload
+    label = f"{samples.label}, first {head}"
     if isinstance(jobs, Workload):
         return Samples(jobs.head(head), samples.seeds, label=label)
     shorter = head if jobs.head is None else min(head, jobs.head)

@@ -70,7 +70,8 @@ def stretches(contest: Contest, means: Means) -> list[Stretch]:
         seed = 0 if contest.monthly else number
         workload = whole.setdefault(seed, drawn.workload(seed))
         first = crowd_begins(part)
-        begin, end = max(first - PAST[means.scale], 0), first + BUDGET[means.scale]
+        begin = max(first - PAST[means.scale], 0)
+        end = first + BUDGET[means.scale]
         jobs = Samples(workload.slice(begin, end), label=f"{drawn.label}, jobs {begin:,}-{end:,} of seed {seed}")
         queues = {job.queue for job in workload.jobs[first:end]}
         found[len(queues) > 1].append(Stretch(jobs, max(first - begin, 1)))

@@ -36,7 +36,7 @@ from .eurora_habits import (
     Habits,
     applications,
     batches,
-)  # fmt: skip
+)
 
 #: The paper's trace: jobs, and days (March 2014 to July 2015). The first day is a Saturday.
 JOBS, DAYS = 400_000, 518
@@ -47,7 +47,8 @@ BY_HOUR = (2, 1.5, 1, 1, 1, 1, 1.5, 2.5, 5, 8, 9, 9, 7, 7.5, 9, 9, 9, 8, 6, 4, 3
 BY_DAY = (0.4, 0.4, 1.2, 1.25, 1.25, 1.25, 1.15)
 RESOURCES = ("core", "mem", "gpu", "mic")
 #: Shortest and longest run times by kind, seconds.
-SHORTEST, LONGEST = (1, 30, HOUR, 5 * HOUR), (MINUTE - 1, HOUR - 1, 5 * HOUR - 1, DAY)
+SHORTEST = (1, 30, HOUR, 5 * HOUR)
+LONGEST = (MINUTE - 1, HOUR - 1, 5 * HOUR - 1, DAY)
 #: One hundred years.
 MOST_DAYS = 36_525
 #: Extra seconds for which a killed job keeps its nodes.
@@ -146,7 +147,8 @@ def _runtimes(
     rng: np.random.Generator, typical: Applications, drawn: Batches, batch: IntArray, habits: Habits
 ) -> IntArray:
     """Sample the run time of each job. It is its batch's with noise, a failure, or its walltime."""
-    application, kind = drawn.application[batch], drawn.kind[batch]
+    application = drawn.application[batch]
+    kind = drawn.kind[batch]
     walltime = typical.walltime[application]
     runtime = np.exp(drawn.log_runtime[batch] + typical.noise[application] * rng.standard_normal(len(batch)))
     runtime = np.clip(np.rint(runtime), np.array(SHORTEST)[kind], np.array(LONGEST)[kind])
@@ -175,7 +177,8 @@ def _build(
     typical: Applications, drawn: Batches, batch: IntArray, place: IntArray, submit: IntArray, runtime: IntArray
 ) -> JobColumns:
     application = drawn.application[batch]
-    flavour, accelerators = typical.flavour[application], typical.accelerators[application]
+    flavour = typical.flavour[application]
+    accelerators = typical.accelerators[application]
     asked = np.ravel_multi_index((typical.request[application], flavour, accelerators), (len(REQUESTS), 3, 3))
     return JobColumns.made(
         np.arange(1, len(submit) + 1),

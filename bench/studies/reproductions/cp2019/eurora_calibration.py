@@ -90,7 +90,8 @@ def reached(jobs: int, seed: int, habits: Habits, dispatcher: str = "easy") -> d
     source = f"eurora_jobs(jobs={jobs}, seed={seed})"
     workload = Workload(eurora_jobs(jobs, seed, habits), eurora_machine(), Provenance(source))
     result = simulate(workload, dispatcher, predictor="heuristic")
-    runtime, walltime = workload.columns.runtime, workload.columns.walltime
+    runtime = workload.columns.runtime
+    walltime = workload.columns.walltime
     shares = np.histogram(runtime, [0, HOUR, 5 * HOUR, np.inf])[0] / jobs * 100
     return {
         **dict(zip(("short", "medium", "long"), shares.tolist(), strict=True)),

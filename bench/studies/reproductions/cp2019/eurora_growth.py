@@ -119,14 +119,25 @@ def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> M
     simulate(workload.head(50), Clocked(dispatcher), predictor=predictor)  # What it needs is compiled.
     marks = _Marks()
     result = simulate(workload, clocked, predictor=predictor, progress=marks)
-    cpu, summary = process_time() - marks.began, result.summary()
+    cpu = process_time() - marks.began
+    summary = result.summary()
     intervals = float(result.decisions["intervals"].mean()) if "intervals" in result.decisions else 0.0
     metrics = {key: float(summary[key]) for key in METRICS}
     return Measured(
-        dispatcher, predictor, len(workload), workload.machine.nodes, seed, cpu, float(clocked.ms().mean()),
-        len(result.decisions), intervals, 1000 * summary["prediction_s"] / len(workload), peak_memory(), marks.times,
+        dispatcher,
+        predictor,
+        len(workload),
+        workload.machine.nodes,
+        seed,
+        cpu,
+        float(clocked.ms().mean()),
+        len(result.decisions),
+        intervals,
+        1000 * summary["prediction_s"] / len(workload),
+        peak_memory(),
+        marks.times,
         metrics,
-    )  # fmt: skip
+    )
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> str:
@@ -140,10 +151,13 @@ def tables(runs: Sequence[Measured]) -> list[Table]:
     long = _over_jobs(runs)
     if long:
         rows = [
-            [run.name, *(_mark(run, mark) for mark in MARKS),
-             exponent([float(mark) for mark in run.marks], list(run.marks.values()))]
+            [
+                run.name,
+                *(_mark(run, mark) for mark in MARKS),
+                exponent([float(mark) for mark in run.marks], list(run.marks.values())),
+            ]
             for run in long
-        ]  # fmt: skip
+        ]
         made.append(
             Table("CPU seconds until so many jobs had left", ["", *map("{:,}".format, MARKS), "exponent"], rows)
         )
@@ -156,14 +170,35 @@ def tables(runs: Sequence[Measured]) -> list[Table]:
 
 
 def _costs(runs: Sequence[Measured]) -> Table:
-    heads = ["", "jobs", "nodes", "seed", "CPU, min", "CPU ms a decision", "decisions", "intervals",
-             "prediction, ms a job", "memory, MB", *METRICS.values()]  # fmt: skip
+    heads = [
+        "",
+        "jobs",
+        "nodes",
+        "seed",
+        "CPU, min",
+        "CPU ms a decision",
+        "decisions",
+        "intervals",
+        "prediction, ms a job",
+        "memory, MB",
+        *METRICS.values(),
+    ]
     rows = [
-        [run.name, f"{run.jobs:,}", f"{run.nodes:,}", str(run.seed), f"{run.cpu / 60:.1f}", f"{run.decision_ms:.2f}",
-         f"{run.calls:,}", f"{run.intervals:.0f}", f"{run.prediction_ms:.3f}", f"{run.memory:,.0f}",
-         *(f"{run.metrics[key]:,.1f}" for key in METRICS)]
+        [
+            run.name,
+            f"{run.jobs:,}",
+            f"{run.nodes:,}",
+            str(run.seed),
+            f"{run.cpu / 60:.1f}",
+            f"{run.decision_ms:.2f}",
+            f"{run.calls:,}",
+            f"{run.intervals:.0f}",
+            f"{run.prediction_ms:.3f}",
+            f"{run.memory:,.0f}",
+            *(f"{run.metrics[key]:,.1f}" for key in METRICS),
+        ]
         for run in runs
-    ]  # fmt: skip
+    ]
     return Table("Simulations of the workload eurora, one core each", heads, rows)
 
 
@@ -190,10 +225,16 @@ def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
 
 def picture(runs: Sequence[Measured], kind: str) -> bytes:
     """Draw CPU time over jobs, and CPU time per decision over nodes."""
-    points = [("CPU seconds against jobs", run.name, float(mark), seconds)
-              for run in _over_jobs(runs) for mark, seconds in run.marks.items()]  # fmt: skip
-    points += [("CPU ms a decision against nodes", name, float(run.nodes), run.decision_ms)
-               for name, curve in _over_nodes(runs).items() for run in curve]  # fmt: skip
+    points = [
+        ("CPU seconds against jobs", run.name, float(mark), seconds)
+        for run in _over_jobs(runs)
+        for mark, seconds in run.marks.items()
+    ]
+    points += [
+        ("CPU ms a decision against nodes", name, float(run.nodes), run.decision_ms)
+        for name, curve in _over_nodes(runs).items()
+        for run in curve
+    ]
     data = pd.DataFrame(points, columns=["panel", "subject", "x", "value"])
     data["low"], data["high"] = data["value"], data["value"]
     drawing = Drawing("lines", {}, "", "", log_x=True, log_y=True)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from .....base import FloatArray, IntArray
 
-MINUTE, HOUR, DAY = 60, 3600, 86400
+MINUTE = 60
+HOUR = 3600
+DAY = 86400
 #: Kinds of runs: stop at once, minutes, 1 to 5 h, longer.
 KINDS = ("seconds", "minutes", "hours", "day")
 SECONDS, MINUTES, HOURS, LONG = range(4)
@@ -24,15 +26,32 @@ QUEUES: tuple[tuple[str, int, tuple[int, ...]], ...] = (
 LEAST_FOR_LONG, QUEUE_FOR_LONG = 8 * HOUR, 2
 #: Stems of names.
 STEMS = (
-    "align", "bench", "cfd", "dock", "eos", "fit", "grid", "heat", "ising", "md", "neb", "opt", "pic", "qmc", "run",
-    "scf", "train", "wave",
-)  # fmt: skip
+    "align",
+    "bench",
+    "cfd",
+    "dock",
+    "eos",
+    "fit",
+    "grid",
+    "heat",
+    "ising",
+    "md",
+    "neb",
+    "opt",
+    "pic",
+    "qmc",
+    "run",
+    "scf",
+    "train",
+    "wave",
+)
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #: Ways to name an application's jobs. All the same, by number in the batch, or by the batch's number.
 PLAIN, BY_JOB, BY_BATCH = range(3)
 NAMINGS = (0.45, 0.35, 0.2)
 #: Deviations of the logarithm of applications' typical run times, by kind. Then the share of `Habits.spread` by kind.
-TYPICAL_SPREAD, INPUT_SPREAD = (0.6, 0.8, 0.25, 0.3), (0.5, 1.0, 0.35, 0.35)
+TYPICAL_SPREAD = (0.6, 0.8, 0.25, 0.3)
+INPUT_SPREAD = (0.5, 1.0, 0.35, 0.35)
 #: Most batches per campaign, as a multiple of the mean.
 LONGEST = 10
 #: Accelerators of an application; cores and GB per node slot.
@@ -241,7 +260,11 @@ def batches(rng: np.random.Generator, made: Applications, jobs: int, habits: Hab
         size = rng.geometric(1 / np.maximum(np.array(habits.batch)[kind] * np.exp(-habits.fewer * off), 1))
         campaigns = campaigns * 5 // 4 + 1
     last = int(np.searchsorted(np.cumsum(size), jobs)) + 1
-    campaign, of, kind, size, off = campaign[:last], of[:last], kind[:last], size[:last], off[:last]
+    campaign = campaign[:last]
+    of = of[:last]
+    kind = kind[:last]
+    size = size[:last]
+    off = off[:last]
     size[-1] -= size.sum() - jobs
     cut = (made.walltime[of] < HOUR) & (kind == MINUTES) & (rng.random(last) < habits.overruns)
     project = _projects(rng, campaign, of, habits)

@@ -43,9 +43,13 @@ class Part:
         summary = result.summary()
         seconds = result.timings.loc[result.timings["what"] == "decision", "seconds"]
         whole = cls(
-            result.jobs, result.decisions, seconds, summary["prediction_s"], summary["simulation_s"],
+            result.jobs,
+            result.decisions,
+            seconds,
+            summary["prediction_s"],
+            summary["simulation_s"],
             summary["utilization"],
-        )  # fmt: skip
+        )
         if not past:
             return whole
         later = result.decisions["time"] >= result.jobs["submit"].iloc[past]
@@ -71,9 +75,13 @@ def _selected(whole: Part, jobs: BoolArray, decisions: BoolArray) -> Part:
     chosen = whole.jobs[jobs]
     utilization = whole.utilization * _pace(chosen) / max(_pace(whole.jobs), 1e-9)
     return Part(
-        chosen, whole.decisions[decisions], whole.seconds[decisions], whole.prediction_s * jobs.mean(),
-        whole.simulation_s * share, utilization,
-    )  # fmt: skip
+        chosen,
+        whole.decisions[decisions],
+        whole.seconds[decisions],
+        whole.prediction_s * jobs.mean(),
+        whole.simulation_s * share,
+        utilization,
+    )
 
 
 def _pace(jobs: pd.DataFrame) -> float:

@@ -15,15 +15,18 @@ VARIANTS = {
 
 def parameters(scale: Scale) -> tuple[Parameter, ...]:
     """Return these parameters. The rows of ``cp2019/fig3`` measure other values."""
-    see, page = "rows of cp2019/fig3 at its end", "bench/studies/pages/cp.md"
+    see = "rows of cp2019/fig3 at its end"
+    page = "bench/studies/pages/cp.md"
     return (
         Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", page),
-        Parameter(
-            "expected waits of the queues", EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
-        ),
+        Parameter("expected waits of the queues", EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"),
         Parameter("steps of local search", "1,000", "another trace, KTH-SP2", f"{see}: no local search"),
-        Parameter("limit of the solver, deterministic seconds", "PCP 0.01 to 0.16, HCP 0.0005 to 0.008",
-                  "d = 1 s, d_max = 16 s on the wall clock", "not run"),
+        Parameter(
+            "limit of the solver, deterministic seconds",
+            "PCP 0.01 to 0.16, HCP 0.0005 to 0.008",
+            "d = 1 s, d_max = 16 s on the wall clock",
+            "not run",
+        ),
         Parameter("jobs after the first m, HCP", "not in the model", "the authors' code", f"{see}: HCP as printed"),
         Parameter("PBS", "queues by priority, EASY within", "the manual of PBS Professional", "EASY-W beside it"),
-    )  # fmt: skip
+    )

@@ -22,18 +22,32 @@ _TOLERANCE = 1.05
 
 def accuracy_claims(found: Values) -> tuple[Claim, ...]:
     """Return the claims about the predictors (section 5)."""
-    error, near = "mean absolute error, min", "within 0.75-1.25, %"
-    wall, guess = found["walltime"], found["heuristic"]
+    error = "mean absolute error, min"
+    near = "within 0.75-1.25, %"
+    wall = found["walltime"]
+    guess = found["heuristic"]
     return (
-        less("The heuristic errs less than the walltime", ("heuristic", guess[error]), ("walltime", wall[error]),
-             "-82% (40 and 225 min)"),
-        more("The heuristic is within 0.75-1.25 of the truth more often", ("heuristic", guess[near]),
-             ("walltime", wall[near]), "about 50% and below 10% of the jobs"),
+        less(
+            "The heuristic errs less than the walltime",
+            ("heuristic", guess[error]),
+            ("walltime", wall[error]),
+            "-82% (40 and 225 min)",
+        ),
+        more(
+            "The heuristic is within 0.75-1.25 of the truth more often",
+            ("heuristic", guess[near]),
+            ("walltime", wall[near]),
+            "about 50% and below 10% of the jobs",
+        ),
         within("Less than 10% of the walltimes are within 0.75-1.25", "walltime", wall[near], 0, 10, "below 10%"),
         within("About half of the heuristic's predictions are: 40-60%", "heuristic", guess[near], 40, 60, "about 50%"),
-        more("The heuristic underestimates more often than the walltime", ("heuristic", guess["underestimated, %"]),
-             ("walltime", wall["underestimated, %"]), "25.8% and 3.6% of the jobs"),
-    )  # fmt: skip
+        more(
+            "The heuristic underestimates more often than the walltime",
+            ("heuristic", guess["underestimated, %"]),
+            ("walltime", wall["underestimated, %"]),
+            "25.8% and 3.6% of the jobs",
+        ),
+    )
 
 
 def pcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
@@ -79,7 +93,8 @@ def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     found: list[Claim] = []
     for family in ("PCP", "HCP"):
         for letter in "RD":
-            mine, base = f"{family}3-{letter}", f"{family}1-W"
+            mine = f"{family}3-{letter}"
+            base = f"{family}1-W"
             for kind in ("medium", "long"):
                 text = f"{mine} does not penalise {kind} jobs: wait at most 5% above {base}"
                 pair = _pair(values, f"wait_{kind}", mine, base)
@@ -108,9 +123,13 @@ TABLE2: dict[str, tuple[float | None, ...]] = {
 }
 #: Names of its columns, in that order. The first three are measured times.
 COLUMNS = (
-    "dispatching time, ms", "prediction time, s", "simulation time, s", "intervals", "requested resources",
+    "dispatching time, ms",
+    "prediction time, s",
+    "simulation time, s",
+    "intervals",
+    "requested resources",
     "available resources",
-)  # fmt: skip
+)
 TIMED = COLUMNS[:3]
 #: Pairs of Table 2 where one is below the other. They hold for dispatching time and problem size. The first three also
 #: hold for simulation time.
@@ -132,7 +151,8 @@ def size_claims(values: Values, conditions: Conditions, *, with_zero: bool = Fal
 
 def _cut(values: Values, mine: str, base: str, column: str) -> Claim:
     place = COLUMNS.index(column)
-    first, second = TABLE2[mine][place], TABLE2[base][place]
+    first = TABLE2[mine][place]
+    second = TABLE2[base][place]
     assert first is not None
     assert second is not None
     text = f"{mine} has less than {base}: {column}"
@@ -191,10 +211,14 @@ class Told:
         if not {named, other} <= self.values.keys():
             return ()
         claims = [
-            more(f"{named} is worse than {other}: {metric}", *_pair(self.values, metric, named, other), "worse",
-                 strictly=True)
+            more(
+                f"{named} is worse than {other}: {metric}",
+                *_pair(self.values, metric, named, other),
+                "worse",
+                strictly=True,
+            )
             for metric in _METRICS
-        ]  # fmt: skip
+        ]
         return given(claims, self.conditions.of(named, other))
 
     def best(self, named: str) -> Iterator[Claim]:

@@ -90,12 +90,19 @@ def _quality(
     conditions = conditions_of(found[f"{family}3-D"], found[f"{family}1-W"], contest.nodes, contest.named)
     rows = _rows(values, classes)
     if use:
-        rows += [row(label, "utilization, %", [100 * share for share in each["utilization"]], digits=1)
-                 for label, each in values.items()]  # fmt: skip
+        rows += [
+            row(label, "utilization, %", [100 * share for share in each["utilization"]], digits=1)
+            for label, each in values.items()
+        ]
     return Outcome(
-        runs.notes(means), tuple(rows), claims(values, conditions), _bars(values, classes), conditions.all,
-        parameters(means.scale), runs.runs_of(means),
-    )  # fmt: skip
+        runs.notes(means),
+        tuple(rows),
+        claims(values, conditions),
+        _bars(values, classes),
+        conditions.all,
+        parameters(means.scale),
+        runs.runs_of(means),
+    )
 
 
 def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
@@ -103,7 +110,8 @@ def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
     for suffix, name, *_ in classes:
         for metric, header in _HEADERS.items():
             for label, each in values.items():
-                mean, spread = each[metric + suffix], each[f"{metric}_deviation{suffix}"]
+                mean = each[metric + suffix]
+                spread = each[f"{metric}_deviation{suffix}"]
                 digits = _DIGITS[metric]
                 rows += [row(label, f"{name}mean {header}", _finite(mean), digits=digits)]
                 rows += [Row(label, f"{name}deviation of {header}", _mean(spread), digits=digits)]

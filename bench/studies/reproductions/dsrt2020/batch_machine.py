@@ -19,7 +19,10 @@ _SCALES: dict[Scale, tuple[int, int, int, int]] = {
     "small": (30, 4392, 4, 3),
     "full": (30, 4392, 4, 10),
 }
-PLAN, GREEDY, KILL, WAIT = "least loss", "greedy", "kill only", "wait"
+PLAN = "least loss"
+GREEDY = "greedy"
+KILL = "kill only"
+WAIT = "wait"
 POLICIES = {PLAN: "dp", GREEDY: "greedy", KILL: "kill", WAIT: "wait"}
 #: A plain scheduler underneath, where no job gives way.
 PLAIN = {"FCFS": "evict:policy=wait,over=fcfs"}
@@ -42,7 +45,9 @@ _METRICS = {
 }
 #: By policy, the summary of each sample.
 Summaries = dict[str, list[dict[str, float]]]
-_DELAY, _LOSS, _SLOWDOWN = "delay_mean", "lost_node_hours", "batch_bounded_slowdown_mean"
+_DELAY = "delay_mean"
+_LOSS = "lost_node_hours"
+_SLOWDOWN = "batch_bounded_slowdown_mean"
 
 
 def policies(means: Means) -> Outcome:
@@ -103,17 +108,29 @@ def _claims(found: Summaries, apart: str) -> list[Claim]:
         return policy, [summary[key] for summary in found[policy]]
 
     return [
-        less(f"{PLAN} loses fewer node-hours than {GREEDY}", named(PLAN, _LOSS), named(GREEDY, _LOSS),
-             "at one moment, greedy's extra loss is unacceptable"),
-        less(f"{PLAN} loses fewer node-hours than {KILL}", named(PLAN, _LOSS), named(KILL, _LOSS),
-             "killing alone may incur significant overhead"),
-        less(f"on-demand jobs start earlier with {PLAN} than with {WAIT}",
-             named(PLAN, _DELAY), named(WAIT, _DELAY)),
-        less(f"batch jobs are slowed down less by {PLAN} than by {WAIT}",
-             named(PLAN, _SLOWDOWN), named(WAIT, _SLOWDOWN)),
-        less(f"batch jobs are slowed down less by {PLAN} than with {apart}",
-             named(PLAN, _SLOWDOWN), named(apart, _SLOWDOWN), "idle nodes and slow progress of the batch jobs"),
-    ]  # fmt: skip
+        less(
+            f"{PLAN} loses fewer node-hours than {GREEDY}",
+            named(PLAN, _LOSS),
+            named(GREEDY, _LOSS),
+            "at one moment, greedy's extra loss is unacceptable",
+        ),
+        less(
+            f"{PLAN} loses fewer node-hours than {KILL}",
+            named(PLAN, _LOSS),
+            named(KILL, _LOSS),
+            "killing alone may incur significant overhead",
+        ),
+        less(f"on-demand jobs start earlier with {PLAN} than with {WAIT}", named(PLAN, _DELAY), named(WAIT, _DELAY)),
+        less(
+            f"batch jobs are slowed down less by {PLAN} than by {WAIT}", named(PLAN, _SLOWDOWN), named(WAIT, _SLOWDOWN)
+        ),
+        less(
+            f"batch jobs are slowed down less by {PLAN} than with {apart}",
+            named(PLAN, _SLOWDOWN),
+            named(apart, _SLOWDOWN),
+            "idle nodes and slow progress of the batch jobs",
+        ),
+    ]
 
 
 def _notes(means: Means) -> tuple[str, ...]:

@@ -66,8 +66,11 @@ def _times(jobs: int, means: Means) -> Outcome:
     found = {nodes: [_response(means, each, nodes, limit) for each in drawn] for nodes in NODES}
     real = [tuple(each) for each in recorded_scenarios(jobs, len(seeds))] if jobs in _RECORDED else []
     log = {nodes: [_response(means, each, nodes, limit) for each in real] for nodes in NODES if real}
-    claims = (_agreement({**found, **{-nodes: each for nodes, each in log.items()}}), *_speed(found),
-              *_against_backtracking(jobs, found))  # fmt: skip
+    claims = (
+        _agreement({**found, **{-nodes: each for nodes, each in log.items()}}),
+        *_speed(found),
+        *_against_backtracking(jobs, found),
+    )
     notes = (_note(seeds, str(jobs)), *_TIMES)
     rows = [*_rows(jobs, found), *_rows(jobs, log, "log, ")]
     return Outcome(
@@ -141,8 +144,11 @@ def _speed(found: _Responses) -> tuple[Claim, ...]:
     constant = "the response time of the plan is constant in the deadline"
     return (
         less(
-            "a plan for all deadlines takes under 10 ms", ("plan", whole), ("limit", [10.0] * len(whole)),
-            "milliseconds in the worst case", timed=True,
+            "a plan for all deadlines takes under 10 ms",
+            ("plan", whole),
+            ("limit", [10.0] * len(whole)),
+            "milliseconds in the worst case",
+            timed=True,
         ),
         by_construction(Claim(constant, True, "one table has the answers of all deadlines; the paper: constant")),
         less(
@@ -153,7 +159,7 @@ def _speed(found: _Responses) -> tuple[Claim, ...]:
             factor=1 / _GREEDY,
             timed=True,
         ),
-    )  # fmt: skip
+    )
 
 
 def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
@@ -163,9 +169,12 @@ def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
         text = "with 12 jobs and K = 512 backtracking is faster than the plan"
         return (less(text, ("backtracking", few), ("plan", plans[0]), "it is", timed=True),)
     slower = less(
-        f"with {jobs} jobs and K = 2,048 the plan is faster than backtracking", ("plan", plans[1]),
-        ("backtracking", many), "clearly", timed=True,
-    )  # fmt: skip
+        f"with {jobs} jobs and K = 2,048 the plan is faster than backtracking",
+        ("plan", plans[1]),
+        ("backtracking", many),
+        "clearly",
+        timed=True,
+    )
     if jobs != JOBS[-1]:
         return (slower,)
     most = max(ratio for responses in found.values() for ratio in _ratios(responses))
@@ -208,7 +217,9 @@ def fig8(means: Means) -> Outcome:
     seeds = means.draws(_LOSS_SEEDS)
     running = {("drawn", jobs): [scenario(jobs, seed) for seed in seeds] for jobs in JOBS}
     running |= {("trace", jobs): recorded_scenarios(jobs, len(seeds)) for jobs in _RECORDED}
-    data, rows, claims = _columns(), list[Row](), list[Claim]()
+    data = _columns()
+    rows = list[Row]()
+    claims = list[Claim]()
     for where in ("drawn", "trace"):
         own = {jobs: each for (named, jobs), each in running.items() if named == where and each}
         best, quick = _losses(own)
@@ -253,7 +264,8 @@ def _losses(running: Mapping[int, Sequence[Sequence[RunningJob]]]) -> tuple[_Los
 
 def _random_losses(jobs: Sequence[RunningJob], nodes: int) -> list[float]:
     """Return the loss at each deadline if random jobs give way until enough nodes are free."""
-    rng, losses = np.random.default_rng(0), list[float]()
+    rng = np.random.default_rng(0)
+    losses = list[float]()
     for end in DEADLINES:
         order = rng.permutation(len(jobs)).tolist()
         enough = int(np.searchsorted(np.cumsum([jobs[place].nodes for place in order]), nodes)) + 1
@@ -291,14 +303,26 @@ def parameters(seeds: range) -> tuple[Parameter, ...]:
     intervals = "; ".join(f"{minutes} min: {extra(interval=60 * minutes)}" for minutes in (30, 60, 120))
     shares = "; ".join(f"all {name}: {used(place)}" for name, place in (("least", 0), ("middle", 0.5), ("most", 1)))
     return (
-        Parameter("grain of the sizes, nodes", "1", "all sizes of the trace of 2022, which have no common divisor",
-                  f"mean extra loss of greedy, 12 jobs, node-hours: {grains}"),
+        Parameter(
+            "grain of the sizes, nodes",
+            "1",
+            "all sizes of the trace of 2022, which have no common divisor",
+            f"mean extra loss of greedy, 12 jobs, node-hours: {grains}",
+        ),
         Parameter("interval of the application checkpoints", "1 h, as printed", "the paper", f"the same: {intervals}"),
-        Parameter("starts, ends and the moment", "uniform in the stretches of figure 2", "the drawing of figure 2",
-                  "moments of the trace stand beside them"),
-        Parameter("shares of the memory in use", "uniform in the printed ranges", "nothing better known",
-                  f"the same: uniform: {usual}; {shares}"),
-    )  # fmt: skip
+        Parameter(
+            "starts, ends and the moment",
+            "uniform in the stretches of figure 2",
+            "the drawing of figure 2",
+            "moments of the trace stand beside them",
+        ),
+        Parameter(
+            "shares of the memory in use",
+            "uniform in the printed ranges",
+            "nothing better known",
+            f"the same: uniform: {usual}; {shares}",
+        ),
+    )
 
 
 def quality_claims(best: _Losses, quick: _Losses, extra: _Losses, where: str = "drawn") -> list[Claim]:

@@ -68,7 +68,8 @@ def with_on_demand(workload: Workload, added: OnDemand | None = None) -> Workloa
         If the trace has no jobs, or a job has none of the primary resource.
     """
     added = OnDemand() if added is None else added
-    columns, machine = workload.columns, workload.machine
+    columns = workload.columns
+    machine = workload.machine
     if not len(columns):
         raise InputError(f"{workload.provenance.source}: expected jobs to give way, got none")
     primary = machine.resources[machine.primary]
@@ -100,7 +101,8 @@ def _costs(save: Checkpoint, nodes: int, added: OnDemand) -> Checkpoint:
 
 def _urgent(rng: np.random.Generator, batch: Sequence[Job], total: int, added: OnDemand) -> Iterator[Job]:
     """Generate the on-demand jobs, over the submission period of batch jobs."""
-    begin, end = batch[0].submit, batch[-1].submit + 1
+    begin = batch[0].submit
+    end = batch[-1].submit + 1
     count = int(rng.poisson(added.rate * (end - begin) / DAY))
     submit = np.sort(rng.integers(begin, end, count)).tolist()
     sizes = np.minimum(rng.choice(URGENT_NODES, count), max(1, total // 2)).tolist()
@@ -109,6 +111,12 @@ def _urgent(rng: np.random.Generator, batch: Sequence[Job], total: int, added: O
     unit = ResourceMap(node=1)
     for number, (at, nodes, runtime) in enumerate(zip(submit, sizes, runtimes, strict=True), 1):
         yield Job(
-            f"on-demand-{number}", at, runtime, URGENT_RUNTIMES[1], nodes, unit, kind="on-demand",
+            f"on-demand-{number}",
+            at,
+            runtime,
+            URGENT_RUNTIMES[1],
+            nodes,
+            unit,
+            kind="on-demand",
             deadline=added.deadline,
-        )  # fmt: skip
+        )

@@ -17,7 +17,9 @@ from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 
 DAY, HOUR = 86400, 3600
 #: Nodes that the paper's machine is mostly occupied on, days of this in 2019, and the most jobs then.
-NODES, _DAYS, _PEAK = 4352, 34, 25
+NODES = 4352
+_DAYS = 34
+_PEAK = 25
 #: The share of jobs under half an hour in 2019.
 _SHORT = 61
 #: Shares at which the generator is compared with the trace.
@@ -72,7 +74,8 @@ def occupancy(workload: Workload, shuffled: bool = False) -> Occupancy:
     InputError
         If the trace has no recorded waits, or a job has no size.
     """
-    start, sizes = recorded_starts(workload), recorded_sizes(workload)
+    start = recorded_starts(workload)
+    sizes = recorded_sizes(workload)
     if shuffled:
         sizes = np.random.default_rng(0).permutation(sizes)
     runtime = workload.columns.runtime
@@ -110,9 +113,11 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 
 
 def spans_at(workload: Workload, instant: int) -> FloatArray:
     """Return start and end in hours from the first start, and nodes. It lists the jobs of a moment, shape (jobs, 3)."""
-    start, sizes = recorded_starts(workload), recorded_sizes(workload)
+    start = recorded_starts(workload)
+    sizes = recorded_sizes(workload)
     runtime = workload.columns.runtime
-    end, ran = start + runtime, running_at(start, runtime, instant)
+    end = start + runtime
+    ran = running_at(start, runtime, instant)
     ran = ran[np.argsort(start[ran], kind="stable")]
     first = start[ran].min() if ran.size else 0
     return np.column_stack([(start[ran] - first) / 3600, (end[ran] - first) / 3600, sizes[ran]])
@@ -153,11 +158,17 @@ def fig1(means: Means) -> Outcome:
                 data[name].append(item)
     peak = int(log.jobs[log.nodes >= common].max())
     claims = (
-        Claim("the number of nodes that is occupied for longest is 4,352", common == NODES,
-              f"{common:,} nodes for {log.days(common):.1f} days; the paper: 4,352 for {_DAYS} days"),
-        Claim("close to capacity the number of jobs is high, up to about 25", 20 <= peak <= 30,
-              f"at most {peak} on {common:,} nodes or more; the paper: around {_PEAK}"),
-    )  # fmt: skip
+        Claim(
+            "the number of nodes that is occupied for longest is 4,352",
+            common == NODES,
+            f"{common:,} nodes for {log.days(common):.1f} days; the paper: 4,352 for {_DAYS} days",
+        ),
+        Claim(
+            "close to capacity the number of jobs is high, up to about 25",
+            20 <= peak <= 30,
+            f"at most {peak} on {common:,} nodes or more; the paper: around {_PEAK}",
+        ),
+    )
     rows = (
         Row("the machine", f"days with {common:,} nodes occupied", log.days(common), _DAYS, digits=1),
         Row("the machine", "most jobs at a time on them", peak, _PEAK),
@@ -191,7 +202,8 @@ def _beside() -> list[Row]:
 def _described(workload: Workload) -> dict[str, float]:
     """Return sizes, run times, walltimes and load of the batch jobs."""
     batch = np.array([kind == "batch" for kind in workload.columns.kind.each()])
-    columns, resource = workload.columns, workload.machine.resources[workload.machine.primary]
+    columns = workload.columns
+    resource = workload.machine.resources[workload.machine.primary]
     units = columns.amounts(resource)
     nodes = (columns.nodes * (units if len(workload.machine.capacity) == 1 else 1))[batch]
     runtime, walltime, submit = (values[batch] for values in (columns.runtime, columns.walltime, columns.submit))
@@ -232,7 +244,8 @@ def recorded(jobs: int, means: Means) -> Outcome:
     claim = Claim(
         f"the trace has a moment of {jobs} jobs on 4,352 nodes", True, f"{len(found)}; the paper: one is shown"
     )
-    begins, ends = chosen[:, 0].max(), chosen[:, 1].min()
+    begins = chosen[:, 0].max()
+    ends = chosen[:, 1].min()
     rows = (
         count,
         Row("trace", f"of {_LASTS // 60} min or more", float(lasting)),

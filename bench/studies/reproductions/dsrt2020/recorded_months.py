@@ -21,7 +21,8 @@ from .recorded_moments import DAY, NOTE, trace
 
 #: Months of the trace, 30 days each, and days taken of each.
 _MONTHS: dict[Scale, tuple[int, int]] = {"smoke": (3, 2), "small": (12, 30), "full": (12, 30)}
-_ENDS, _APART = "least loss, own ends", "1,024 nodes apart"
+_ENDS = "least loss, own ends"
+_APART = "1,024 nodes apart"
 _SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} | {
     _ENDS: "evict:ends=true",
     _APART: "evict:policy=static,reserve=1024",
@@ -80,12 +81,20 @@ def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
         f"{rate:g}: {chosen if rate == usual.rate else lost(OnDemand(rate=rate))}" for rate in (1.0, 4.0, 12.0)
     )
     return (
-        Parameter("seconds before an evicted job works on", "120", "nothing better known",
-                  f"node-hours lost in a month: {restarts}"),
-        Parameter("when an application checkpoint counts", "once it is written", "the definition of a checkpoint",
-                  f"node-hours lost: written {chosen}; at once {lost(OnDemand(writes=False))}"),
+        Parameter(
+            "seconds before an evicted job works on",
+            "120",
+            "nothing better known",
+            f"node-hours lost in a month: {restarts}",
+        ),
+        Parameter(
+            "when an application checkpoint counts",
+            "once it is written",
+            "the definition of a checkpoint",
+            f"node-hours lost: written {chosen}; at once {lost(OnDemand(writes=False))}",
+        ),
         Parameter("on-demand jobs a day", "4", "nothing better known", f"node-hours lost: {rates}"),
-    )  # fmt: skip
+    )
 
 
 def starvation(means: Means) -> Outcome:
@@ -112,12 +121,15 @@ def starvation(means: Means) -> Outcome:
     return Outcome(notes, tuple(rows), tuple(_bounds(measured)), drawing, runs=runs)
 
 
-_EVICTED, _MISSED, _LONGEST = "most evictions of one job", "on-demand jobs late, %", "largest stretch of an evicted job"
+_EVICTED = "most evictions of one job"
+_MISSED = "on-demand jobs late, %"
+_LONGEST = "largest stretch of an evicted job"
 
 
 def _starved(result: Result) -> dict[str, float]:
     """Return how hard a month's batch jobs were affected."""
-    attempts, summary = result.attempts, result.summary()
+    attempts = result.attempts
+    summary = result.summary()
     gone = attempts[attempts["outcome"].isin(["killed", "checkpointed"])]
     times = Counter(gone["id"])
     jobs = result.jobs.set_index("id").loc[list(times)]
@@ -139,12 +151,17 @@ def _bounds(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Claim
     worst = [max(values[_EVICTED] for values in each) for each in (free, bound)]
     late = [float(np.mean([values[_MISSED] for values in each])) for each in (free, bound)]
     return [
-        Claim("without a bound some job gives way more than three times", worst[0] > 3 if enough else None,
-              f"at most {worst[0]:g} times; with most=3 {worst[1]:g}"),
-        Claim("a bound of 3 makes at most one on-demand job in a hundred late that were not",
-              late[1] - late[0] <= 1 if enough else None,
-              f"late: {short(late[0])}% without, {short(late[1])}% with"),
-    ]  # fmt: skip
+        Claim(
+            "without a bound some job gives way more than three times",
+            worst[0] > 3 if enough else None,
+            f"at most {worst[0]:g} times; with most=3 {worst[1]:g}",
+        ),
+        Claim(
+            "a bound of 3 makes at most one on-demand job in a hundred late that were not",
+            late[1] - late[0] <= 1 if enough else None,
+            f"late: {short(late[0])}% without, {short(late[1])}% with",
+        ),
+    ]
 
 
 @cache

@@ -143,9 +143,11 @@ def fig4(means: Means) -> Outcome:
     }
     values = runs.simulate(settings, seeds, means)
     curves = runs.curves(
-        dict(zip(HISTORIES, values.values(), strict=True)), METRICS, "past runs of the Neuroscience strategy",
+        dict(zip(HISTORIES, values.values(), strict=True)),
+        METRICS,
+        "past runs of the Neuroscience strategy",
         log_x=True,
-    )  # fmt: skip
+    )
     note = (
         f"Runs: {seeds} of {large} jobs on the whole machine each, truncated normal. Each job is of an application of "
         "its own, with a past drawn once for each run. After a failure 1.5 times as much is requested; the paper has "
@@ -162,7 +164,9 @@ def fig4(means: Means) -> Outcome:
 def fig4_claims(values: Values) -> Iterator[Claim]:
     """Yield the claims of figure 4: the best history length."""
     each = {f"history {length}": values[f"history {length}"][NEURO] for length in HISTORIES}
-    hpc, ten, longest = values["history 10"][HPC], "history 10", f"history {HISTORIES[-1]}"
+    hpc = values["history 10"][HPC]
+    ten = "history 10"
+    longest = f"history {HISTORIES[-1]}"
     for metric in METRICS:
         yield better(
             "10 past runs are better than 100", metric, *runs.pair_over([each], metric, ten, longest), "10 are best"
@@ -173,8 +177,10 @@ def fig4_claims(values: Values) -> Iterator[Claim]:
         yield better(
             "10 past runs are the best of all", metric, *runs.pair_over([each], metric, ten, best), "about 10 are best"
         )
-        far, near = ([_distance(mine, other) for mine, other in zip(each[name][metric], hpc[metric], strict=True)]
-                     for name in (ten, longest))  # fmt: skip
+        far, near = (
+            [_distance(mine, other) for mine, other in zip(each[name][metric], hpc[metric], strict=True)]
+            for name in (ten, longest)
+        )
         text = f"A longer history brings it closer to HPC, 100 below 10: distance of the {metric}"
         yield less(text, (longest, near), (ten, far), "approaches HPC")
 
@@ -229,8 +235,9 @@ def fig5_claims(values: Values) -> Iterator[Claim]:
         pairs = {name: runs.pair_over(settings, metric, tried[name], name) for name in (HPC, TOPT)}
         factor = DRASTICALLY if metric == USE else 1 / DRASTICALLY
         much = f"by {100 * (DRASTICALLY - 1):g}% or more"
-        yield better(f"Speculative backfilling helps HPC drastically, {much}", metric, *pairs[HPC], "drastically",
-                     factor=factor)  # fmt: skip
+        yield better(
+            f"Speculative backfilling helps HPC drastically, {much}", metric, *pairs[HPC], "drastically", factor=factor
+        )
         yield better("It helps TOptimal", metric, *pairs[TOPT], "slightly")
         named, plain = pairs[TOPT]
         least, most = (named, plain) if metric == USE else (plain, named)
@@ -238,7 +245,8 @@ def fig5_claims(values: Values) -> Iterator[Claim]:
         gains = [
             [mine / other for mine, other in zip(named[1], plain[1], strict=True)] for named, plain in pairs.values()
         ]
-        text, said = "It helps HPC more than TOptimal, ratio to plain", "drastically and slightly"
+        text = "It helps HPC more than TOptimal, ratio to plain"
+        said = "drastically and slightly"
         yield better(text, metric, (HPC, gains[0]), (TOPT, gains[1]), said)
         past = list(values)[len(values) // 2 :]
         text = f"From {past[0]} jobs to {past[-1]} jobs, HPC needs no sequence if it backfills so: better than TOptimal"

@@ -57,10 +57,12 @@ def _parameters(scale: Scale) -> tuple[Parameter, ...]:
 
 def fig6(means: Means) -> Outcome:
     """Return utilization and response time of all jobs. By the work rate of the small ones."""
-    values, scripted = _by_rate(means), _as_scripted(means)
+    values = _by_rate(means)
+    scripted = _as_scripted(means)
     shown = (USE, ALL_RESPONSE)
     claims = (*fig6_claims(values), *fig6_claims(scripted, SCRIPT))
-    curves, rows = _curves(values, shown), runs.rows(values | scripted, shown)
+    curves = _curves(values, shown)
+    rows = runs.rows(values | scripted, shown)
     return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
@@ -83,7 +85,8 @@ def fig6_claims(values: Values, place: str = "") -> Iterator[Claim]:
             pair = runs.pair_over([each], USE, ATOPT, other)
             yield better(f"{rate}: ATOptimal is better than {other}", USE, *pair, "always higher")
         lower, upper = (pick((each[HPC], each[TOPT]), key=_mean_of_all)[ALL_RESPONSE] for pick in (min, max))
-        mine, text = (ATOPT, each[ATOPT][ALL_RESPONSE]), f"{rate}: ATOptimal is in between the others"
+        mine = (ATOPT, each[ATOPT][ALL_RESPONSE])
+        text = f"{rate}: ATOptimal is in between the others"
         yield more(f"{text}, not below: {ALL_RESPONSE}", mine, ("lower of the others", lower), "in between")
         yield less(f"{text}, not above: {ALL_RESPONSE}", mine, ("higher of the others", upper), "in between")
     text = f"{place}HPC: grows from rate 0.1 to 0.9: {ALL_RESPONSE}"
@@ -97,9 +100,11 @@ def _mean_of_all(measured: Measured) -> float:
 
 def fig7(means: Means) -> Outcome:
     """Return the large jobs' response time by the small ones' work rate."""
-    values, scripted = _by_rate(means), _as_scripted(means)
+    values = _by_rate(means)
+    scripted = _as_scripted(means)
     claims = (*fig7_claims(values), *fig7_claims(scripted, SCRIPT))
-    curves, rows = _curves(values, (RESPONSE,)), runs.rows(values | scripted, (RESPONSE,))
+    curves = _curves(values, (RESPONSE,))
+    rows = runs.rows(values | scripted, (RESPONSE,))
     return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
@@ -126,7 +131,8 @@ def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
 def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
     """Return the results by rate, as in the paper. Figures 6 and 7 share the simulations."""
     seeds, large = runs.sizes("fig6", means)
-    window, width = _HOURS * large, _WIDTHS[means.scale]
+    window = _HOURS * large
+    width = _WIDTHS[means.scale]
     drawn = {
         rate: runs.jobs(
             large, processors="beta", low=1, high=20, work_rate=rate, window=window, stream_processors=width

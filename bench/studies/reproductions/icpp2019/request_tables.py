@@ -25,7 +25,8 @@ def table1(means: Means) -> Outcome:
     """Return reservation sequences of N(8, 2) truncated to [0, 20] hours. They are the same at every scale."""
     law = frozen_law("truncnorm", _LAW)
     single = evaluate([20.0 * HOUR], discretize(law, 0.0, 20.0 * HOUR, 200))
-    rows, claims = _requests("Classical HPC", [20.0], ("20.0",), single.expected_makespan), list[Claim]()
+    rows = _requests("Classical HPC", [20.0], ("20.0",), single.expected_makespan)
+    claims = list[Claim]()
     for label, (n, rate, published) in _TABLE1.items():
         discrete = discretize(law, 0.0, 20.0 * HOUR, n)
         found = evaluate([20.0 * HOUR], discrete, rate) if means.broken("search") else optimal_sequence(discrete, rate)

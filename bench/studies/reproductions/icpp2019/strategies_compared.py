@@ -17,7 +17,9 @@ from ..simulations import simulate_all
 
 HOUR = 3600
 #: Metrics. Equation 2 is about large jobs.
-USE, RESPONSE, ALL_RESPONSE = "utilization, %", "response time, h", "response time of all jobs, h"
+USE = "utilization, %"
+RESPONSE = "response time, h"
+ALL_RESPONSE = "response time of all jobs, h"
 METRICS = (USE, RESPONSE)
 #: Queue of the small predictable jobs. Equation 2 covers all others.
 _STREAM = "stream"
@@ -28,7 +30,10 @@ Pair = tuple[tuple[str, list[float]], tuple[str, list[float]]]
 #: Setting to contender to measurements.
 Values = Mapping[str, Mapping[str, Measured]]
 
-HPC, NEURO, TOPT, ATOPT = "HPC", "Neuroscience", "TOptimal", "ATOptimal"
+HPC = "HPC"
+NEURO = "Neuroscience"
+TOPT = "TOptimal"
+ATOPT = "ATOptimal"
 NOTES = (
     "Jobs are drawn anew for each run, from the laws of the paper; brackets: 95% bootstrap intervals of the mean over "
     "the runs. The scheduler is the paper's, as in the authors' public simulator. It has batches of 100 jobs with "

@@ -69,19 +69,23 @@ def _spec(options: str) -> str:
 
 _PARAMETERS = (
     Parameter(
-        "processors of a job of FSL", "all alike, as many as give the work rate", "the printed rate of 0.21",
+        "processors of a job of FSL",
+        "all alike, as many as give the work rate",
+        "the printed rate of 0.21",
         "0.21 may instead be the share of FSL in the job-hours, with the processors of the others",
     ),
     Parameter("law of the other processors", "Beta(2, 2)", "one of the four printed laws", "not measured"),
     Parameter("what is known of FSL, and when jobs are submitted", "four variants", "none is chosen", "all are shown"),
-)  # fmt: skip
+)
 
 
 def _notes(seeds: int, size: int) -> tuple[str, ...]:
-    hours = {name: count * float(frozen_law("truncnorm", law).mean()) / HOUR for name, count, law in (
-        STREAM, *((name, count, law) for name, (count, law) in LARGE.items())
-    )}  # fmt: skip
-    fsl, total = hours[STREAM[0]], sum(hours.values())
+    hours = {
+        name: count * float(frozen_law("truncnorm", law).mean()) / HOUR
+        for name, count, law in (STREAM, *((name, count, law) for name, (count, law) in LARGE.items()))
+    }
+    fsl = hours[STREAM[0]]
+    total = sum(hours.values())
     return (
         *runs.NOTES,
         f"Runs: {seeds} of {size} submissions within two weeks, a quarter of them large. The paper does not say "
@@ -124,9 +128,14 @@ def log_statistics(drawn: list[Workload]) -> tuple[Row, ...]:
         work = nodes * np.array([job.runtime for job in jobs]) / HOUR
         small = np.array([job.name == STREAM[0] for job in jobs])
         numbers = (
-            len(jobs), 100 * small.mean(), nodes.mean(), work.mean(),
-            nodes[small].mean(), work[small].mean(), work[small].sum() / (NODES * SPAN / HOUR),
-        )  # fmt: skip
+            len(jobs),
+            100 * small.mean(),
+            nodes.mean(),
+            work.mean(),
+            nodes[small].mean(),
+            work[small].mean(),
+            work[small].sum() / (NODES * SPAN / HOUR),
+        )
         for name, number in zip(_LOG, numbers, strict=True):
             found[name].append(float(number))
     return tuple(
@@ -145,12 +154,17 @@ def fig8_claims(each: Mapping[str, Measured], variant: str) -> Iterator[Claim]:
     others = (
         (f"{variant}: HPC is better with speculative backfilling", tried[HPC], HPC, "better"),
         (f"{variant}: ATOptimal is better with speculative backfilling", tried[ATOPT], ATOPT, "better"),
-        (f"Ours: {variant}: ATOptimal is better than HPC also when reservations move up", f"{ATOPT} EASY",
-         f"{HPC} EASY", ""),
-    )  # fmt: skip
+        (
+            f"Ours: {variant}: ATOptimal is better than HPC also when reservations move up",
+            f"{ATOPT} EASY",
+            f"{HPC} EASY",
+            "",
+        ),
+    )
     for metric in (*METRICS, ALL_RESPONSE):
         for name, label, gain, said in sequences:
-            pair, factor = runs.pair_over([each], metric, label, HPC), gain if metric == USE else 2 - gain
+            pair = runs.pair_over([each], metric, label, HPC)
+            factor = gain if metric == USE else 2 - gain
             yield better(f"{variant}: {name} is better than HPC", metric, *pair, said)
             text = f"{variant}: {name} gains as much as published, {100 * (factor - 1):+.0f}%"
             yield better(text, metric, *pair, said, factor=factor)

@@ -33,13 +33,18 @@ def utilization_claims(found: Found) -> tuple[Claim, ...]:
         claims += map(calibrated, ranges) if rbs == RBS[0] else ranges
         for pattern, name in PATTERNS.items():
             mine, other = (_of(found, UTILIZATION, label, pattern, real) for label in (rbs, "LEJF"))
-            text, share = (
-                f"{rbs} uses less of the machine than LEJF at a ratio of {real}",
-                45 if pattern in "ac" else 35,
-            )
+            text = f"{rbs} uses less of the machine than LEJF at a ratio of {real}"
+            share = 45 if pattern in "ac" else 35
             claims.append(less(f"{text}: {name}", mine, other, f"-{share}%"))
-            claims.append(less(f"{text}, by as much as published, -{share}%: {name}", mine, other, f"-{share}%",
-                               factor=1 - share / 100))  # fmt: skip
+            claims.append(
+                less(
+                    f"{text}, by as much as published, -{share}%: {name}",
+                    mine,
+                    other,
+                    f"-{share}%",
+                    factor=1 - share / 100,
+                )
+            )
         claims += [by_construction(_fall(found, pattern, rbs)) for pattern in PATTERNS]
         claims += [_peak(found, pattern, rbs) for pattern in "ac"] + [_no_loss(found, pattern, rbs) for pattern in "bd"]
     return tuple(claims)
@@ -47,21 +52,37 @@ def utilization_claims(found: Found) -> tuple[Claim, ...]:
 
 def stretch_claims(found: Found) -> tuple[Claim, ...]:
     """Return claims about the average stretch (section 4.4, figure 9)."""
-    last, real = _ratios(found)[-1], _near(found, _REAL)
+    last = _ratios(found)[-1]
+    real = _near(found, _REAL)
     return (
         *(_range(found, STRETCH, label, pattern, 1, 3) for pattern, label in product(PATTERNS, _FLY)),
         *_flat(found, STRETCH),
-        *(less(f"SEJF stretches jobs less than LEJF at a ratio of {real}: {PATTERNS[pattern]}",
-               _of(found, STRETCH, "SEJF", pattern, real), _of(found, STRETCH, "LEJF", pattern, real), "a gap")
-          for pattern in "ac"),
-        *(claim for rbs in _ways(found) for claim in (
-            _times(found, STRETCH, rbs, (1.5, 2.5), "about 2 times"),
-            _times(found, WAIT, rbs, (2.5, 3.5), "about 3 times"),
-            less(f"{rbs} comes close to the best on the fly where small jobs abound and estimates are long: at most "
-                 "10% above", _of(found, STRETCH, rbs, "d", last), _of(found, STRETCH, "SEJF", "d", last), "close",
-                 factor=1.1),
-        )),
-    )  # fmt: skip
+        *(
+            less(
+                f"SEJF stretches jobs less than LEJF at a ratio of {real}: {PATTERNS[pattern]}",
+                _of(found, STRETCH, "SEJF", pattern, real),
+                _of(found, STRETCH, "LEJF", pattern, real),
+                "a gap",
+            )
+            for pattern in "ac"
+        ),
+        *(
+            claim
+            for rbs in _ways(found)
+            for claim in (
+                _times(found, STRETCH, rbs, (1.5, 2.5), "about 2 times"),
+                _times(found, WAIT, rbs, (2.5, 3.5), "about 3 times"),
+                less(
+                    f"{rbs} comes close to the best on the fly where small jobs abound and estimates are long: at most "
+                    "10% above",
+                    _of(found, STRETCH, rbs, "d", last),
+                    _of(found, STRETCH, "SEJF", "d", last),
+                    "close",
+                    factor=1.1,
+                ),
+            )
+        ),
+    )
 
 
 def _ways(found: Found) -> list[str]:
@@ -166,7 +187,8 @@ def _peak(found: Found, pattern: str, rbs: str) -> Claim:
 
 
 def _no_loss(found: Found, pattern: str, rbs: str) -> Claim:
-    last, before = _ratios(found)[-1], _near(found, 1.4)
+    last = _ratios(found)[-1]
+    before = _near(found, 1.4)
     text = f"{rbs} uses no less of the machine at a ratio of {last} than at {before}: {PATTERNS[pattern]}"
     named, other = (_of(found, UTILIZATION, rbs, pattern, ratio) for ratio in (last, before))
     return more(text, (f"at {last}", named[1]), (f"at {before}", other[1]), "no decrease")

@@ -73,7 +73,8 @@ def fig12(means: Means) -> Outcome:
     )
     conditions = tuple(hybrid_conditions(found).values())
     drawing = Drawing("lines", data, _AXIS)
-    notes, varied = (*runs.notes(means), note), () if means.control else hybrid_parameters(means)
+    notes = (*runs.notes(means), note)
+    varied = () if means.control else hybrid_parameters(means)
     return Outcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, varied, runs.runs_of(means))
 
 
@@ -93,12 +94,16 @@ def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, floa
 def _rows(found: Found, metrics: Sequence[str]) -> list[Row]:
     """Return the numbers at some ratios. Failures are only those of RBS."""
     return [
-        row(f"{runs.PATTERNS.get(pattern, '')} at {ratio}".strip(), f"{label}: {metric}", metrics[metric],
-            digits=int(metric != FAILURES))
+        row(
+            f"{runs.PATTERNS.get(pattern, '')} at {ratio}".strip(),
+            f"{label}: {metric}",
+            metrics[metric],
+            digits=int(metric != FAILURES),
+        )
         for metric in metrics
         for (pattern, label, ratio), metrics in found.items()
         if ratio in _SHOWN and (metric != FAILURES or label in RBS)
-    ]  # fmt: skip
+    ]
 
 
 def _drawing(found: Found, metric: str, panels: Mapping[str, str], failures: bool = True) -> Drawing:

@@ -73,7 +73,8 @@ def _read(found: Found) -> Mapping[str, float]:
     def mean(metric: str, *labels: str) -> float:
         return float(np.mean(list(of(metric, *labels).values())))
 
-    use, windows = {label: of(UTILIZATION, label) for label in _PRINTED}, list(of(WINDOW, *_FLY).values())
+    use = {label: of(UTILIZATION, label) for label in _PRINTED}
+    windows = list(of(WINDOW, *_FLY).values())
     met = sum(
         low - _HALF_STEP <= use[label][pattern, label, ratio] <= high + _HALF_STEP
         for label, (low, high) in _PRINTED.items()
@@ -133,21 +134,32 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
     deviations = {hours: rbs("rbs", deviation=3600 * hours) for hours in (1.5, 2.5, 3.5)}
 
     return (
-        Parameter("nodes and inter-arrival time", str(CHOSEN), "the window and the ranges of utilization",
-                  "see `surface`"),
-        Parameter("longest request that RBS backfills, s", "7200",
-                  "the small jobs of section 4.1, up to 1 h, with room",
-                  "; ".join(varied("small", *sizes, pattern=pattern) for pattern in "ab")),
+        Parameter(
+            "nodes and inter-arrival time", str(CHOSEN), "the window and the ranges of utilization", "see `surface`"
+        ),
+        Parameter(
+            "longest request that RBS backfills, s",
+            "7200",
+            "the small jobs of section 4.1, up to 1 h, with room",
+            "; ".join(varied("small", *sizes, pattern=pattern) for pattern in "ab"),
+        ),
         Parameter("when reservations move up", "never", "the gaps of section 4.4", varied("move", "never", "always")),
-        Parameter("growth of a request that failed", "1.5", "30 to 50% are printed",
-                  varied("growth", 1.3, 1.5, ratio=_RATIOS[0])),
-        Parameter("seconds that a gain of priority is worth", "1200", "nothing better known",
-                  varied("gain", 0, 1200, 4800)),
-        Parameter("deviation of the run times of pattern (a), h", "2.5", "minutes to 15 h are printed",
-                  told(deviations)),
-        Parameter("laws of small and of large jobs", "uniform in the printed ranges", "the drawing of figure 6",
-                  "not varied"),
-    )  # fmt: skip
+        Parameter(
+            "growth of a request that failed",
+            "1.5",
+            "30 to 50% are printed",
+            varied("growth", 1.3, 1.5, ratio=_RATIOS[0]),
+        ),
+        Parameter(
+            "seconds that a gain of priority is worth", "1200", "nothing better known", varied("gain", 0, 1200, 4800)
+        ),
+        Parameter(
+            "deviation of the run times of pattern (a), h", "2.5", "minutes to 15 h are printed", told(deviations)
+        ),
+        Parameter(
+            "laws of small and of large jobs", "uniform in the printed ranges", "the drawing of figure 6", "not varied"
+        ),
+    )
 
 
 def hybrid_parameters(means: Means) -> tuple[Parameter, ...]:
@@ -171,15 +183,23 @@ def hybrid_parameters(means: Means) -> tuple[Parameter, ...]:
     sizes = "; ".join(f"{point}: {both(point)}" for point in points)
     strewn = "; ".join(f"{phases or 'none'}: {both(phases=phases)}" for phases in (0, 2, PHASES))
     return (
-        Parameter("nodes and inter-arrival time", str(MIXED), "a load near 1",
-                  f"stretch of the hybrid (SEJF) and of RBS at a ratio of {_REAL}: {sizes}"),
-        Parameter("phases, of which every other has all wide jobs", str(PHASES), "work for both modes",
-                  f"the same: {strewn}"),
-        Parameter("run times of the wide jobs", "uniform between 3 and 15 h", "the large jobs of section 4.1",
-                  "not varied"),
+        Parameter(
+            "nodes and inter-arrival time",
+            str(MIXED),
+            "a load near 1",
+            f"stretch of the hybrid (SEJF) and of RBS at a ratio of {_REAL}: {sizes}",
+        ),
+        Parameter(
+            "phases, of which every other has all wide jobs", str(PHASES), "work for both modes", f"the same: {strewn}"
+        ),
+        Parameter(
+            "run times of the wide jobs", "uniform between 3 and 15 h", "the large jobs of section 4.1", "not varied"
+        ),
         Parameter("seconds that a checkpoint takes", "60", "nothing better known", option("cost", 0, 60, 600)),
-        Parameter("growth of a reservation that was outrun", "1.4", "30 to 50% of RBS",
-                  option("growth", 1.3, 1.4, 1.5)),
-        Parameter("share of the queue that must be alike", "1", "'all jobs' of section 5.2",
-                  option("alike", 0.8, 0.9, 1)),
-    )  # fmt: skip
+        Parameter(
+            "growth of a reservation that was outrun", "1.4", "30 to 50% of RBS", option("growth", 1.3, 1.4, 1.5)
+        ),
+        Parameter(
+            "share of the queue that must be alike", "1", "'all jobs' of section 5.2", option("alike", 0.8, 0.9, 1)
+        ),
+    )

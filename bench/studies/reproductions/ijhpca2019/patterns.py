@@ -20,8 +20,15 @@ from ..simulations import simulate_all
 PATTERNS = {"a": "(a) normal", "b": "(b) 50% large", "c": "(c) 80% large", "d": "(d) 20% large"}
 #: The workload of section 5.2.
 MIX = "mix"
-DISPATCHERS = {"RBS": "rbs", "RBS anew": "rbs:move=always", "SEJF": "sejf", "LEJF": "lejf", "FCFS": "fcfs",
-               "EASY": "easy", "conservative": "conservative"}  # fmt: skip
+DISPATCHERS = {
+    "RBS": "rbs",
+    "RBS anew": "rbs:move=always",
+    "SEJF": "sejf",
+    "LEJF": "lejf",
+    "FCFS": "fcfs",
+    "EASY": "easy",
+    "conservative": "conservative",
+}
 HYBRIDS = {
     "RBS": "rbs",
     "RBS anew": "rbs:move=always",
@@ -44,8 +51,12 @@ _GRIDS: dict[Scale, tuple[float, ...]] = {
     "full": _FULL,
 }
 _SMOKE = {"jobs": 60, "nodes": 6, "interarrival": 4800.0}
-UTILIZATION, STRETCH, WAIT, FAILURES = "utilization, %", "average stretch", "average wait, h", "failures"
-WINDOW, RESERVED = "simulated time, h", "starts by reservation, %"
+UTILIZATION = "utilization, %"
+STRETCH = "average stretch"
+WAIT = "average wait, h"
+FAILURES = "failures"
+WINDOW = "simulated time, h"
+RESERVED = "starts by reservation, %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,8 @@ def measured(
     `ratios` and `seeds` default to those of the scale. `drawn` holds further options of the generator.
     """
     count = len(means.draws(_SEEDS)) if seeds is None else seeds
-    places, settings = list[tuple[str, str, float]](), list[tuple[Samples[Any], str, str]]()
+    places = list[tuple[str, str, float]]()
+    settings = list[tuple[Samples[Any], str, str]]()
     for pattern, ratio in product(patterns, ratios or grid(means.scale)):
         draw = partial(jobs, pattern, ratio, means.scale, point, **drawn)
         samples = {again: Samples(draw, count, overrun=again) for again in ("resubmit", "run")}
@@ -96,8 +108,10 @@ def measured(
             places.append((pattern, label, ratio))
             settings.append((samples["resubmit" if label in _RESUBMIT else "run"], spec, "walltime"))
     measured = simulate_all(settings, means, metrics)
-    return {place: {metric: [run[metric] for run in runs] for metric in runs[0]}
-            for place, runs in zip(places, measured, strict=True)}  # fmt: skip
+    return {
+        place: {metric: [run[metric] for run in runs] for metric in runs[0]}
+        for place, runs in zip(places, measured, strict=True)
+    }
 
 
 def jobs(pattern: str, ratio: float, scale: Scale, point: Point, seed: int, **drawn: Any) -> Workload:

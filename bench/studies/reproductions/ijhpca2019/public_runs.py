@@ -92,8 +92,11 @@ def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
             point = ("right range, %", name, number, 100 * share, 100 * share, 100 * share)
             for column, value in zip(data.values(), point, strict=True):
                 column.append(value)
-    rows = [Row(name, f"right range of {number}, %", 100 * share, digits=1)
-            for name, shares in found.items() for number, share in zip(_RANGES, shares, strict=True)]  # fmt: skip
+    rows = [
+        Row(name, f"right range of {number}, %", 100 * share, digits=1)
+        for name, shares in found.items()
+        for number, share in zip(_RANGES, shares, strict=True)
+    ]
     falls = Claim(
         "Ours: on the public run times the fewer ranges, the more often the right one is predicted",
         all(fewer >= more for shares in found.values() for fewer, more in pairwise(shares)),
@@ -124,6 +127,9 @@ def predicted_share(hours: FloatArray, number: int) -> float:
 
 def _ranges(values: Mapping[str, FloatArray]) -> Sequence[Row]:
     quantiles = {"least": 0.0, "10th percentile": 0.1, "median": 0.5, "90th percentile": 0.9, "most": 1.0}
-    rows = [Row(name, f"run time, h: {word}", float(np.quantile(each, share)), digits=2)
-            for name, each in values.items() for word, share in quantiles.items()]  # fmt: skip
+    rows = [
+        Row(name, f"run time, h: {word}", float(np.quantile(each, share)), digits=2)
+        for name, each in values.items()
+        for word, share in quantiles.items()
+    ]
     return [*rows, *(Row(name, "runs", float(len(each))) for name, each in values.items())]

@@ -38,7 +38,8 @@ _NOTES = (
 
 def run(means: Means) -> Outcome:
     """Return correlation and mean squared error per workflow. Also check that the workflow's class is recovered."""
-    logs, shuffled = means.draws(_LOGS), means.broken("sizes")
+    logs = means.draws(_LOGS)
+    shuffled = means.broken("sizes")
     fits = {model: [_fitted(model.log(seed), shuffled) for seed in logs] for model in TABLE1}
     rows = [line for model, found in fits.items() for line in _rows(model, found)]
     printed = [calibrated(_printed(model, found)) for model, found in fits.items() if model.printed]

@@ -46,10 +46,13 @@ def fig3(means: Means) -> Outcome:
     claims = (
         Claim("Quicksort follows n log n, with a small error", _decided(sorts, max(sorts) < _FITS), evidence),
         by_construction(
-            Claim("Matrix multiplication follows n^1.5", _decided(products, max(products) < _FITS),
-                  f"at most {max(products):.2g}; the paper: below {_FITS}")
+            Claim(
+                "Matrix multiplication follows n^1.5",
+                _decided(products, max(products) < _FITS),
+                f"at most {max(products):.2g}; the paper: below {_FITS}",
+            )
         ),
-    )  # fmt: skip
+    )
     note = (
         f"{len(means.draws(_SEEDS))} times 200 sortings of random arrays, and products of square matrices. The paper "
         "measured seconds on its machine; here comparisons and multiplications are counted, of which a product of "
@@ -72,14 +75,20 @@ def fig6(means: Means) -> Outcome:
         hours = [jobs.runtime / 3600 for jobs in each]
         rows.append(row(name, "mean, h", [float(np.mean(part)) for part in hours], 8 if "normal" in name else None, 2))
         rows.append(row(name, "up to 1 h, %", [100 * float(np.mean(part <= 1)) for part in hours], None, 1))
-        rows.append(row(name, "3 to 15 h, %", [100 * float(np.mean((part >= 3) & (part <= 15))) for part in hours],
-                        None, 1))  # fmt: skip
+        rows.append(
+            row(name, "3 to 15 h, %", [100 * float(np.mean((part >= 3) & (part <= 15))) for part in hours], None, 1)
+        )
     shares = {"(b) 50% large": 50.0, "(c) 80% large": 80.0, "(d) 20% large": 20.0}
     claims = [
-        by_construction(_share(f"{share:g}% of the jobs run for 3 to 15 h: {name}", share,
-                               [100 * float(np.mean(jobs.runtime >= 3 * 3600)) for jobs in drawn[name]]))
+        by_construction(
+            _share(
+                f"{share:g}% of the jobs run for 3 to 15 h: {name}",
+                share,
+                [100 * float(np.mean(jobs.runtime >= 3 * 3600)) for jobs in drawn[name]],
+            )
+        )
         for name, share in shares.items()
-    ]  # fmt: skip
+    ]
     curves = {name: np.concatenate([jobs.runtime for jobs in each]) for name, each in drawn.items()}
     note = (
         f"{len(means.draws(_SEEDS))} draws of 800 jobs of each pattern, as the words of section 4.1 have them: the "
@@ -101,14 +110,23 @@ def fig7(means: Means) -> Outcome:
     real = float(np.mean(short[1.2]))
     low, high = min(short[0.3]), max(short[1.3])
     claims = (
-        by_construction(Claim("At 1.2, the mean of real logs, 10 to 15% of the estimates fall short",
-                              _decided(short[1.2], 10 <= real <= 15),
-                              f"{real:.1f}%; of a normal law with the printed deviation of 0.2 it is 15.9%; the paper: "
-                              "10-15% drawn, around 16% in its logs")),
+        by_construction(
+            Claim(
+                "At 1.2, the mean of real logs, 10 to 15% of the estimates fall short",
+                _decided(short[1.2], 10 <= real <= 15),
+                f"{real:.1f}%; of a normal law with the printed deviation of 0.2 it is 15.9%; the paper: "
+                "10-15% drawn, around 16% in its logs",
+            )
+        ),
         by_construction(_share("At 1, as many fall short as not", 50.0, short[1.0])),
-        by_construction(Claim("At 0.3 most fall short, at 1.3 most do not", _decided(short[0.3], high < 50 < low),
-                              f"at least {low:.1f}% and at most {high:.1f}%; the paper: mostly")),
-    )  # fmt: skip
+        by_construction(
+            Claim(
+                "At 0.3 most fall short, at 1.3 most do not",
+                _decided(short[0.3], high < 50 < low),
+                f"at least {low:.1f}% and at most {high:.1f}%; the paper: mostly",
+            )
+        ),
+    )
     note = (
         f"{len(means.draws(_SEEDS))} draws of 800 jobs of pattern (b), and estimates with a deviation of the ratio of "
         "0.2, never below 0.1. All of it follows from the printed law."
@@ -130,7 +148,8 @@ def _decided(samples: Sequence[object], holds: bool) -> bool | None:
 
 def _share(text: str, share: float, found: Sequence[float]) -> Claim:
     """Return the claim that a percentage equals another. It may differ by three standard errors of the mean."""
-    mean, error = float(np.mean(found)), float(np.std(found)) / np.sqrt(len(found))
+    mean = float(np.mean(found))
+    error = float(np.std(found)) / np.sqrt(len(found))
     return Claim(text, _decided(found, abs(mean - share) <= 3 * error + 0.5), f"{mean:.1f}%; the paper: {share:g}%")
 
 

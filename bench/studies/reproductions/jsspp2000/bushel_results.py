@@ -15,7 +15,8 @@ from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHAR
 from .strategy_outcomes import DIFFER, ratio_row
 
 NAMES = {-1.0: "none", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
-_GAIN, _OTHERS = "turnaround with none choosing over that now: choosers", "the same: others"
+_GAIN = "turnaround with none choosing over that now: choosers"
+_OTHERS = "the same: others"
 #: Columns shown as a ratio, and as a number with digits.
 _RATIOS = {"gain": _GAIN, "others": _OTHERS, "error": "turnaround of choosers over that predicted"}
 _NUMBERS = {
@@ -28,7 +29,8 @@ _CHANGES = "changes of mind a chooser"
 
 def bushel(means: Means) -> Outcome:
     """Return turnaround, efficiency and predictions by share of choosers, load and dispatcher."""
-    setting, found = SETTINGS[means.scale], crowds(means)
+    setting = SETTINGS[means.scale]
+    found = crowds(means)
     table = _by_sample(found)
     conditions = {over: _differing(table, over) for over in OVER}
     claims = [claim for over in OVER for claim in given(_claims(table, over, setting), [conditions[over]])]
@@ -36,9 +38,14 @@ def bushel(means: Means) -> Outcome:
     samples = len(means.draws(samples_of()))
     claims += given([promises(found)], [conditions["conservative"]])
     return Outcome(
-        _notes(setting, samples), rows, tuple(claims), _drawing(table, setting), tuple(conditions.values()),
-        _parameters(), f"{samples} samples a workload",
-    )  # fmt: skip
+        _notes(setting, samples),
+        rows,
+        tuple(claims),
+        _drawing(table, setting),
+        tuple(conditions.values()),
+        _parameters(),
+        f"{samples} samples a workload",
+    )
 
 
 def _by_sample(found: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +73,8 @@ def _contrast(
 
 def _claims(table: pd.DataFrame, over: str, setting: Setting) -> Iterator[Claim]:
     """Return the claims about a dispatcher. They hold at the largest load, unless stated otherwise."""
-    low, high = setting.loads[0], setting.loads[-1]
+    low = setting.loads[0]
+    high = setting.loads[-1]
     under = f" under {over}, load {high:g}"
     for share in (0.0, 1.0):
         gain = _ratio(_values(table, "gain", over, high, share))
@@ -173,12 +181,20 @@ def _notes(setting: Setting, samples: int) -> tuple[str, ...]:
 
 def _parameters() -> tuple[Parameter, ...]:
     return (
-        Parameter("how jobs speed up", MOLD, "the paper's draws of A and sigma",
-                  "not tried: Cirne and Berman's laws of A and sigma from a survey of users (IPDPS 2001). Their "
-                  "constants are not in this paper, and no public program was found that has them"),
-        Parameter("what makes a chooser change its mind", f"10% of the time left, {AGAIN} times", "the default gain",
-                  "not tried"),
-    )  # fmt: skip
+        Parameter(
+            "how jobs speed up",
+            MOLD,
+            "the paper's draws of A and sigma",
+            "not tried: Cirne and Berman's laws of A and sigma from a survey of users (IPDPS 2001). Their "
+            "constants are not in this paper, and no public program was found that has them",
+        ),
+        Parameter(
+            "what makes a chooser change its mind",
+            f"10% of the time left, {AGAIN} times",
+            "the default gain",
+            "not tried",
+        ),
+    )
 
 
 BUSHEL: dict[str, Run] = {"jsspp2000/bushel": bushel}

@@ -64,9 +64,14 @@ def table2(means: Means) -> Outcome:
     claims += promises(pd.concat(found.values()))
     every = given(claims, [*conditions.values(), *agreement])
     return Outcome(
-        _NOTES, tuple(rows), every, sizes_drawing(found["literal"], (USER, "SA-3", "SA-7", BEST)),
-        (*conditions.values(), *agreement), _parameters(found), cases_in_words(means),
-    )  # fmt: skip
+        _NOTES,
+        tuple(rows),
+        every,
+        sizes_drawing(found["literal"], (USER, "SA-3", "SA-7", BEST)),
+        (*conditions.values(), *agreement),
+        _parameters(found),
+        cases_in_words(means),
+    )
 
 
 def _overall(cases: pd.DataFrame, which: str) -> Iterator[Claim]:
@@ -91,10 +96,14 @@ def _parameters(found: Mapping[str, pd.DataFrame]) -> tuple[Parameter, ...]:
     text = "; ".join(f"{name}: {shares[name]}, SA-7 {seven[name]}" for name in found)
     return (
         Parameter("the range of choices of small jobs", "as printed", "the text; the share at 7 contradicts it", text),
-        Parameter("run time of a job of the log that outlives its request", "it is killed there",
-                  "section 2: the scheduler kills it", "not tried"),
+        Parameter(
+            "run time of a job of the log that outlives its request",
+            "it is killed there",
+            "section 2: the scheduler kills it",
+            "not tried",
+        ),
         Parameter("turnaround of 0 s", "1 s", "a geometric mean needs it", "no case has one"),
-    )  # fmt: skip
+    )
 
 
 Judge = Callable[[pd.DataFrame], Iterator[Claim]]
@@ -136,8 +145,9 @@ def by_load(cases: pd.DataFrame) -> Iterator[Claim]:
         yield more(f"The turnaround rises with N: {name}, last tenth over first", ratio, 1.0, "ratio", "it increases")
     for name in ("SA-3", "SA-7", BEST):
         ratio = contrast(gains(high, name), high, gains(low, name), low)
-        yield less(f"The relative performance falls with N: {name}, last tenth over first", ratio, 1.0, "ratio",
-                   "it decreases")  # fmt: skip
+        yield less(
+            f"The relative performance falls with N: {name}, last tenth over first", ratio, 1.0, "ratio", "it decreases"
+        )
 
 
 #: What the paper calls medium values of L, seconds.
@@ -147,7 +157,8 @@ _MEDIUM = (2000.0, 50_000.0)
 def _by_work(cases: pd.DataFrame) -> Iterator[Claim]:
     """Return the claims of figure 4."""
     work = cases["L"]
-    small, large = cases[work < _MEDIUM[0]], cases[work > _MEDIUM[1]]
+    small = cases[work < _MEDIUM[0]]
+    large = cases[work > _MEDIUM[1]]
     medium = cases[work.between(*_MEDIUM)]
     first, last = _ends(cases, "L")
     rest = cases[work < last["L"].min()]
@@ -155,15 +166,30 @@ def _by_work(cases: pd.DataFrame) -> Iterator[Claim]:
     yield more("The turnaround rises with L: user, last tenth over first", ratio, 1.0, "ratio", "it does")
     for name in ("SA-7", BEST):
         ratio = contrast(gains(last, name), last, gains(rest, name), rest)
-        yield less(f"The relative performance is less in the last tenth of L than before: {name}", ratio, 1.0, "ratio",
-                   "it decreases in the 10th decile")  # fmt: skip
+        yield less(
+            f"The relative performance is less in the last tenth of L than before: {name}",
+            ratio,
+            1.0,
+            "ratio",
+            "it decreases in the 10th decile",
+        )
         for other, text in ((small, "small"), (large, "large")):
             ratio = contrast(gains(medium, name), medium, gains(other, name), other)
-            yield more(f"It is best for medium L, 2,000 to 50,000 s: {name}, over {text}", ratio, 1.0, "ratio",
-                       "medium values are best")  # fmt: skip
+            yield more(
+                f"It is best for medium L, 2,000 to 50,000 s: {name}, over {text}",
+                ratio,
+                1.0,
+                "ratio",
+                "medium values are best",
+            )
     ratio = contrast(gains(small, "SA-7", "SA-3"), small, gains(large, "SA-7", "SA-3"), large)
-    yield more("The smaller L, the more do more choices help: SA-7 over SA-3, small over large", ratio, 1.0, "ratio",
-               "the smaller, the more advantageous")  # fmt: skip
+    yield more(
+        "The smaller L, the more do more choices help: SA-7 over SA-3, small over large",
+        ratio,
+        1.0,
+        "ratio",
+        "the smaller, the more advantageous",
+    )
 
 
 #: From this A on the gain grows slower.
@@ -173,15 +199,27 @@ _SLOWER = 100.0
 def _by_parallelism(cases: pd.DataFrame) -> Iterator[Claim]:
     """Return the claims of figure 5."""
     first, last = _ends(cases, "A")
-    few, many = cases[cases["A"] < _SLOWER], cases[cases["A"] >= _SLOWER]
+    few = cases[cases["A"] < _SLOWER]
+    many = cases[cases["A"] >= _SLOWER]
     for name in STRATEGIES:
         ratio = contrast(gains(last, name), last, gains(first, name), first)
-        yield more(f"The relative performance grows with A: {name}, last tenth over first", ratio, 1.0, "ratio",
-                   "the larger A, the greater")  # fmt: skip
+        yield more(
+            f"The relative performance grows with A: {name}, last tenth over first",
+            ratio,
+            1.0,
+            "ratio",
+            "the larger A, the greater",
+        )
     ratio = contrast(gains(many, "SA-7", "SA-3"), many, gains(few, "SA-7", "SA-3"), few)
-    yield more("More choices help more with larger A: SA-7 over SA-3, A from 100 on over below", ratio, 1.0, "ratio",
-               "the utility grows with A")  # fmt: skip
-    [a, b], [c, d] = parts(few, "A", 2), parts(many, "A", 2)
+    yield more(
+        "More choices help more with larger A: SA-7 over SA-3, A from 100 on over below",
+        ratio,
+        1.0,
+        "ratio",
+        "the utility grows with A",
+    )
+    [a, b] = parts(few, "A", 2)
+    [c, d] = parts(many, "A", 2)
     for name in ("SA-7", BEST):
         values = [gains(part, name) for part in (b, a, d, c)]
         yield _slower(name, contrast(values[0], b, values[1], a), contrast(values[2], d, values[3], c))
@@ -191,8 +229,11 @@ def _slower(name: str, below: Ratio, above: Ratio) -> Claim:
     """Return the claim that a ratio is nearer to 1 than another. Their intervals must not overlap."""
     decided = None if max(above.low, below.low) <= min(above.high, below.high) else above.value < below.value
     holds = None if pd.isna(below.low) or pd.isna(above.low) else decided
-    return Claim(f"The increase slows down from A = 100 on: {name}, upper half over lower half", holds,
-                 f"below 100 {below}, from 100 on {above}; the paper: it does")  # fmt: skip
+    return Claim(
+        f"The increase slows down from A = 100 on: {name}, upper half over lower half",
+        holds,
+        f"below 100 {below}, from 100 on {above}; the paper: it does",
+    )
 
 
 def _by_parallelism_on_ctc(cases: pd.DataFrame) -> Iterator[Claim]:
@@ -200,8 +241,13 @@ def _by_parallelism_on_ctc(cases: pd.DataFrame) -> Iterator[Claim]:
     low, high = parts(cases[cases["A"] >= _SLOWER], "A", 2)
     for name in ("SA-7", BEST):
         ratio = contrast(gains(high, name), high, gains(low, name), low)
-        yield more(f"The relative performance keeps increasing beyond A = 100: {name}, upper half over lower half",
-                   ratio, 1.0, "ratio", "steadily")  # fmt: skip
+        yield more(
+            f"The relative performance keeps increasing beyond A = 100: {name}, upper half over lower half",
+            ratio,
+            1.0,
+            "ratio",
+            "steadily",
+        )
 
 
 #: Ratios of numbers that count as equal.
@@ -213,14 +259,21 @@ def _by_variance(cases: pd.DataFrame) -> Iterator[Claim]:
     low, high = parts(cases, "sigma", 2)
     for name in STRATEGIES:
         ratio = contrast(gains(high, name), high, gains(low, name), low)
-        yield within(f"{name} is indifferent to sigma, to 10%: upper half over lower half", ratio, _SAME, "ratio",
-                     "completely indifferent")  # fmt: skip
+        yield within(
+            f"{name} is indifferent to sigma, to 10%: upper half over lower half",
+            ratio,
+            _SAME,
+            "ratio",
+            "completely indifferent",
+        )
 
 
 def by_accuracy(cases: pd.DataFrame, strategy: str = "SA-7") -> Iterator[Claim]:
     """Return the claims of figures 8 and 12."""
-    small, large = cases[cases["a"] <= 0.2], cases[cases["a"] > 0.2]
-    tiny, rest = cases[cases["a"] <= 0.1], cases[cases["a"] > 0.1]
+    small = cases[cases["a"] <= 0.2]
+    large = cases[cases["a"] > 0.2]
+    tiny = cases[cases["a"] <= 0.1]
+    rest = cases[cases["a"] > 0.1]
     for name in (USER, strategy, BEST):
         ratio = contrast(logarithms(small, name), small, logarithms(large, name), large)
         yield more(f"The turnaround is greater for a up to 0.2: {name}", ratio, 1.0, "ratio", "for all strategies")
@@ -229,8 +282,13 @@ def by_accuracy(cases: pd.DataFrame, strategy: str = "SA-7") -> Iterator[Claim]:
     upper, lower = parts(rest, "a", 2)[::-1]
     for name in (strategy, BEST):
         ratio = contrast(gains(upper, name), upper, gains(lower, name), lower)
-        yield within(f"Above 0.1 a has little impact, to 10%: {name}, upper half over lower half", ratio, _SAME,
-                     "ratio", "almost none")  # fmt: skip
+        yield within(
+            f"Above 0.1 a has little impact, to 10%: {name}, upper half over lower half",
+            ratio,
+            _SAME,
+            "ratio",
+            "almost none",
+        )
 
 
 def _by_range(cases: pd.DataFrame) -> Iterator[Claim]:
@@ -238,12 +296,17 @@ def _by_range(cases: pd.DataFrame) -> Iterator[Claim]:
     first, last = _ends(cases, "range")
     for name in ("SA-7", BEST):
         ratio = contrast(gains(last, name), last, gains(first, name), first)
-        yield more(f"The relative performance grows with the range: {name}, last tenth over first", ratio, 1.0, "ratio",
-                   "it grows")  # fmt: skip
-        wide, rest = cases[cases["range"] > 100], cases[cases["range"] <= 100]
+        yield more(
+            f"The relative performance grows with the range: {name}, last tenth over first",
+            ratio,
+            1.0,
+            "ratio",
+            "it grows",
+        )
+        wide = cases[cases["range"] > 100]
+        rest = cases[cases["range"] <= 100]
         ratio = contrast(gains(wide, name), wide, gains(rest, name), rest)
-        yield more(f"Ranges above 100 give a substantial boost, a quarter: {name}", ratio, 1.25, "ratio",
-                   "substantial")  # fmt: skip
+        yield more(f"Ranges above 100 give a substantial boost, a quarter: {name}", ratio, 1.25, "ratio", "substantial")
 
 
 DOWNEY: dict[str, Run] = {

@@ -29,7 +29,8 @@ OPERATIONS = {"MG": 18.81, "LU": 319.6, "SP": 447.1, "BT": 721.5, "EP": 100.9}
 SERIAL = {"MG": 0.005, "LU": 0.002, "SP": 0.002, "BT": 0.001, "EP": 0.0}
 #: Operations per second and processor.
 RATE = 50e6
-_TWOS, _SQUARES = (8, 16, 32, 64, 128, 256), (9, 16, 25, 36, 64, 121, 256)
+_TWOS = (8, 16, 32, 64, 128, 256)
+_SQUARES = (9, 16, 25, 36, 64, 121, 256)
 _SIZES: Mapping[str, tuple[int, ...]] = {"MG": _TWOS, "LU": _TWOS, "SP": _SQUARES, "BT": _SQUARES}
 #: Sizes of EP that are simulated to find the best.
 _SIMULATED = 16
@@ -93,10 +94,12 @@ def drawn(workload: Workload, kind: Kind, count: int, seed: int, begin: int = 0)
 def _moldable(workload: Workload, kind: Kind, rng: np.random.Generator) -> Case:
     """Return a job of Downey's speedup."""
     place, own, room = _job(workload, rng)
-    most, spread = float(rng.uniform(2, 200)), float(rng.uniform(0, 2))
+    most = float(rng.uniform(2, 200))
+    spread = float(rng.uniform(0, 2))
     accuracy = 1.0 - float(rng.random())
     limit = n_limit(most, spread, room)
-    low, high = int(rng.integers(1, own, endpoint=True)), int(rng.integers(own, max(own, limit), endpoint=True))
+    low = int(rng.integers(1, own, endpoint=True))
+    high = int(rng.integers(own, max(own, limit), endpoint=True))
     if kind == "least-7-for-serial":
         low, high = _widened(low, high, own, room)
 

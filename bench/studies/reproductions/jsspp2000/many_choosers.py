@@ -104,10 +104,13 @@ def crowds(means: Means) -> pd.DataFrame:
     setting = SETTINGS[means.scale]
     cells = [(over, again, cell) for again in (0, AGAIN) for over, cell in _cells(setting, again, loaders, means)]
     store = finished((cell for _, _, cell in cells), loaders, means)
-    return pd.concat([
-        cell.kept(store).assign(workload=cell.workload, load=cell.load, seed=cell.seed, over=over, again=again)
-        for over, again, cell in cells
-    ], ignore_index=True)  # fmt: skip
+    return pd.concat(
+        [
+            cell.kept(store).assign(workload=cell.workload, load=cell.load, seed=cell.seed, over=over, again=again)
+            for over, again, cell in cells
+        ],
+        ignore_index=True,
+    )
 
 
 def samples_of() -> dict[Scale, int]:
@@ -128,10 +131,25 @@ def _cells(setting: Setting, again: int, loaders: Loaders, means: Means) -> list
                 loaders[digest] = source
                 for over in OVER:
                     spec = (means.control or str)(f"sa:again={again},over={over}" if again else f"sa:over={over}")
-                    found.append((over, Crowd(
-                        name, jobs, digest, None, seed, spec, "walltime", "kill", "batch",
-                        load=load, singles=setting.singles, shares=SHARES[1:],
-                    )))  # fmt: skip
+                    found.append(
+                        (
+                            over,
+                            Crowd(
+                                name,
+                                jobs,
+                                digest,
+                                None,
+                                seed,
+                                spec,
+                                "walltime",
+                                "kill",
+                                "batch",
+                                load=load,
+                                singles=setting.singles,
+                                shares=SHARES[1:],
+                            ),
+                        )
+                    )
     return found
 
 
@@ -156,7 +174,8 @@ def sample(name: str, jobs: int, load: float, seed: int, count: int) -> Workload
 
 def at_load(workload: Workload, load: float) -> Workload:
     """Return a workload on a pool at an offered load. The gaps between submissions are stretched."""
-    columns, machine = workload.columns, workload.machine
+    columns = workload.columns
+    machine = workload.machine
     submit = columns.submit
     span = int(submit[-1] - submit[0])
     work = float((columns.amounts(machine.resources[0]) * columns.runtime).sum())
@@ -192,7 +211,8 @@ def measure(workload: Workload, spec: str, singles: int, shares: Sequence[float]
     groups = [(-1.0, drawn[:0]), *((0.0, drawn[[place]]) for place in range(min(singles, len(drawn))))]
     groups += [(share, drawn[: max(1, round(share * len(drawn)))]) for share in shares]
     work = simulate(workload, "sa:by=user,over=easy", overrun="kill").jobs["sequential_work"].to_numpy()
-    rows, before = list[dict[str, float]](), np.empty(0)
+    rows = list[dict[str, float]]()
+    before = np.empty(0)
     for share, choosers in groups:
         result, dispatcher = _simulated(workload, spec, choosers, seed)
         took = _turnaround(result)
@@ -225,8 +245,13 @@ def _foresight(result: Result, dispatcher: SA, choosers: IntArray) -> dict[str, 
     submit, end = (jobs[name].to_numpy(dtype=np.float64) for name in ("submit", "end"))
     error = np.log(np.maximum(end - submit, 1)) - np.log(np.maximum(ends - submit, 1))
     changes = [dispatcher.changes.get(place, 0) for place in choosers.tolist()]
-    each = {"error": error, "spread": np.abs(error), "late": end > ends, "other_size": jobs["shape"] >= 0,
-            "changes": changes}  # fmt: skip
+    each = {
+        "error": error,
+        "spread": np.abs(error),
+        "late": end > ends,
+        "other_size": jobs["shape"] >= 0,
+        "changes": changes,
+    }
     return {name: _mean(np.asarray(values, dtype=np.float64)) for name, values in each.items()}
 
 

@@ -172,11 +172,9 @@ def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -
         simulated until they started. ``late``: those that started after their guaranteed start. ``same``: 1 if the
         dispatcher ``sa`` did as well, else 0. It is -1 where ``sa`` was not used.
     """
-    plans, submits, processors = (
-        with_arrivals(workload, cases),
-        workload.columns.submit,
-        workload.machine.capacity[0, 0],
-    )
+    plans = with_arrivals(workload, cases)
+    submits = workload.columns.submit
+    processors = workload.machine.capacity[0, 0]
     for turn in (CasePlan.chosen_ones, CasePlan.better_ones):
         simulate_cases(workload, plans, turn)
     rows = []
@@ -213,7 +211,9 @@ class CasePlan:
     """
 
     def __init__(self, case: Case, told: ArrivalStarts, now: int) -> None:
-        self.case, self.told, self.now = case, told, now
+        self.case = case
+        self.told = told
+        self.now = now
         self.waits = {key: start - now for key, start in told.starts.items() if start is not None}
         self.runtimes = {_key(each): each.runtime for each in _all(case)}
         self.chosen = {USER: _key(case.user)}

@@ -73,9 +73,13 @@ def _parameters(cases: pd.DataFrame) -> tuple[Parameter, ...]:
         for name in OPERATIONS
     )
     return (
-        Parameter("run times of the benchmarks", "a model", "operations counted in NAS-95-010, class B; the rate and "
-                  "the serial shares by nothing better known", f"relative performance by benchmark: {by_benchmark}"),
-    )  # fmt: skip
+        Parameter(
+            "run times of the benchmarks",
+            "a model",
+            "operations counted in NAS-95-010, class B; the rate and the serial shares by nothing better known",
+            f"relative performance by benchmark: {by_benchmark}",
+        ),
+    )
 
 
 def fig10(means: Means) -> Outcome:
@@ -87,7 +91,8 @@ def fig10(means: Means) -> Outcome:
     for name, part in each.items():
         rows += overall_rows(part, name)
     conditions = differing(cases, [NAS])
-    free, bound = each["any (EP)"], cases[cases["benchmark"] != "EP"]
+    free = each["any (EP)"]
+    bound = cases[cases["benchmark"] != "EP"]
     ratio = contrast(gains(free, BEST), free, gains(bound, BEST), bound)
     claims = [
         more("The maximum improvement is greater for EP than for the others", ratio, 1.0, "ratio", "it is"),
@@ -118,11 +123,17 @@ def _by_load(cases: pd.DataFrame) -> Iterator[Claim]:
     for name in _SHOWN:
         ratio = contrast(logarithms(each[-1], name), each[-1], logarithms(each[0], name), each[0])
         yield more(f"The turnaround rises with N: {name}, last tenth over first", ratio, 1.0, "ratio", "it increases")
-    low, middle = cases[cases["N"] < 0.1], cases[cases["N"].between(0.1, 0.2)]
+    low = cases[cases["N"] < 0.1]
+    middle = cases[cases["N"].between(0.1, 0.2)]
     for name in (NAS, BEST):
         ratio = contrast(gains(middle, name), middle, gains(low, name), low)
-        yield less(f"The relative performance falls with N up to 0.2: {name}, 0.1 to 0.2 over below", ratio, 1.0,
-                   "ratio", "it tends to decrease")  # fmt: skip
+        yield less(
+            f"The relative performance falls with N up to 0.2: {name}, 0.1 to 0.2 over below",
+            ratio,
+            1.0,
+            "ratio",
+            "it tends to decrease",
+        )
 
 
 def _by_accuracy(cases: pd.DataFrame) -> Iterator[Claim]:

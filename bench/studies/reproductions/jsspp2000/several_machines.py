@@ -25,7 +25,9 @@ from .strategy_outcomes import RELATIVE, TURNAROUND, ratio_row
 #: Raised with every change of the samples or stored columns.
 _FORMAT = 1
 _SEED, _CHOICES = 2002, "SA-7"
-ONE, SEVERAL, ALL = "SA on the user's machine", "SA on the machine it chooses", "SA on all machines"
+ONE = "SA on the user's machine"
+SEVERAL = "SA on the machine it chooses"
+ALL = "SA on all machines"
 _CASES: dict[Scale, int] = {"smoke": 20, "small": 200, "full": 2000}
 #: Jobs of each machine at the smallest scale.
 _HEAD = 1500
@@ -114,16 +116,22 @@ def _row(same: Sequence[CasePlan | None], first: int) -> dict[str, Any]:
     """Return the row of a case from its plan on each machine. A plan is ``None`` where no size fits."""
     own = same[0]
     assert own is not None
-    predicted, took = dict[int, int](), dict[int, int]()
+    predicted = dict[int, int]()
+    took = dict[int, int]()
     for machine, plan in enumerate(same):
         if plan is not None:
             key = plan.chosen[_CHOICES]
-            predicted[machine], took[machine] = plan.waits[key] + key[1], plan.took[key]
+            predicted[machine] = plan.waits[key] + key[1]
+            took[machine] = plan.took[key]
     chosen = min(predicted, key=lambda machine: (predicted[machine], machine))
     return {
-        "time": own.now - first, USER: own.took[own.chosen[USER]], ONE: took[0], SEVERAL: took[chosen],
-        ALL: min(took.values()), "chosen": chosen,
-    }  # fmt: skip
+        "time": own.now - first,
+        USER: own.took[own.chosen[USER]],
+        ONE: took[0],
+        SEVERAL: took[chosen],
+        ALL: min(took.values()),
+        "chosen": chosen,
+    }
 
 
 def several(means: Means) -> Outcome:
@@ -187,8 +195,20 @@ def _cases(means: Means) -> pd.DataFrame:
         sample = name, len(logs[name]), logs[name].digest(), None
         for seed, begin in product(means.draws(_ONCE), range(0, _CASES[means.scale], TOGETHER)):
             some = min(TOGETHER, _CASES[means.scale] - begin)
-            cells.append(Tried(*sample, _SEED + seed, "sa", "walltime", "kill", "batch",
-                               machines=machines, head=head, count=some, begin=begin))  # fmt: skip
+            cells.append(
+                Tried(
+                    *sample,
+                    _SEED + seed,
+                    "sa",
+                    "walltime",
+                    "kill",
+                    "batch",
+                    machines=machines,
+                    head=head,
+                    count=some,
+                    begin=begin,
+                )
+            )
     store = finished(cells, loaders, means)
     found = [cell.kept(store).assign(log=cell.workload, seed=cell.seed) for cell in cells]
     cases = with_months(pd.concat(found, ignore_index=True))

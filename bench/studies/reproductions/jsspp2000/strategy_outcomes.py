@@ -15,7 +15,8 @@ from .drawn_cases import BEST, CHOICES, NAS, USER
 from .geometric_means import Ratio, contrast, gains, logarithms, mean, more, parts
 
 STRATEGIES = (*CHOICES, BEST)
-TURNAROUND, RELATIVE = "turnaround, s", "relative performance"
+TURNAROUND = "turnaround, s"
+RELATIVE = "relative performance"
 #: With fewer differing choices than this share, strategies differ by chance only.
 DIFFER = 0.2
 #: Turnaround, s, and relative performance where the paper prints none.
@@ -25,8 +26,9 @@ NOWHERE: Mapping[str, tuple[float, float | None]] = {}
 def close(cases: pd.DataFrame, strategy: str, which: str) -> Claim:
     """Return the claim that a strategy reaches at least 90% of the best choice's performance."""
     ratio = contrast(gains(cases, strategy), cases, gains(cases, BEST))
-    return more(f"{strategy} has at least 90% of the performance of the best choice{which}", ratio, 0.9, "ratio",
-                 "above 90%")  # fmt: skip
+    return more(
+        f"{strategy} has at least 90% of the performance of the best choice{which}", ratio, 0.9, "ratio", "above 90%"
+    )
 
 
 def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Precondition]:
@@ -34,11 +36,13 @@ def differing(cases: pd.DataFrame, strategies: Sequence[str]) -> dict[str, Preco
     shares = {name: float((cases[f"{name} size"] != cases[f"{USER} size"]).mean()) for name in strategies}
     return {
         name: Precondition(
-            f"{name} asks for another size than the user in at least {100 * DIFFER:g}% of the cases", share >= DIFFER,
-            f"{100 * share:.1f}%", of_system=True,
+            f"{name} asks for another size than the user in at least {100 * DIFFER:g}% of the cases",
+            share >= DIFFER,
+            f"{100 * share:.1f}%",
+            of_system=True,
         )
         for name, share in shares.items()
-    }  # fmt: skip
+    }
 
 
 def agreeing(cases: pd.DataFrame) -> Precondition:
@@ -47,13 +51,15 @@ def agreeing(cases: pd.DataFrame) -> Precondition:
     return Precondition(
         "the dispatcher `sa` does the same as SA here, in the first cases of each log",
         bool((asked == 1).all()),
-        f"{cases['kind'].iloc[0]}: {int((asked == 1).sum())} of {len(asked)}", of_system=True,
-    )  # fmt: skip
+        f"{cases['kind'].iloc[0]}: {int((asked == 1).sum())} of {len(asked)}",
+        of_system=True,
+    )
 
 
 def promises(cases: pd.DataFrame) -> list[Claim]:
     """Return the claim that no job starts after its guaranteed start."""
-    simulated, late = int(cases["simulated"].sum()), int(cases["late"].sum())
+    simulated = int(cases["simulated"].sum())
+    late = int(cases["late"].sum())
     evidence = f"{late} of {simulated:,} requests that did not start at once, in {len(cases):,} cases"
     decided = late == 0 if simulated >= LEAST else None
     text = "Arriving jobs do not affect those that are there: none starts later than promised"
@@ -66,7 +72,8 @@ def overall_rows(
     """Return turnaround, relative performance and the share of other sizes chosen. One row per strategy."""
     rows = []
     for name in [name for name in (USER, *CHOICES, NAS, BEST) if name in cases]:
-        own, (seconds, gain) = f"{subject}: {name}", published.get(name, (None, None))
+        own = f"{subject}: {name}"
+        (seconds, gain) = published.get(name, (None, None))
         rows.append(ratio_row(own, TURNAROUND, mean(logarithms(cases, name), cases), seconds, 0))
         if name != USER:
             rows.append(ratio_row(own, RELATIVE, mean(gains(cases, name), cases), gain, 2))
@@ -101,8 +108,10 @@ def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence
             subject = f"{name}, {short(float(part[column].min()))} to {short(float(part[column].max()))}"
             rows.append(Row(subject, "cases, %", 100 * len(part) / len(cases), digits=1))
             rows.append(ratio_row(subject, f"{USER}: {TURNAROUND}", mean(logarithms(part, USER), part), None, 0))
-            rows += [ratio_row(subject, f"{each}: {RELATIVE}", mean(gains(part, each), part), None, 2)
-                     for each in (*strategies, BEST)]  # fmt: skip
+            rows += [
+                ratio_row(subject, f"{each}: {RELATIVE}", mean(gains(part, each), part), None, 2)
+                for each in (*strategies, BEST)
+            ]
     return tuple(rows)
 
 
@@ -116,7 +125,8 @@ def drawing_by(
             for strategy in shown:
                 for part in parts(cases, column) if len(cases) else []:
                     values = logarithms(part, strategy) if panel == TURNAROUND else gains(part, strategy)
-                    ratio, x = mean(values, part), float(f"{np.median(part[column]):.2g}")
+                    ratio = mean(values, part)
+                    x = float(f"{np.median(part[column]):.2g}")
                     ends = (ratio.value, ratio.value) if np.isnan(ratio.low) else (ratio.low, ratio.high)
                     point = (f"{panel}: {name}", strategy, x, ratio.value, *ends)
                     for values_of, value in zip(data.values(), point, strict=True):

@@ -131,7 +131,8 @@ def test_a_trace_is_laid_end_to_end(tmp_path):
     workload = generate("lublin", jobs=40, processors=64, seed=1)
     swf, _ = write_inputs(on_one_core_nodes(workload), tmp_path)
     lay_end_to_end(swf, 100, tmp_path / "laid.swf")
-    once, laid = read(swf), read(tmp_path / "laid.swf")
+    once = read(swf)
+    laid = read(tmp_path / "laid.swf")
     span = once.jobs[-1].submit + 3600
     assert laid.machine == once.machine
     assert [job.id for job in laid.jobs] == [str(number) for number in range(1, 101)]

@@ -13,18 +13,26 @@ from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.workloads.slurm_workload import slurm_workload, started_at
 
 TESTS = Path(__file__).parents[3]
-LOGGED, PLAIN = Path(__file__).parent / "recorded", TESTS / "dispatchers" / "slurm" / "recorded"
+LOGGED = Path(__file__).parent / "recorded"
+PLAIN = TESTS / "dispatchers" / "slurm" / "recorded"
 #: Recordings with their configurations and how many nodes these have.
 RECORDINGS = {
-    "tiers": ("tiers.conf", 16), "gpus": ("gpus.conf", 8), "memory": ("memory.conf", 8), "weights": ("weights.conf", 8),
-    "limits": ("limits.conf", 8), "arrays": ("site.conf", 8), "reservations": ("site.conf", 8),
-    "requeue": ("preempt.conf", 8), "cancel": ("preempt.conf", 8),
-}  # fmt: skip
+    "tiers": ("tiers.conf", 16),
+    "gpus": ("gpus.conf", 8),
+    "memory": ("memory.conf", 8),
+    "weights": ("weights.conf", 8),
+    "limits": ("limits.conf", 8),
+    "arrays": ("site.conf", 8),
+    "reservations": ("site.conf", 8),
+    "requeue": ("preempt.conf", 8),
+    "cancel": ("preempt.conf", 8),
+}
 
 
 def moments(workload, log, every=100):
     """Return a moment each so many seconds, with the jobs that waited, and the priorities that a log says."""
-    zero, jobs = started_at(workload), workload.columns
+    zero = started_at(workload)
+    jobs = workload.columns
     starts = jobs.submit + workload.records["wait"].to_numpy()
     events = list(read_log(log)) if log.exists() else []
     found = []
@@ -43,9 +51,7 @@ def covered(name, folder):
     (folder / "jobs.sacct").write_bytes(gzip.decompress((recorded / f"{name}.sacct.gz").read_bytes()))
     workload = slurm_workload(folder / "jobs.sacct", folder / "site.conf")
     files = {each: str(recorded / f"{each}.txt") for each in ("limits", "reservations") if each == name}
-    slurm = Slurm(
-        config=str(folder / "site.conf"), shares="phys=10;chem=20", epoch=started_at(workload), **files
-    )  # fmt: skip
+    slurm = Slurm(config=str(folder / "site.conf"), shares="phys=10;chem=20", epoch=started_at(workload), **files)
     seen = moments(workload, LOGGED / f"{name}.slurmctld.log.gz")
     table = forecasts_table(workload, slurm, seen, started_at(workload), 25)
     _, of, _, _, share, width = table.rows[1]

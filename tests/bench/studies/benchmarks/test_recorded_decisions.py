@@ -68,12 +68,14 @@ def test_decisions_on_nodes_of_several_weights_are_made_alike(tmp_path):
 
 def test_decisions_and_priorities_on_nodes_of_unequal_cores_are_made_alike(tmp_path):
     options, site = settings(tmp_path, "uneven", 12)
-    jobs, log = jobs_of("uneven", tmp_path), RECORDED / "uneven.slurmctld.log.gz"
+    jobs = jobs_of("uneven", tmp_path)
+    log = RECORDED / "uneven.slurmctld.log.gz"
     counts = decided("uneven", site, options, jobs)
     assert (counts["planned"], counts["started"]) == (496, 55)
     assert_alike(counts)
     assert counts["start nodes"] == counts["started"]
-    began, shares = began_at(log), {"phys": 10, "chem": 20}
+    began = began_at(log)
+    shares = {"phys": 10, "chem": 20}
     for small in (True, False):
         order = compared_priorities(site, jobs, read_log(log), began, 120, 300, options.weights(), shares, small=small)
         assert order["equal"] == (order["seen"] if small else 0)
@@ -121,10 +123,17 @@ def test_decisions_hang_on_the_jobs_with_gpus_that_were_tested_before(tmp_path):
 
 def test_tasks_that_ask_for_memory_or_gpus_by_node_are_no_nodes(tmp_path):
     _, site = settings(tmp_path, "gpus", 8)
-    jobs, names = jobs_of("gpus", tmp_path), with_shares(site.machine()).resources
+    jobs = jobs_of("gpus", tmp_path)
+    names = with_shares(site.machine()).resources
     tasks = jobs["29"]  # --ntasks=8 --gres=gpu:1, which had three nodes
     assert (tasks.slots, tasks.cores, tasks.apart) == (8, 1, False)
     assert dict(zip(names, tasks.by_node, strict=True))["gpu"] == 1
     assert dict(zip(names, tasks.demand, strict=True)) == {
-        "core": 1, "mem": 500 * 1024, "mem_per_cpu": 1, "gpu": 0, "node": 0, "partition/all": 1, "shares": 1
-    }  # fmt: skip
+        "core": 1,
+        "mem": 500 * 1024,
+        "mem_per_cpu": 1,
+        "gpu": 0,
+        "node": 0,
+        "partition/all": 1,
+        "shares": 1,
+    }

@@ -102,7 +102,8 @@ def test_the_tables_show_means_and_intervals(folder):
 
 def test_several_workers_find_the_same(folder):
     assert call(folder, "--workers", "2", "--no-whole", out="pooled").exit_code == 0
-    one, two = records(folder), records(folder, "pooled")
+    one = records(folder)
+    two = records(folder, "pooled")
     assert len(two) == 4
     for name, record in two.items():
         assert record["summary"]["wait_mean"] == one[name]["summary"]["wait_mean"]

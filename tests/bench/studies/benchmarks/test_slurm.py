@@ -167,10 +167,16 @@ def test_classes_of_a_site_are_within_the_noise_of_a_second_run(record):
 
 
 def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record):
-    rows = {row[0]: (int(row[1].replace(",", "")), int(row[2].replace(",", "")))
-            for row in replay_decisions(record.folder.parent / "site-a", "phys=10;chem=20;bio=30").rows}  # fmt: skip
-    wanted = {"planned starts within 2 s": 0.98, "planned on the same nodes": 0.96, "starts by backfill": 0.99,
-              "priorities within 5 points": 0.98}  # fmt: skip
+    rows = {
+        row[0]: (int(row[1].replace(",", "")), int(row[2].replace(",", "")))
+        for row in replay_decisions(record.folder.parent / "site-a", "phys=10;chem=20;bio=30").rows
+    }
+    wanted = {
+        "planned starts within 2 s": 0.98,
+        "planned on the same nodes": 0.96,
+        "starts by backfill": 0.99,
+        "priorities within 5 points": 0.98,
+    }
     assert rows["planned starts within 2 s"][1] > 1500
     assert {
         name: alike / of for name, (alike, of) in rows.items() if name in wanted and alike < wanted[name] * of
@@ -179,7 +185,8 @@ def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record
 
 def test_a_site_with_preemption_by_qos_licences_and_expressions_is_met():
     # Recorded once the rules were written. None was chosen on it.
-    folder, shares = Path(__file__).parent / "recorded" / "site-c", "phys=10;chem=20;bio=30"
+    folder = Path(__file__).parent / "recorded" / "site-c"
+    shares = "phys=10;chem=20;bio=30"
     rows = {row[0]: row for row in classes(folder, shares, None).rows}
     assert rows["all"][1] == "168"
     divided = [name for name in rows if name.split()[0] in ("all", "partition", "qos", "account")]

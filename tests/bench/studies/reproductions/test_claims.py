@@ -25,13 +25,15 @@ from hpcdispatch.bench.studies.reproductions.outcome_tables import (
     ],
 )
 def test_the_interval_of_the_ratio_decides(values, below, above):
-    named, other = ("a", [10 * value for value in values]), ("b", [10.0] * len(values))
+    named = ("a", [10 * value for value in values])
+    other = ("b", [10.0] * len(values))
     assert less("", named, other).holds is below
     assert more("", named, other).holds is above
 
 
 def test_less_takes_a_factor_and_shows_the_numbers():
-    named, other = ("a", [10.3, 10.3, 10.3]), ("b", [10.0, 10.0, 10.0])
+    named = ("a", [10.3, 10.3, 10.3])
+    other = ("b", [10.0, 10.0, 10.0])
     found = less("a is no worse", named, other, "no worse", factor=1.05, timed=True)
     assert found == Claim("a is no worse", True, "a 10.3; b 10.0: +3.0% [+3.0, +3.0]; the paper: no worse", timed=True)
 
@@ -69,7 +71,8 @@ def test_claims_are_counted_and_told():
     assert [line[1] for line in verdicts(claims).rows] == ["holds", "not decided", "not decided"]
 
 
-MET, UNMET = Precondition("nodes > 1", True, "64"), Precondition("at least two queues", False, "1")
+MET = Precondition("nodes > 1", True, "64")
+UNMET = Precondition("at least two queues", False, "1")
 
 
 def test_what_cannot_fail_and_what_cannot_be_tested_is_not_counted():

@@ -34,8 +34,16 @@ def test_makes_one_and_keeps_it(invoke, tmp_path):
     out = tmp_path / "results"
     found = invoke("reproduce", "cp2019/fig1", "--out", out, columns=160)
     assert (found.exit_code, found.stderr) == (0, "")
-    for text in ("Accuracy of the three predictions", "scale smoke", "not public", "heuristic",
-                 "paper", "25.8", "not decided", "claims: 0 hold (not counted: 5 calibrated)"):  # fmt: skip
+    for text in (
+        "Accuracy of the three predictions",
+        "scale smoke",
+        "not public",
+        "heuristic",
+        "paper",
+        "25.8",
+        "not decided",
+        "claims: 0 hold (not counted: 5 calibrated)",
+    ):
         assert text in found.stdout
     for suffix in ("json", "png", "svg", "csv"):
         path = out / "cp2019" / f"fig1.{suffix}"
@@ -106,7 +114,8 @@ def test_a_failed_simulation_is_told(invoke, monkeypatch):
 
 
 def test_a_figure_without_data_has_no_numbers_and_a_page(invoke, tmp_path):
-    out, page = tmp_path / "results", tmp_path / "page.md"
+    out = tmp_path / "results"
+    page = tmp_path / "page.md"
     found = invoke("reproduce", "ijhpca2019/fig5", "--out", out, "--docs", page, columns=160)
     assert (found.exit_code, found.stderr) == (0, f"hpcdispatch: note: {page}: 1 result\n")
     assert "not testable here" in found.stdout

@@ -23,8 +23,9 @@ SPECS = {
     },
     "every prediction is the walltime": {"heuristic:correction=none": "walltime", "walltime": "walltime"},
     "every request is the maximum": {
-        "atoptimal:over=rounds:batch=100/move=never,backfill=speculative,rate=0.21":
-            "classic-hpc:over=rounds:batch=100/move=never,backfill=speculative",
+        "atoptimal:over=rounds:batch=100/move=never,backfill=speculative,rate=0.21": (
+            "classic-hpc:over=rounds:batch=100/move=never,backfill=speculative"
+        ),
         "neuroscience:over=easy,history=10": "classic-hpc:over=easy",
     },
     "nothing is tried in gaps": {
@@ -33,13 +34,18 @@ SPECS = {
     "SEJF and LEJF are FCFS": {"sejf": "fcfs", "lejf": "fcfs", "rbs:move=always": "rbs:move=always"},
     "SEJF and LEJF are RBS": {"sejf": "rbs", "lejf": "rbs", "fcfs": "fcfs"},
     "the hybrid is RBS": {"hybrid:first=longest": "rbs", "easy": "easy"},
-    "the plan is killing alone": {"evict:policy=dp": "evict:policy=kill", "evict:policy=greedy": "evict:policy=greedy",
-                                  "evict:ends=true": "evict:policy=kill", "evict:policy=static,reserve=9":
-                                  "evict:policy=static,reserve=9"},
+    "the plan is killing alone": {
+        "evict:policy=dp": "evict:policy=kill",
+        "evict:policy=greedy": "evict:policy=greedy",
+        "evict:ends=true": "evict:policy=kill",
+        "evict:policy=static,reserve=9": "evict:policy=static,reserve=9",
+    },
     "the bound is ignored": {"evict:most=3": "evict:most=none"},
-    "SA asks for what the user asks": {"sa:over=easy": "sa:by=user,over=easy",
-                                       "sa:again=3,over=easy": "sa:by=user,over=easy"},
-}  # fmt: skip
+    "SA asks for what the user asks": {
+        "sa:over=easy": "sa:by=user,over=easy",
+        "sa:again=3,over=easy": "sa:by=user,over=easy",
+    },
+}
 BY_NAME = {control.name: control for several in CONTROLS.values() for control in several if control.instead}
 
 
@@ -59,16 +65,30 @@ def test_every_control_is_of_a_study_and_breaks_something():
         assert all(bool(control.instead) is not bool(control.part) for control in several)
 
 
-TRIALS = Trials("p/fig1", "smoke", "5", {
-    SYSTEM: {"a": True, "b": True, "c": False, "d": None, "f": None, "g": None},
-    "plain": {"a": False, "b": True, "c": False, "d": True, "f": False, "g": None},
-    "other": {"a": True, "b": True, "c": None, "d": True, "f": None, "g": None},
-})  # fmt: skip
+TRIALS = Trials(
+    "p/fig1",
+    "smoke",
+    "5",
+    {
+        SYSTEM: {"a": True, "b": True, "c": False, "d": None, "f": None, "g": None},
+        "plain": {"a": False, "b": True, "c": False, "d": True, "f": False, "g": None},
+        "other": {"a": True, "b": True, "c": None, "d": True, "f": None, "g": None},
+    },
+)
 
 
-@pytest.mark.parametrize(("text", "informative"), [
-    ("a", True), ("b", False), ("c", None), ("d", False), ("e", None), ("f", True), ("g", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "informative"),
+    [
+        ("a", True),
+        ("b", False),
+        ("c", None),
+        ("d", False),
+        ("e", None),
+        ("f", True),
+        ("g", None),
+    ],
+)
 def test_a_claim_that_every_control_meets_is_not_informative(text, informative):
     assert TRIALS.informative(text) is informative
 
@@ -97,8 +117,10 @@ def test_each_control_runs_the_study_anew(tmp_path):
 
     entry = Entry("p/fig1", "T", "P", run, (Control("it is broken", part="it"),))
     trials = try_controls(entry, Means("smoke", tmp_path), run(Means("smoke", tmp_path)))
-    assert trials.verdicts == {SYSTEM: {"it is better": True, "it runs": True},
-                               "it is broken": {"it is better": False, "it runs": True}}  # fmt: skip
+    assert trials.verdicts == {
+        SYSTEM: {"it is better": True, "it runs": True},
+        "it is broken": {"it is better": False, "it runs": True},
+    }
     assert (trials.informative("it is better"), trials.informative("it runs")) == (True, False)
 
 

@@ -81,7 +81,8 @@ def test_a_small_job_that_runs_on_counts_up_to_the_end():
 @pytest.mark.parametrize("contender", [Contender(HPC), Contender(TOPT, "easy"), Contender(NEURO, speculative=True)])
 def test_without_small_jobs_it_is_the_utilization_of_the_summary(contender):
     result = simulate(runs.jobs(8, processors="beta")(3), contender.dispatcher, overrun="kill")
-    found, summary = measure(result), result.summary()
+    found = measure(result)
+    summary = result.summary()
     assert found[USE] == pytest.approx(100 * summary["utilization"])
     assert found[RESPONSE] == found[ALL_RESPONSE] == pytest.approx(summary["turnaround_mean"] / 3600)
 
@@ -139,7 +140,8 @@ def test_bars_are_drawn_without_intervals(made, tmp_path):
 
 def test_figures_6_and_7_are_of_the_same_simulations(means, made, monkeypatch):
     monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
-    found, expected = find("icpp2019/fig7").run(means), made["icpp2019/fig7"]
+    found = find("icpp2019/fig7").run(means)
+    expected = made["icpp2019/fig7"]
     assert (found.rows, found.claims) == (expected.rows, expected.claims)
 
 

@@ -54,8 +54,12 @@ def test_what_is_not_printed_is_varied_where_it_matters(made):
     assert "RBS, (a), ratio 0.5: 1.3: " in told["growth of a request that failed"]  # where requests fail
     assert "RBS, (b), ratio 1.7: 3600: " in told["longest request that RBS backfills, s"]  # where jobs are small
     told = {parameter.name: parameter.sensitivity for parameter in made[FIGURES[2]].parameters}
-    for name in ("nodes and inter-arrival time", "phases, of which every other has all wide jobs",
-                 "seconds that a checkpoint takes", "share of the queue that must be alike"):  # fmt: skip
+    for name in (
+        "nodes and inter-arrival time",
+        "phases, of which every other has all wide jobs",
+        "seconds that a checkpoint takes",
+        "share of the queue that must be alike",
+    ):
         assert told[name].count("; ") == 2
 
 

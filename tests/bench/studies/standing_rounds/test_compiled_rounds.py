@@ -26,8 +26,11 @@ def crowds(draw):
     jobs, now = [], 0
     for id_ in range(draw(number(1, 60))):
         now += draw(st.sampled_from([0, 0, 0, 1, 7, 90]))
-        runtime, walltime, nodes = draw(number(1, 70)), draw(number(1, 60)), draw(number(1, 9))
-        law, name = draw(st.sampled_from(LAWS)), draw(st.sampled_from("abc"))
+        runtime = draw(number(1, 70))
+        walltime = draw(number(1, 60))
+        nodes = draw(number(1, 9))
+        law = draw(st.sampled_from(LAWS))
+        name = draw(st.sampled_from("abc"))
         jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, law=law, name=name))
     return Workload(tuple(jobs), Machine.pool(8))
 
@@ -38,8 +41,10 @@ def crowds(draw):
 @given(data=st.data())
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_has_the_records_of_the_engine(name, data):
-    workload, batch = data.draw(crowds()), data.draw(st.sampled_from(["none", 1, 3, 100]))
-    over, sign = f"batch={batch},move=never", "," if ":" in name else ":"
+    workload = data.draw(crowds())
+    batch = data.draw(st.sampled_from(["none", 1, 3, 100]))
+    over = f"batch={batch},move=never"
+    sign = "," if ":" in name else ":"
     dispatcher = f"{name}{sign}over=rounds:{over.replace(',', '/')}" if name else f"rounds:{over}"
     result = simulate(workload, dispatcher, overrun="kill", seed=3)
     assert_same_records(result, simulate(workload, dispatcher, overrun="kill", seed=3, budget=BY_ENGINE))
@@ -51,7 +56,8 @@ def test_has_the_records_of_the_engine(name, data):
 def test_has_them_beside_a_stream_and_in_many_steps(dispatcher, overrun, monkeypatch):
     monkeypatch.setattr(compiled_rounds, "_DECISIONS", 200)
     options = {"processors": "beta", "low": 1, "high": 20, "work_rate": 0.8, "window": 15, "stream_processors": 20}
-    workload, told = generate("stochastic", large=30, seed=5, **options), []
+    workload = generate("stochastic", large=30, seed=5, **options)
+    told = []
     name = f"{dispatcher}{',' if ':' in dispatcher else ':'}over=rounds:batch=5/move=never"
     result = simulate(workload, name, overrun=overrun, progress=told.append)
     assert told == sorted(told)
@@ -96,11 +102,15 @@ def test_takes_what_depends_on_nothing_else(compiled):
         assert compiled(workload, f"{name}{',' if ':' in name else ':'}over={STANDING.replace(',', '/')}")
     over = create_dispatcher(STANDING)
     for dispatcher in (
-        "rounds:batch=3", "toptimal:over=easy", f"atoptimal:over={STANDING.replace(',', '/')}",
-        f"toptimal:over={STANDING.replace(',', '/')},backfill=speculative", Others(move="never"),
-        ReservationSequences(TheirBound(), over=over), ReservationSequences(Adaptive(9), over=over),
+        "rounds:batch=3",
+        "toptimal:over=easy",
+        f"atoptimal:over={STANDING.replace(',', '/')}",
+        f"toptimal:over={STANDING.replace(',', '/')},backfill=speculative",
+        Others(move="never"),
+        ReservationSequences(TheirBound(), over=over),
+        ReservationSequences(Adaptive(9), over=over),
         ReservationSequences(UpperBound(), over=Others(move="never")),
-    ):  # fmt: skip
+    ):
         assert not compiled(workload, dispatcher)
     assert not compiled(workload, STANDING, "last2")
     assert not compiled(workload, STANDING, overrun="resubmit")
@@ -135,9 +145,7 @@ def test_what_a_law_refuses_is_said_by_the_engine():
 
 def test_jobs_with_the_same_requests_share_them():
     workload = generate("stochastic", large=50, seed=1)
-    requests, first, count = compiled_rounds.requested(
-        create_dispatcher("toptimal").strategy, workload.columns
-    )  # fmt: skip
+    requests, first, count = compiled_rounds.requested(create_dispatcher("toptimal").strategy, workload.columns)
     assert len(set(first.tolist())) == 1
     assert len(requests) == 50 + count[0]
     assert np.all(np.diff(requests[first[0] : first[0] + count[0]]) > 0)

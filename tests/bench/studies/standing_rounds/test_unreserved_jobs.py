@@ -19,8 +19,11 @@ def by_looking(waiting, batch):
 @pytest.mark.parametrize("batch", [-1, 1, 3, 20])
 def test_a_batch_as_by_looking_at_all(batch):
     rng = np.random.default_rng(batch + 1)
-    unreserved, waiting, job = unreserved_jobs.open_unreserved(400), [], 0
-    heap, chosen = ranked_heap.open_heap(400), np.empty(400, dtype=np.int64)
+    unreserved = unreserved_jobs.open_unreserved(400)
+    waiting = []
+    job = 0
+    heap = ranked_heap.open_heap(400)
+    chosen = np.empty(400, dtype=np.int64)
     for instant in range(120):
         came = [(job + place, int(rng.integers(-6, 0))) for place in range(int(rng.integers(0, 4)))]
         for number, rank in came:

@@ -195,8 +195,12 @@ def test_half_of_a_queue_of_narrow_jobs_finds_no_room_however_large_the_machine(
     """A tenth of a large machine would hold them all, and no decision would be contested."""
     for nodes in (64, 1500):
         workload = Filled(nodes, 40, narrow=True).workload(0)
-        cores = {when: sum(job.nodes * job.per_node["core"] for job in workload.jobs if when(job)) for when in (
-            lambda job: job.id.startswith("held"), lambda job: job.submit == INSTANT and job.id.startswith("queued")
-        )}  # fmt: skip
+        cores = {
+            when: sum(job.nodes * job.per_node["core"] for job in workload.jobs if when(job))
+            for when in (
+                lambda job: job.id.startswith("held"),
+                lambda job: job.submit == INSTANT and job.id.startswith("queued"),
+            )
+        }
         held, asked = cores.values()
         assert int(workload.machine.capacity[:, 0].sum()) - held < 0.75 * asked

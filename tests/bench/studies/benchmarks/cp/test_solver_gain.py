@@ -12,7 +12,7 @@ from hpcdispatch.bench.studies.benchmarks.cp.solver_gain import (
     batches,
     gain,
     main,
-)  # fmt: skip
+)
 from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.simulation import simulate
 

@@ -16,10 +16,16 @@ from hpcdispatch.workloads import Job, Machine, Workload
 
 
 def part(real, predicted, queues=("a", "b"), queued=200):
-    jobs = pd.DataFrame({
-        "status": "completed", "attempts": 1, "end": 10**6, "runtime": real, "predicted": predicted,
-        "queue": np.resize(np.array(queues), len(real)),
-    })  # fmt: skip
+    jobs = pd.DataFrame(
+        {
+            "status": "completed",
+            "attempts": 1,
+            "end": 10**6,
+            "runtime": real,
+            "predicted": predicted,
+            "queue": np.resize(np.array(queues), len(real)),
+        }
+    )
     return Part(jobs, pd.DataFrame({"queued": [queued]}), pd.Series([0.1]), 0.0, 0.1, 0.5)
 
 

@@ -65,7 +65,8 @@ def test_requests_are_those_of_four_queues():
 
 def predicted(workload):
     """Predict each job from those that would have ended by its submission if no job waited."""
-    heuristic, jobs = Heuristic(), list(workload.jobs)
+    heuristic = Heuristic()
+    jobs = list(workload.jobs)
     ends = sorted(jobs, key=lambda job: job.submit + job.runtime)
     ended, found = 0, []
     for job in jobs:

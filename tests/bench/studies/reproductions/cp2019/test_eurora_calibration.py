@@ -17,11 +17,21 @@ def means():
 @pytest.mark.parametrize(
     ("target", "tolerance"),
     [
-        ("short", 0.02), ("request_error", 0.2), ("request_under", 0.6), ("request_over", 0.03),
-        ("heuristic_error", 0.35), ("heuristic_under", 0.3), ("heuristic_over", 0.2), ("heuristic_near", 0.25),
-        ("units", 0.3), ("calls", 0.2), ("running", 0.3), ("queued", 0.6), ("used", 0.3),
+        ("short", 0.02),
+        ("request_error", 0.2),
+        ("request_under", 0.6),
+        ("request_over", 0.03),
+        ("heuristic_error", 0.35),
+        ("heuristic_under", 0.3),
+        ("heuristic_over", 0.2),
+        ("heuristic_near", 0.25),
+        ("units", 0.3),
+        ("calls", 0.2),
+        ("running", 0.3),
+        ("queued", 0.6),
+        ("used", 0.3),
     ],
-)  # fmt: skip
+)
 def test_a_month_comes_near_the_targets(means, target, tolerance):
     assert means[target] == pytest.approx(TARGETS[target][0], rel=tolerance)
 

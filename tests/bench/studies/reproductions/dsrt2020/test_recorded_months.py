@@ -47,8 +47,14 @@ def test_months_have_every_policy(means):
     assert rows["kill only", "mean delay of on-demand jobs, min"] <= rows["wait", "mean delay of on-demand jobs, min"]
     assert rows["wait", "lost node-hours"] == 0
     assert {subject for subject, _ in rows} == {
-        "least loss", "greedy", "kill only", "wait", "least loss, own ends", "1,024 nodes apart", "FCFS",
-    }  # fmt: skip
+        "least loss",
+        "greedy",
+        "kill only",
+        "wait",
+        "least loss, own ends",
+        "1,024 nodes apart",
+        "FCFS",
+    }
 
 
 def test_a_bound_on_evictions_is_one(means):

@@ -59,18 +59,33 @@ def test_choosers_under_conservative_are_never_late_and_say_how_often_they_chang
 
 def made(gain=0.5, falls=0.2, late=0.0):
     """Return samples in which choosers gain, and less so the more of them there are."""
-    rng, small = np.random.default_rng(0), SETTINGS["small"]
+    rng = np.random.default_rng(0)
+    small = SETTINGS["small"]
     rows = []
     for again, over, load, share, name, seed in product(
         (0, AGAIN), OVER, small.loads, (-1.0, *SHARES), small.workloads, range(small.samples)
     ):
-        noise, many = rng.normal(0, 0.01), max(share, 0)
-        rows.append({
-            "again": again, "over": over, "load": load, "share": share, "workload": name, "seed": seed,
-            "choosers": 100 * many, "efficiency": 0.9 - 0.1 * many, "gain": gain - falls * share - load / 10 + noise,
-            "others": noise - falls * share, "error": noise, "spread": share + noise, "late": late,
-            "other_size": 0.7, "changes": 1.0,
-        })  # fmt: skip
+        noise = rng.normal(0, 0.01)
+        many = max(share, 0)
+        rows.append(
+            {
+                "again": again,
+                "over": over,
+                "load": load,
+                "share": share,
+                "workload": name,
+                "seed": seed,
+                "choosers": 100 * many,
+                "efficiency": 0.9 - 0.1 * many,
+                "gain": gain - falls * share - load / 10 + noise,
+                "others": noise - falls * share,
+                "error": noise,
+                "spread": share + noise,
+                "late": late,
+                "other_size": 0.7,
+                "changes": 1.0,
+            }
+        )
     return pd.DataFrame(rows)
 
 

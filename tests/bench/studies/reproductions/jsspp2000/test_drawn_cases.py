@@ -21,7 +21,8 @@ WORKLOAD = generate("lublin:jobs=40,processors=32,load=2", seed=1)
 @pytest.mark.parametrize("kind", ["literal", "least-7-for-serial"])
 def test_every_case_is_within_its_ranges(kind):
     for case in drawn(WORKLOAD, kind, 60, 1):
-        job, facts = WORKLOAD.jobs[case.place], case.facts
+        job = WORKLOAD.jobs[case.place]
+        facts = case.facts
         own = job.nodes * job.per_node["core"]
         assert case.user.request.processors == facts["n_u"] == own
         assert case.user.runtime == job.runtime
