@@ -1,7 +1,6 @@
 """Safe arguments of external commands: no value from a file or a user becomes an option.
 
-Job ids and node names have one of the forms below, and never begin with a dash. A file is a path that begins with ``/``
-or ``./``. Other values follow ``--``. No shell is used.
+Job ids and node names have one of the forms below, and never begin with a dash. No shell is used.
 """
 
 import re
@@ -35,11 +34,6 @@ def node_argument(value: Any, where: str) -> str:
         For anything else.
     """
     return _checked(_NODE, value, where, "the name of a node")
-
-
-def path_argument(path: str) -> str:
-    """Return a path that programs never read as an option."""
-    return path if path.startswith("/") else f"./{path.removeprefix('./')}"
 
 
 def _checked(form: re.Pattern[str], value: Any, where: str, what: str) -> str:

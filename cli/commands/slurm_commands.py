@@ -12,19 +12,35 @@ from ..app import OUTPUT, Group, examples
 from ..output import finish
 from ..parameters import argument, option
 from ..site_options import SnapshotFiles
-from .slurm_advise import advise
 from .slurm_evict import evict
 from .slurm_forecast import forecast
-from .slurm_submit import submit_job
 from .slurm_why import why
 
+#: Commands that left, and what to use. No command changes a cluster any more.
+_LEFT = {
+    "advise": "use 'hpcdispatch what-if --dispatchers NAME' to compare another dispatcher with Slurm",
+    "submit": "use 'hpcdispatch sequence' for the walltimes, and submit the job with sbatch",
+}
 
-@click.group("slurm", cls=Group)
+
+class _SlurmGroup(Group):
+    """The commands for Slurm, and what took the place of those that left."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name what to use in its place."""
+        if args and args[0] in _LEFT:
+            ctx.fail(f"'slurm {args[0]}' was removed in 0.2; {_LEFT[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("slurm", cls=_SlurmGroup)
 def command() -> None:
-    """Commands for a running Slurm."""
+    """Commands that read a running Slurm. None of them changes it."""
 
 
-for each in (advise, evict, forecast, submit_job, why):
+for each in (evict, forecast, why):
     command.add_command(each)
 
 

@@ -28,23 +28,19 @@ _OPERATORS = ("Operator", "Administrator")
 _LOOKS, _KILL_WAIT = 30, 30
 
 
-@subcommand(
-    "evict",
-    "hpcdispatch slurm evict --nodes 64 --deadline 15m",
-    "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes",
-)
+@subcommand("evict", "hpcdispatch slurm evict --nodes 64 --deadline 15m")
 def evict(
     nodes: Annotated[int, option("Nodes that are needed.", "K", Whole(1), group="Decision")],
     deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
     hold: Annotated[int, option("For how long after it they are reserved.", "TIME", Duration(60), default="15m")],
-    yes: Annotated[bool, option("Run the commands.")],
     moment: SnapshotFiles,
 ) -> None:
-    """Print the commands that free K nodes by a deadline at the least loss; with --yes, run them.
+    """Print the commands that free K nodes by a deadline at the least loss. Nothing is run.
 
-    The nodes are reserved first, so that no other job starts there. This needs the rights of an operator, and so does
-    stopping the jobs of other users. Evicted jobs go back to the queue. A loss is the run time of a job so far, in
-    node-hours. A job is not stopped if its walltime ends in time, with KillWait and half a minute.
+    The first command reserves the nodes, so that no other job starts there. It needs the rights of an operator, and so
+    does stopping the jobs of other users. A job that starts on these nodes before the reservation keeps its node.
+    Evicted jobs go back to the queue. A loss is the run time of a job so far, in node-hours. A job is not stopped if
+    its walltime ends in time, with KillWait and half a minute.
     """
     snapshot = moment.read()
     state = cluster_state(snapshot, late=_late(asked=moment.squeue is None))
@@ -58,27 +54,24 @@ def evict(
     _refuse_others(snapshot, decision, operator=operator)
     loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
     killed = sum(action == "kill" for action in decision.actions.values())
+    lines = [shlex.join(command) for command in commands]
     fields = {
         "nodes": nodes,
         "deadline_s": deadline,
         "jobs": killed,
         "loss_node_hours": loss,
         "reserved": operator,
-        "commands": [shlex.join(command) for command in commands],
-        "ran": yes,
+        "commands": lines,
     }
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
-    for command in commands:
-        _give(command, run=yes)
-    if yes and operator and moment.squeue is None:
-        for command in _newcomers(snapshot, moment.read(), commands[0]):
-            _give(command, run=True)
     gives = f"{count(killed, 'job')} to give way, {ratio(loss)} node-hours lost"
     if settings().json:
         finish(f"{gives}, {nodes:,} nodes by {exact(deadline)}.", fields)
-    else:
-        say("note", f"{gives}, {nodes:,} nodes by {exact(deadline)}")
+        return
+    for line in lines:
+        click.echo(line)
+    say("note", f"{gives}, {nodes:,} nodes by {exact(deadline)}")
 
 
 def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
@@ -99,27 +92,12 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
             "Flags=IGNORE_JOBS",
         ]
     ]
-    stops = [_requeue(id_) for id_, action in decision.actions.items() if action == "kill"]
+    stops = [
+        ["scontrol", "requeue", job_argument(id_, "squeue")]
+        for id_, action in decision.actions.items()
+        if action == "kill"
+    ]
     return made * reserve + stops
-
-
-def _requeue(job: str) -> list[str]:
-    return ["scontrol", "requeue", job_argument(job, "squeue")]
-
-
-def _give(command: list[str], *, run: bool) -> None:
-    if not settings().json:
-        click.echo(shlex.join(command))
-    if run:
-        answer(command)
-
-
-def _newcomers(before: Snapshot, after: Snapshot, reserved: list[str]) -> list[list[str]]:
-    """Return the commands that stop unseen jobs: they started on the nodes just before the reservation."""
-    known = {job.id for job in before.running}
-    (names,) = (part.removeprefix("Nodes=") for part in reserved if part.startswith("Nodes="))
-    nodes = set(names.split(","))
-    return [_requeue(job.id) for job in after.running if job.id not in known and nodes & set(job.nodes)]
 
 
 def _late(*, asked: bool) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.base.command_arguments import job_argument, node_argument, path_argument
+from hpcdispatch.base.command_arguments import job_argument, node_argument
 
 
 @pytest.mark.parametrize("job", ["7", "17_3", "17_[1-5,9%2]", "17+1"])
@@ -25,12 +25,5 @@ def test_other_texts_are_no_nodes(node):
         node_argument(node, "here")
 
 
-def test_a_path_begins_with_a_dot_or_a_slash():
-    assert [path_argument(path) for path in ("--wrap=id", "a/b", "/a/b", "./a", "../a")] == [
-        "./--wrap=id",
-        "./a/b",
-        "/a/b",
-        "./a",
-        "./../a",
-    ]
+def test_a_node_name_of_slurm():
     assert node_argument("cn-01.a_b", "here") == "cn-01.a_b"

@@ -11,13 +11,12 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 from click.testing import CliRunner
 
-from hpcdispatch.analysis.kept_submission import Submission, read_journal
 from hpcdispatch.cli import cli
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
 from . import inputs
-from .inputs import changed, mangled, outcome
+from .inputs import changed, mangled
 from .sites import conf, jsonl
 
 #: Parts of a command line: a command that reads a file F, the generator of this file, and its suffix.
@@ -104,32 +103,8 @@ def report(path):
     check_printed(CliRunner().invoke(cli, ["report", str(folder), "--out", str(folder)]))
 
 
-def submission(rng):
-    """Return a kept submission of which some values are others."""
-    return changed(
-        rng,
-        {
-            "token": "ab",
-            "command": ["s.sh"],
-            "minutes": [10, 12, 20],
-            "request": 1,
-            "job": rng.choice(("7", "--user=root")),
-            "moving": False,
-            "same": True,
-            "code": rng.choice((None, 130)),
-        },
-    )
-
-
-def read_kept(path):
-    """Read a kept submission; a job in it is digits."""
-    found = outcome(lambda path: read_journal(path, Submission, "a submission"), path)
-    assert found is None or found.job is None or re.fullmatch(r"[0-9][0-9_+,:%\[\]-]*", found.job), found.job
-
-
 #: What is drawn, the suffix of its file, and what reads it.
 COMMANDS = {
     "command": (command, ".json", run_command),
     "result": (result, ".json", report),
-    "submission": (submission, ".json", read_kept),
 }

@@ -1,7 +1,6 @@
 """``hpcdispatch slurm``."""
 
 import json
-import re
 
 import pytest
 
@@ -155,15 +154,20 @@ def busy(tmp_path, monkeypatch):
     return ["--squeue", tmp_path / "q.json", "--sinfo", tmp_path / "i.json", "--now", 1000]
 
 
-def test_the_least_loss_gives_way_and_only_if_it_is_told(invoke, busy, tmp_path):
+def test_least_loss_gives_way(invoke, busy, tmp_path):
     found = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy)
     assert found.exit_code == 0, found.stderr
     reserve = "scontrol create reservation Users=ann StartTime=now Duration=25 Nodes=n2,n3 Flags=IGNORE_JOBS"
     assert found.stdout.splitlines() == [reserve, "scontrol requeue 2"]
     assert "1 job to give way, 0.0056 node-hours lost" in found.stderr
     assert not (tmp_path / "called").exists()
-    assert invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes").exit_code == 0
-    assert "".join((tmp_path / "called").read_text().split()).endswith("<requeue><2>")
+
+
+@pytest.mark.parametrize(("name", "instead"), [("advise", "what-if --dispatchers"), ("submit", "hpcdispatch sequence")])
+def test_removed_commands_name_a_replacement(invoke, name, instead):
+    refused = invoke("slurm", name, "segment.sh")
+    assert refused.exit_code == 2
+    assert instead in refused.stderr
 
 
 @pytest.mark.parametrize("name", ["--all", "n2 Flags=MAINT", "ALL\n"])
@@ -172,7 +176,7 @@ def test_a_name_that_is_no_node_stops_before_a_command(invoke, busy, tmp_path, n
         text = (tmp_path / file).read_text()
         assert f'"{was}"' in text
         (tmp_path / file).write_text(text.replace(f'"{was}"', json.dumps(name)))
-    refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes")
+    refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy)
     assert refused.exit_code == 2
     assert not (tmp_path / "called").exists()
 
@@ -184,20 +188,6 @@ def test_what_ends_in_time_is_waited_for(invoke, busy):
     ]
 
 
-def test_a_job_that_started_before_the_nodes_were_reserved_gives_way(invoke, busy, tmp_path):
-    """Of the job on the third node the first answer knows nothing."""
-    first = json.loads((tmp_path / "q.json").read_text())
-    there, gone = first["jobs"]
-    script(tmp_path / "bin", "squeue", f"cat {tmp_path}/q.json; cp {tmp_path}/later.json {tmp_path}/q.json")
-    script(tmp_path / "bin", "sinfo", f"cat {tmp_path}/i.json")
-    (tmp_path / "q.json").write_text(json.dumps({**first, "jobs": [there]}))
-    (tmp_path / "later.json").write_text(json.dumps({**first, "jobs": [there, gone]}))
-    found = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", "--yes")
-    assert found.exit_code == 0, found.stderr
-    assert found.stdout.splitlines()[-1] == "scontrol requeue 2"
-    assert len(found.stdout.splitlines()) == 2
-
-
 def test_a_limit_ends_a_job_a_minute_late(invoke, busy):
     """KillWait counts, and the controller looks every half minute. The job of 100 to 3700 may run at 3750."""
     late = invoke("slurm", "evict", "--nodes", 1, "--deadline", "2750s", *busy)
@@ -207,7 +197,7 @@ def test_a_limit_ends_a_job_a_minute_late(invoke, busy):
 
 def test_the_jobs_of_others_are_left_alone(invoke, busy, tmp_path):
     (tmp_path / "level").write_text("None\n")
-    refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes")
+    refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy)
     assert refused.exit_code == 2
     assert "expected jobs of ann or the rights of an operator, got 2 of $(reboot)" in refused.stderr
     assert not (tmp_path / "called").exists()
@@ -363,96 +353,3 @@ def test_why_a_job_is_held(invoke, waiting):
     told = json.loads(invoke("slurm", "why", "6", *waiting, "--json").stdout)
     assert (told["kind"], told["slurm"]) == ("held", "JobHeldUser")
     assert "Job 6 never starts as it is" in told["answer"]
-
-
-def test_advice_is_kept_and_judged(invoke, waiting, tmp_path):
-    kept = ["--kept", tmp_path / "advice"]
-    found = invoke("slurm", "advise", "--dispatcher", "easy-sjbf", *waiting, *kept, "--json")
-    assert found.exit_code == 0, found.stderr
-    told = json.loads(found.stdout)
-    assert told["commands"] == []
-    # Job 3 is predicted to run 300 s. It fits before the wide job. Slurm plans by walltimes.
-    by_job = {each["job"]: each for each in told["advice"]}
-    assert by_job["3"]["start"] < by_job["2"]["start"] <= by_job["3"]["model"]
-    files = [waiting[6], waiting[7], waiting[8], tmp_path / "later.sacct", *kept]
-    rows = (tmp_path / "jobs.sacct").read_text() + (
-        "1|carl|a|all|1|900|1300|60|2|8\n2|ann|a|all|900|1300|1600|60|3|12\n3|ann|a|all|900|1600|1900|120|1|4\n"
-        "4|bob|a|all|900|1010|1310|10|1|4\n"
-    )
-    (tmp_path / "later.sacct").write_text(rows)
-    judged = invoke("slurm", "advise", "--judge", *files, "--json")
-    assert judged.exit_code == 0, judged.stderr
-    score = json.loads(judged.stdout)
-    assert score["moments"] == 1
-    assert score["known"] == 3
-    assert score["recorded_s"] == pytest.approx((300 + 600 + 10) / 3)
-    assert score["dispatcher_s"] < score["recorded_s"]
-
-
-@pytest.fixture
-def live(tmp_path, waiting, monkeypatch):
-    """A Slurm of scripts that records its commands. The fake scontrol refuses what the file says."""
-    q, i = waiting[1], waiting[3]
-    script(tmp_path, "squeue", f'case "$*" in *--json*) cat {q};; *) printf "2|0\\n3|0\\n4|5\\n5|0\\n";; esac')
-    script(tmp_path, "sinfo", f"cat {i}")
-    script(
-        tmp_path,
-        "scontrol",
-        f'echo "$*" >> {tmp_path}/told; '
-        f'case "$*" in *reservation*) echo No reservations in the system;; *"JobId=$(cat {tmp_path}/refused)"*) '
-        "echo Invalid job id specified >&2; exit 1;; esac",
-    )
-    script(tmp_path, "sacctmgr", "echo 'slurmdbd is not there' >&2; exit 1")
-    (tmp_path / "refused").write_text("none")
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr("hpcdispatch.cli.slurm_answers.time.time", lambda: 1000)
-    return [*waiting[6:], "--kept", tmp_path / "advice"]
-
-
-def told(folder):
-    lines = (folder / "told").read_text().splitlines() if (folder / "told").exists() else []
-    return [line for line in lines if not line.startswith("show")]
-
-
-def test_advice_alone_tells_slurm_nothing(invoke, live, tmp_path):
-    found = invoke("slurm", "advise", "--dispatcher", "easy-sjbf", *live)
-    assert found.exit_code == 0, found.stderr
-    assert "no limits are known" in found.stderr
-    assert told(tmp_path) == []
-
-
-def test_yes_sets_a_bounded_nice_and_undo_takes_it_back(invoke, live, tmp_path):
-    yes = ["slurm", "advise", "--dispatcher", "easy-sjbf", "--next", "2", "--most-nice", "15", "--yes", *live]
-    found = invoke(*yes, "--json")
-    assert found.exit_code == 0, found.stderr
-    given = told(tmp_path)
-    assert given
-    assert [f"scontrol {line}" for line in given] == json.loads(found.stdout)["commands"]
-    for line in given:
-        job, nice = re.fullmatch(r"update JobId=(\d+) Nice=(\d+)", line).groups()
-        assert int(nice) <= (20 if job == "4" else 15)
-    assert {line.split()[1] for line in given} == {"JobId=2"}
-    assert invoke(*yes).exit_code == 0  # The journal keeps the changes of both.
-    undone = invoke("slurm", "advise", "--undo", "--kept", tmp_path / "advice")
-    assert undone.exit_code == 0
-    assert told(tmp_path)[-1] == "update JobId=2 Nice=0"
-    assert "2 changes taken back" in undone.stdout
-    assert "0 changes taken back" in invoke("slurm", "advise", "--undo", "--kept", tmp_path / "advice").stdout
-
-
-def test_a_change_is_noted_before_it_is_made(invoke, live, tmp_path):
-    (tmp_path / "refused").write_text("2")
-    yes = ["slurm", "advise", "--dispatcher", "easy-sjbf", "--next", "2", "--yes", *live]
-    found = invoke(*yes)
-    assert found.exit_code == 0, found.stderr
-    assert "job 2: scontrol: ended with code 1 and said: Invalid job id" in found.stderr
-    kept = json.loads((tmp_path / "advice" / "nice.json").read_text())
-    assert [each["job"] for each in kept["changes"]] == ["2"]
-    assert invoke("slurm", "advise", "--undo", "--kept", tmp_path / "advice").exit_code == 0
-
-
-def test_yes_needs_a_slurm_that_answers(invoke, waiting, tmp_path):
-    found = invoke("slurm", "advise", *waiting, "--kept", tmp_path / "advice", "--yes")
-    assert found.exit_code == 2
-    assert "--yes: expected to ask Slurm itself" in found.stderr
-    assert "expected one of them" in invoke("slurm", "advise", "--yes", "--undo").stderr

@@ -15,7 +15,6 @@ from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from .live_evictions import evictions
 from .live_replay import Replay, replayed
-from .live_submissions import submissions
 from .replay_noise import noise
 
 _SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -71,17 +70,6 @@ def evict_command(trials: int, seed: int, as_markdown: bool) -> None:
     """Free nodes by a deadline, again and again."""
     with in_one_line():
         show([evictions(trials, seed)], as_markdown)
-
-
-@main.command("submit")
-@click.option("--jobs", type=click.IntRange(1), default=24, show_default=True)
-@click.option("--kills", type=click.IntRange(0), default=100, show_default=True, help="In all.")
-@_SEED
-@_MARKDOWN
-def submit_command(jobs: int, kills: int, seed: int, as_markdown: bool) -> None:
-    """Submit jobs with one limit after the other, and kill the commands that do."""
-    with in_one_line(), TemporaryDirectory(prefix="hpcdispatch-") as folder:
-        show([submissions(jobs, kills, seed, Path(folder))], as_markdown)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -106,10 +107,12 @@ def _fill(rng: np.random.Generator, nodes: int) -> None:
 def _evict(nodes: int, minutes: int) -> float:
     """Free nodes; return the node-hours that were said to be lost."""
     command = [sys.executable, "-m", "hpcdispatch.cli", "slurm", "evict", f"--nodes={nodes}", f"--deadline={minutes}m"]
-    done = subprocess.run([*command, "--yes"], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = _SAID.search(done.stderr)
     if done.returncode or said is None:
         raise InputError(f"slurm evict: ended with code {done.returncode} and said: {done.stderr.strip()}")
+    for line in done.stdout.splitlines():
+        ask(*shlex.split(line))
     return float(said[2].replace(",", ""))
 
 

@@ -1,4 +1,0 @@
-#!/bin/sh
-#SBATCH --job-name=segment
-#SBATCH --nodes=1
-echo "segmenting $1"
