@@ -19,16 +19,10 @@ DOCS = ROOT / "docs"
 #: Pages of users; the site has the studies' pages as downloads.
 SITE = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *SITE]
-#: The parts of a page about a family of dispatchers, in this order.
-TEMPLATE = ["Idea", "When to use it", "Options", "Example", "Limits", "Source"]
 
 
 def short(page):
     return page.relative_to(ROOT).as_posix()
-
-
-def words(page):
-    return len(page.read_text(encoding="utf-8").split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=short)
@@ -55,23 +49,14 @@ def test_a_page_lists_what_is_registered(name):
     assert any(f"`{name}`" in row.split("|")[1] for row in rows)
 
 
+@pytest.mark.parametrize("family", sorted(path.parent.name for path in ROOT.glob("dispatchers/*/__init__.py")))
+def test_a_family_has_a_page(family):
+    assert (DOCS / "dispatchers" / f"{family}.md").is_file()
+
+
 @pytest.mark.parametrize("name", GENERATORS.names())
 def test_a_page_tells_of_every_generator(name):
     assert any(re.search(rf"\b{name}\b", page.read_text(encoding="utf-8")) for page in PAGES)
-
-
-def test_pages_are_short():
-    assert [short(page) for page in SITE if words(page) > 2_500] == []
-    assert [short(page) for page in (DOCS / "dispatchers").glob("*.md") if words(page) > 1_200] == []
-    assert sum(words(page) for page in SITE if page.parent.name != "evidence") <= 45_000
-
-
-@pytest.mark.parametrize("page", sorted((DOCS / "dispatchers").glob("[!i]*.md")), ids=short)
-def test_families_have_one_template(page):
-    headings = re.findall(r"^## (.*)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    found = [part for heading in headings for part in TEMPLATE if heading.startswith(part)]
-    assert list(dict.fromkeys(found)) == TEMPLATE or page.name == "site.md", headings
-    assert "![" in page.read_text(encoding="utf-8").partition("## When")[0]
 
 
 @pytest.mark.parametrize("table", ["jobs", "attempts", "decisions"])
@@ -81,18 +66,6 @@ def test_a_page_has_the_columns_of_results(table):
     documented = {name for row in rows.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     result = simulate("lublin:jobs=20,processors=8", "easy")
     assert set(getattr(result, table).columns) - documented == set()
-
-
-def test_the_changelog_keeps_its_form():
-    """Keep a Changelog: versions with dates, and groups by their names, of at most ten lines."""
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    assert versions[0].startswith("[Unreleased]")
-    for version in versions[1:]:
-        assert re.match(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d\n", version)
-        assert all(group.count("\n- ") <= 10 for group in version.split("### ")[1:])
-    groups = set(re.findall(r"^### (.*)", text, flags=re.MULTILINE))
-    assert groups <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 @pytest.mark.parametrize("path", sorted(TUTORIALS.glob("*.ipynb")), ids=short)
@@ -113,10 +86,6 @@ def test_a_page_shows_the_plugin_as_it_is():
     plugin = ROOT / "examples" / "plugin"
     for file in (plugin / "myhpc.py", plugin / "pyproject.toml"):
         assert file.read_text(encoding="utf-8") in blocks, f"reference/plugins.md does not show {file.name} as it is"
-
-
-def test_the_readme_is_one_page():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 600
 
 
 def test_the_readme_has_the_numbers_of_the_site():
@@ -159,11 +128,6 @@ def test_pages_name_the_supported_pythons(page):
     versions = re.findall(r"Python :: (3\.\d+)", project)
     text = (ROOT / page).read_text(encoding="utf-8")
     assert f"{versions[0]} to {versions[-1]}" in text or ", ".join(versions) in text
-
-
-def test_the_plugin_stays_short():
-    lines = (ROOT / "examples" / "plugin" / "myhpc.py").read_text(encoding="utf-8").splitlines()
-    assert len(lines) < 60
 
 
 def test_the_columns_of_the_accounting_are_those_that_the_commands_ask_for():

@@ -36,11 +36,10 @@ BOTH = [
 
 
 @pytest.mark.parametrize("names", [(), ("slurm",), ("workload",), *LEAVES], ids=" ".join)
-def test_help_is_short_and_grouped(invoke, names):
+def test_help_is_grouped(invoke, names):
     found = invoke(*names, "--help", columns=80)
     lines = found.stdout.splitlines()
     assert found.exit_code == 0
-    assert len(lines) <= 50
     if names in LEAVES:
         assert isinstance(LEAVES[names], Command)
         groups = [line for line in lines if re.match(r"[A-Z][^:]*:$", line)]
