@@ -22,7 +22,7 @@ from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import against
-from ...models.reservations import Checkpointing, memory_requests
+from ...models.reservations import Checkpointing
 from ...models.reservations import Sequence as Reservations
 from ...workloads.fetching import RUN_TIMES, fetch
 from ...workloads.formats.run_times import RunHistory, read_run_history
@@ -43,8 +43,6 @@ from ..trace_argument import load, resolve
 
 #: Slurm's signal to a job that must write a checkpoint before its walltime.
 _SIGNAL = "USR1"
-#: Parameters that exclude requests of memory.
-_WITHOUT_MEMORY = ("bins", "most", "backfill_rate", "longest", "fitted", "smoothed", "checkpoint", "site", "plot")
 #: A fitted family is bad if its p-value is below the first share, or its extra cost is above the second.
 _UNLIKE, _COSTLY = 0.05, 0.05
 
@@ -77,7 +75,6 @@ def command(
     smoothed: Annotated[bool, option("The runs' law, interpolated between them.", name="--smooth")],
     checkpoint: Annotated[int | None, option("Time to write a checkpoint at the end of a request.", "TIME")],
     restart: Annotated[int | None, option("Time to go on from one.  [default: 0s]", "TIME")],
-    memory: Annotated[str | None, option("Column of the memory (MB, or as in 4G): request both.", "NAME")],
     site: Annotated[
         str | None, option("Replay this trace with the runs among its jobs.", "TRACE", group="Replay on a site")
     ],
@@ -105,14 +102,7 @@ def command(
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
     published = str(runs) in RUN_TIMES and not runs.exists()
-    history = read_run_history(fetch(str(runs)) if published else runs, column, unit, memory)
-    if memory is not None:
-        context = click.get_current_context()
-        for option in context.command.params:
-            if option.name in _WITHOUT_MEMORY and context.params[option.name] not in (None, False, 0.0):
-                raise click.UsageError(f"{option.opts[0]} and --memory: expected one of them, got both")
-        _request_both(history, sbatch)
-        return
+    history = read_run_history(fetch(str(runs)) if published else runs, column, unit)
     limit = last_request(longest, history)
     planning = Planning(bins, backfill_rate, limit, fitted, checkpointing, smoothed, most)
     with spinner("optimising"):
@@ -134,32 +124,6 @@ def command(
     if plot is not None:
         draw_advice(advice, history.times, plot)
         say("note", f"drawn in {plot}")
-
-
-def _request_both(history: RunHistory, sbatch: bool) -> None:
-    """Print requests of time and memory."""
-    known = history[~history.censored]
-    _say_left_out(history, len(history) - len(known))
-    found = memory_requests(known.times, known.memory)
-    rows = [
-        {"time": length, "memory_mb": amount, "needed": needed}
-        for length, amount, needed in zip(
-            found.times.tolist(), found.amounts.tolist(), found.needed.tolist(), strict=True
-        )
-    ]
-    if sbatch:
-        lines = [f"{sbatch_lines([row['time']])[0]} --mem={math.ceil(row['memory_mb'])}M" for row in rows]
-        click.echo("\n".join(dict.fromkeys(lines)))
-        return
-    table = terminal_table(["request", headed("time"), "memory (MB)", "needed (%)"])
-    for number, row in enumerate(rows, 1):
-        table.add_row(str(number), exact(row["time"]), f"{math.ceil(row['memory_mb']):,}", percent(row["needed"]))
-    whole = float(known.times.max() * known.memory.max())
-    fields = {"runs": len(known), "requests": rows, "expected_mb_s": found.expected, "maximum_mb_s": whole}
-    told = against("requesting the maximum of both at once", found.expected / whole, noun="memory x time")
-    first = f"{exact(rows[0]['time'])} and {math.ceil(rows[0]['memory_mb']):,} MB"
-    answer = f"Request {first} first: {told}, on the runs it is made from."
-    finish(answer, fields, Text(count(len(known), "run"), style="bold"), table)
 
 
 def whole_minutes(values: Sequence[float]) -> list[int]:

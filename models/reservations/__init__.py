@@ -2,7 +2,4 @@
 
 import lazy_loader
 
-# This function has the name of its module. The imported module would hide it.
-from .memory_requests import memory_requests as memory_requests
-
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

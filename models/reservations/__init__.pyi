@@ -6,7 +6,6 @@ from .checkpointed_sequences import (
 )
 from .fits import Fit, fit
 from .laws import ESDD, Distribution, binned, discretize, from_samples, thinned
-from .memory_requests import MemoryRequests, memory_requests
 from .optimal_sequences import Cost, Sequence, evaluate, expected_makespan, optimal_sequence
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "Cost",
     "Distribution",
     "Fit",
-    "MemoryRequests",
     "Sequence",
     "binned",
     "discretize",
@@ -25,7 +23,6 @@ __all__ = [
     "fit",
     "from_samples",
     "longest_worthwhile",
-    "memory_requests",
     "optimal_checkpointed_sequence",
     "optimal_sequence",
     "thinned",

@@ -17,7 +17,7 @@ import pandas as pd
 from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray, seconds_of, shown
 from ...base.checks import SECONDS
 from .memory_needs import RUNS
-from .sacct_fields import durations, kilobytes_of, of_each
+from .sacct_fields import durations
 from .table_files import MOST_COLUMNS
 from .trace_files import TraceFile, decode
 
@@ -48,15 +48,12 @@ class RunHistory:
         Number of runs that say nothing on the run time, by state.
     at_limit
         Number of runs that seem to have ended at a limit, although no state says so.
-    memory
-        Megabytes of each, shape (runs,); empty if not read.
     """
 
     times: FloatArray
     censored: BoolArray
     left_out: Mapping[str, int] = field(default_factory=dict)
     at_limit: int = 0
-    memory: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def of(cls, runs: FloatArray | RunHistory) -> RunHistory:
@@ -69,8 +66,7 @@ class RunHistory:
 
     def __getitem__(self, runs: slice | IntArray | BoolArray) -> RunHistory:
         """Return some of the runs."""
-        memory = self.memory[runs] if len(self.memory) else self.memory
-        return RunHistory(self.times[runs], self.censored[runs], memory=memory)
+        return RunHistory(self.times[runs], self.censored[runs])
 
 
 def read_run_times(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> FloatArray:
@@ -78,9 +74,7 @@ def read_run_times(path: str | PathLike[str], column: str | None = None, unit: U
     return read_run_history(path, column, unit).times
 
 
-def read_run_history(
-    path: str | PathLike[str], column: str | None = None, unit: Unit = "s", memory: str | None = None
-) -> RunHistory:
+def read_run_history(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> RunHistory:
     """Read run times, in the order of the file.
 
     The file has one run time per line, or is a table with a header. Tabs, ``|``, ``;`` or ``,`` separate its fields.
@@ -97,8 +91,6 @@ def read_run_history(
     unit
         Of times that are plain numbers. They may have a decimal comma if commas separate no fields. Others are in
         Slurm's formats, ``[[D-]H:]MM:SS`` or ``D-H[:MM]``, or such as ``2h`` and ``1h30m``.
-    memory
-        Name of the column of memory, megabytes or as in ``512K`` and ``4G``. Runs without it are left out.
 
     Raises
     ------
@@ -118,43 +110,20 @@ def read_run_history(
     texts = rows[index]
     if texts.empty:
         raise InputError(f"{path}: column {name[:60]}: expected at least one run time, got none")
-    amounts = pd.Series(np.zeros(0))
-    left_out: Counter[str] = Counter()
-    if memory is not None:
-        amounts, rows = _memory(path, header, memory, rows)
-        left_out["without memory"] = len(texts) - len(rows)
-        texts = rows[index]
     state = next((place for place, text in enumerate(header) if has_header and text.lower() == "state"), None)
     if state is None or state == index:
         seconds = _checked_seconds(path, name, texts, unit)
         none = np.zeros(len(seconds), dtype=np.bool_)
-        return RunHistory(seconds, none, +left_out, _at_limit(seconds), np.asarray(amounts, dtype=np.float64))
+        return RunHistory(seconds, none, at_limit=_at_limit(seconds))
     states = rows[state].str.upper().str.split(n=1).str[0].fillna("NO STATE")
     told = states.isin((_ENDED, _CUT))
-    left_out.update(states[~told])
-    amounts = amounts[told] if len(amounts) else amounts
+    left_out = Counter(states[~told])
     seconds = _checked_seconds(path, name, texts[told], unit)
     censored = (states[told] == _CUT).to_numpy(np.bool_)
     if censored.all():
         counts = ", ".join(f"{count} {what}" for what, count in Counter(states).items())
         raise InputError(f"{path}: expected a run that is {_ENDED}, got {shown(counts)}")
-    return RunHistory(seconds, censored, +left_out, memory=np.asarray(amounts, dtype=np.float64))
-
-
-def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> tuple[pd.Series[float], pd.DataFrame]:
-    """Return the megabytes of the runs that have any, and their rows."""
-    place, _, _ = _column(path, header, column, "s")
-    texts = rows[place]
-    texts = texts[texts != ""]
-    amounts = pd.Series(of_each(texts.to_numpy(object), kilobytes_of), texts.index) / 1024
-    wrong = ~(np.isfinite(amounts) & (amounts > 0))
-    if wrong.any():
-        line = int(texts.index[wrong][0]) + 1
-        text = texts[wrong].iloc[0]
-        raise InputError(f"{path}:{line}: column {column[:60]}: expected memory such as 500 or 4G, got {shown(text)}")
-    if texts.empty:
-        raise InputError(f"{path}: column {column[:60]}: expected the memory of a run, got none")
-    return amounts, rows.loc[texts.index]
+    return RunHistory(seconds, censored, left_out)
 
 
 def _at_limit(seconds: FloatArray) -> int:
