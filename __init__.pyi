@@ -3,7 +3,7 @@ from .analysis import evaluate_predictors
 from .api import compare, fetch, simulate
 from .bench.campaigns.comparison import Comparison
 from .simulation import Result, check
-from .workloads import Job, Machine, Workload, generate, read, write
+from .workloads import Job, Machine, Workload, generate, read, resample, write
 
 __version__: str
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "generate",
     "predictors",
     "read",
+    "resample",
     "simulate",
     "write",
 ]

@@ -14,6 +14,7 @@ from .machine import Machine
 from .machine_rules import Limit, Outage, Power, Reservation
 from .machine_state import EndedJob, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
+from .resampling import resample
 from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
 
@@ -55,6 +56,7 @@ __all__ = [
     "read_run_times",
     "read_runs",
     "recorded_state",
+    "resample",
     "stochastic",
     "theta",
     "theta_scenario",
