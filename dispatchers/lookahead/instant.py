@@ -15,9 +15,8 @@ from ...workloads.machine_rules import Closure
 from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..backfilling.easy import walltime_order
 from ..fitting import amounts_of, fitting
-from ..moldable.job_modes import Mode
 from ..problems import Held, closed_rows, held, summed
-from ..protocol import Placement, State, Waiting
+from ..protocol import Placement, State
 from ..space import Space, space_of
 
 
@@ -58,14 +57,10 @@ class Instant:
     def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
         """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 
-        On nodes, and for jobs of several shapes, the whole plan then uses walltimes. So do jobs of several shapes
-        beside closures.
+        On nodes the whole plan then uses walltimes. A moldable job is planned on its own request.
         """
         closures = closures_ahead(state)
-        shaped = any(waiting.job.shapes for waiting in state.queue)
-        if shaped and closures:
-            state = by_walltimes(state)
-        if literally and (state.machine.nodes > 1 or shaped):
+        if literally and state.machine.nodes > 1:
             state, literally = by_walltimes(state), False
         space = space_of(state, rule)
         amount = amounts_of(state.queue)
@@ -110,18 +105,10 @@ def by_walltimes(state: State) -> State:
     same = (queue.predicted == queue.walltime).all() and all(
         run.walltime_end(now) == run.predicted_end for run in running
     )
-    if same and not any(waiting.job.shapes for waiting in queue):
+    if same:
         return state
-    asked = [_literally(waiting) for waiting in queue]
+    asked = [waiting.shown_as(predicted=waiting.walltime) for waiting in queue]
     return State(now, asked, walltime_order(now, running), state.free, state.machine)
-
-
-def _literally(waiting: Waiting) -> Waiting:
-    """Return a job with its remaining walltime as prediction, also on its shapes."""
-    left = waiting.walltime
-    whole = max(1, waiting.job.walltime)
-    job = waiting.job.with_shapes_predicted(lambda shape: -(-shape.walltime * left // whole))
-    return waiting.shown_as(job=job, predicted=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +129,6 @@ class Decision:
         Origin of the plan: ``list``, ``search`` or ``none``.
     guarantees
         Number of jobs with a guaranteed start.
-    modes
-        Mode of each starting job, if jobs have several.
     guaranteed
         Guaranteed starts of the oldest jobs, seconds from now, -1 for none. Only if guarantees stay between decisions.
     """
@@ -155,5 +140,4 @@ class Decision:
     objective: float = math.nan
     used: str = "none"
     guarantees: int = 0
-    modes: Sequence[Mode] = ()
     guaranteed: IntArray | None = None

@@ -6,19 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead.guarantees import Settings, doubts, settle
-from ...models.lookahead.mode_planning import Modes, plan_modes
-from ..backfilling.closed_times import fitting_beside
 from ..compiled_steps import CompiledSteps
-from ..fitting import amounts_of
-from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..options import Configured, ReserveBy, internal
-from ..protocol import Action, Placement, Start, State, Wake
+from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .compiled_lookahead import CompiledLookahead
 from .history import History
@@ -27,56 +21,6 @@ from .node_plan import plan_on_nodes
 from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
 _Steps = Annotated[int, whole(0, MOST_STEPS, EACH_STEP)]
-
-
-def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decision:
-    """Start all jobs in their fastest modes if they fit, else those planned to start now. None if none fits.
-
-    The plan uses sums of resources. A planned job starts if it fits on the nodes.
-    """
-    state = seen.state
-    each = modes.of_queue(seen.state)
-    rows = [mode for job in each for mode in job]
-    fits = modes_that_fit(state, seen.space, [mode.waiting for mode in rows], pooled=False)
-    if seen.closures:
-        fits &= fitting_beside(state, "first-fit", [mode.waiting for mode in rows])
-    if not fits.any():
-        return Decision()
-    fastest = [min(job, key=lambda mode: mode.waiting.predicted) for job in each]
-    placed = None if seen.closures else _together(seen, fastest)
-    if placed is not None:
-        requested = sum(mode.waiting.nodes * sum(mode.waiting.demand) for mode in fastest)
-        return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
-    ahead = State(state.now, [mode.waiting for mode in rows], state.running, state.free, state.machine)
-    first = np.cumsum([0, *map(len, each)])
-    offered = Modes(first, ahead.queue.predicted, amounts_of(ahead.queue), fits)
-    found = plan_modes(seen.waiting.wait, offered, seen.busy, settings)
-    chosen = found.start.tolist()
-    job_of = np.repeat(np.arange(len(each)), np.diff(first)).tolist()
-    overdue = found.overdue if found.overdue not in {job_of[row] for row in chosen} else -1
-    by_row = replace(seen, state=ahead)
-    starts = put(by_row, chosen, int(first[overdue]) if overdue >= 0 else -1)
-    if not (starts or state.running or seen.closures):
-        starts = put(by_row, [int(fits.argmax())])  # Nothing else will happen, so the first job that fits must start.
-    return Decision(
-        [(job_of[row], placement) for row, placement in starts],
-        "feasible",
-        candidates=found.candidates,
-        requested=int(offered.need[first[:-1]].sum()),
-        objective=float(found.objective),
-        used="search" if found.searched else "list",
-        guarantees=int(found.guarantees),
-        modes=[rows[row] for row, _ in starts],
-    )
-
-
-def _together(seen: Instant, fastest: Sequence[Mode]) -> list[Placement] | None:
-    """Return a placement of all jobs in their fastest modes, or ``None`` if not all fit."""
-    entries = [mode.waiting for mode in fastest]
-    for resource, free in enumerate(seen.available):
-        if sum(entry.nodes * entry.demand[resource] for entry in entries) > free:
-            return None
-    return place_all(seen.space, entries)
 
 
 @dataclass(frozen=True)
@@ -109,10 +53,7 @@ class LookaheadOptions(Checked):
     trust
         Above 0. ``inf`` for always. Predictions are trusted until the first job has waited this multiple of its
         guaranteed wait. Until it has started, guarantees use walltimes, and no job starts that would delay one by its
-        walltime. On nodes, and with jobs of several shapes, plans use walltimes too.
-    molds
-        Whether a moldable job may use any of its shapes. Size and start are then decided together. Otherwise it runs on
-        its own request.
+        walltime. On nodes, plans use walltimes too.
     """
 
     patience: Annotated[float, number(above=0, infinite=True)] = 0.9
@@ -125,7 +66,6 @@ class LookaheadOptions(Checked):
     placement: PlacementRule = "first-fit"
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
     trust: Annotated[float, number(above=0, infinite=True)] = internal(1.4)
-    molds: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,9 +96,6 @@ class Lookahead(Configured[LookaheadOptions]):
     On up to 256 nodes, every planned job and every guarantee has its own nodes. On more nodes only starting jobs have
     nodes, and later ones share the sums of resources.
 
-    With `molds` the plan minimises the sum of weight times end. It uses sums of resources on any number of nodes.
-    Weights are those of the fastest sizes. Guarantees are for the first size. On another size a job ends no later.
-
     The options are those of :class:`LookaheadOptions`, which lists the errors.
     """
 
@@ -168,7 +105,6 @@ class Lookahead(Configured[LookaheadOptions]):
     def forget(self) -> None:
         """Drop all jobs."""
         self._history: History | None = None
-        self._modes = JobModes()
         self._told: int | None = None
         self._record: dict[str, Any] = {}
 
@@ -215,10 +151,7 @@ class Lookahead(Configured[LookaheadOptions]):
             wakes = [Wake(state.now + int(later.min()))] if len(later) else []
         if history is not None and decision.starts:
             history.start(state.queue[place].id for place, _ in decision.starts)
-        starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
-        for start, mode in zip(starts, decision.modes, strict=False):
-            start.shape = mode.shape
-        return [*starts, *wakes]
+        return [*(Start(state.queue[place], placement) for place, placement in decision.starts), *wakes]
 
     def _brought_forward(self, state: State) -> History | None:
         """Update the history. ``None`` if it is not needed."""
@@ -258,8 +191,6 @@ class Lookahead(Configured[LookaheadOptions]):
     def _decide(self, seen: Instant, settings: Settings, history: History | None) -> Decision:
         """Start all jobs if they fit, else those planned for now. No plan if none fits."""
         fits, queue = seen.fits, seen.state.queue
-        if self.options.molds and any(waiting.job.shapes for waiting in queue):
-            return plan_in_modes(seen, settings, self._modes)
         if not fits.any():
             return Decision()
         if seen.together:

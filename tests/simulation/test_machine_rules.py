@@ -100,7 +100,6 @@ AHEAD = [
     "conservative",
     "lookahead",
     "lookahead:reserve_by=walltimes",
-    "lookahead:molds=true",
     "guarded",
     "portfolio",
     "rbs",

@@ -22,7 +22,7 @@ from ..reproductions.jsspp2000.recorded_logs import PUBLIC, recorded
 RULES = ("turnaround", "user", "widest", "narrowest", "knee", "range")
 #: The dispatchers under which they do, and those that choose for them.
 OVER = ("easy", "lookahead", "hcp3")
-FOR_ALL = ("hcp3:molds=true", "lookahead:molds=true")
+FOR_ALL = ("hcp3:molds=true",)
 MOLD = "downey:choices=5"
 
 

@@ -109,7 +109,7 @@ def test_leaves_what_it_does_not_know_to_the_engine(compiled, monkeypatch):
     job = Job("1", 0, 5, 5)
     workload = Workload((job, Job("2", 3, 5, 5)), Machine.pool(4))
     assert compiled(workload)
-    assert compiled(workload, "lookahead:molds=true", "oracle")
+    assert compiled(workload, "lookahead", "oracle")
     assert not compiled(workload, PlugIn(Lookahead()))
     assert not compiled(workload, "lookahead", "last2")
     assert not compiled(workload, "lookahead:reserve_by=walltimes")

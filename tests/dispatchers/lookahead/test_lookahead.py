@@ -13,7 +13,7 @@ from hpcdispatch.dispatchers import Lookahead, State
 from hpcdispatch.dispatchers.lookahead.lookahead import LookaheadOptions
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
-from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 from hpcdispatch.workloads.machine_state import MachineState, RunningSince
 
 HOUR = 3600
@@ -210,13 +210,12 @@ class AMinute:
 
 
 @pytest.mark.parametrize(("trust", "start"), [(math.inf, 195), (3, 40), (1, 20)])
-@pytest.mark.parametrize("shapes", [(), (Shape(2, 10 * HOUR, 10 * HOUR),)])
-def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, start, shapes, machine):
+def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, start, machine):
     """By predictions the machine is empty in a minute, after any start. A job of all of it comes last for ever."""
-    small = [Job(f"s{i}", 5 * HOUR * i, 10 * HOUR, 10 * HOUR, nodes=2, shapes=shapes) for i in range(38)]
+    small = [Job(f"s{i}", 5 * HOUR * i, 10 * HOUR, 10 * HOUR, nodes=2) for i in range(38)]
     wide = Job("wide", 1, HOUR, HOUR, nodes=4)
     workload = Workload((small[0], wide, *small[1:]), machine)
-    told = Lookahead(trust=trust, least_due=10 * HOUR, guards=1, molds=bool(shapes))
+    told = Lookahead(trust=trust, least_due=10 * HOUR, guards=1)
     told.use_longest_wait(0)
     result = simulate(workload, told, AMinute())
     check(workload, result)
