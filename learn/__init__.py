@@ -15,6 +15,7 @@ from typing import Any
 from .episodes import Episodes, Outcome
 from .policies import Network, PolicyDispatcher, PolicyFile, load_policy, save_policy
 from .rules import Rules
+from .snapshots import Snapshot
 
 __all__ = [
     "DispatchEnv",
@@ -25,6 +26,7 @@ __all__ = [
     "PolicyDispatcher",
     "PolicyFile",
     "Rules",
+    "Snapshot",
     "load_policy",
     "save_policy",
 ]

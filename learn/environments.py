@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import gymnasium
@@ -10,14 +11,19 @@ import numpy as np
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
 
-from ..base import BoolArray, FloatArray, InputError
+from ..base import BoolArray, FloatArray, InputError, IntArray
 from ..base.checks import MOST_STEPS, check_choice, check_whole, is_number, shown
-from ..models.events.steps import BEGIN, FEATURES, OVER, PASS, Observation, step
+from ..models.backfilling.job_queue import PREDICTED, waiting_rows
+from ..models.events.events import running_rows
+from ..models.events.steps import BEGIN, FEATURES, NOW, OVER, PASS, Observation, arrays_of, events_of, step
 from ..simulation import Result, simulate
 from ..workloads.sources import WorkloadLike
 from .episodes import Episodes, Outcome
+from .pictures import Image, picture
 from .rules import MODES, Rules
+from .snapshots import Snapshot, checked
 
 #: Rewards that are paid as jobs start, with their indices in the costs of a simulation.
 COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
@@ -29,6 +35,18 @@ def spaces_of(rules: Rules) -> tuple[Any, Any]:
     """Return the spaces of observations and of actions."""
     box = gymnasium.spaces.Box(0.0, 1.0, (rules.visible, FEATURES), np.float32)
     return box, gymnasium.spaces.Discrete(rules.actions)
+
+
+def _check_render_mode(mode: Any) -> None:
+    """Raise an error for a render mode that there is not.
+
+    Raises
+    ------
+    InputError
+        For anything but ``None`` and ``"rgb_array"``.
+    """
+    if mode is not None and mode != "rgb_array":
+        raise InputError(f"environment: render_mode: expected rgb_array or None, got {shown(mode)}")
 
 
 class _Simulations:
@@ -81,11 +99,53 @@ class _Simulations:
         self.replaced = np.zeros(count, dtype=np.int64)
         self.first = np.zeros(count, dtype=np.int64)
         self._actions = np.full(count, PASS, dtype=np.int64)
-        cost = COSTS.index(str(reward)) if self._paid_as_started else 0
-        self._costs = self.steps.costs[:, cost]
+        self._cost = COSTS.index(str(reward)) if self._paid_as_started else 0
         self._charged = np.zeros(count)
-        self._ended = self.steps.numbers[:, OVER]
         self._places = np.arange(count)
+
+    @property
+    def _ended(self) -> IntArray:
+        """Which simulations have no further decision, shape (simulations,)."""
+        ended: IntArray = self.steps.numbers[:, OVER]
+        return ended
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """What a snapshot must have in common with these simulations."""
+        episodes = self.episodes
+        source = f"{episodes.workload.provenance.source}, SHA-256 {episodes.workload.digest()[:12]}"
+        options = {"jobs": episodes.jobs, "predictor": episodes.predictor, "reward": self._reward}
+        if callable(self._reward):
+            options["reward"] = getattr(self._reward, "__name__", type(self._reward).__name__)
+        return {"environments": len(self.over), "workload": source, **self.rules.fields(), **options}
+
+    def _changing(self) -> list[NDArray[Any]]:
+        """Return all arrays that a step changes."""
+        own = [self.observation, self.masks, self.over, self.replaced, self.first, self._actions, self._charged]
+        return [*arrays_of(self.steps), *own]
+
+    def snapshot(self, draws: Sequence[np.random.Generator]) -> Snapshot:
+        """Return a copy of the state, with that of the generators from which episodes are drawn."""
+        random = tuple(rng.bit_generator.state for rng in draws)
+        return Snapshot(self.facts, tuple(array.copy() for array in self._changing()), random)
+
+    def restore(self, snapshot: Any, draws: Sequence[np.random.Generator]) -> list[np.random.Generator]:
+        """Return to a snapshot. Return the generators, which are those given where there are any.
+
+        Raises
+        ------
+        InputError
+            If it is no snapshot, or one of another environment.
+        """
+        kept = checked(snapshot)
+        if kept.facts is not self.facts:
+            kept.check(self.facts)
+        for array, value in zip(self._changing(), kept.arrays, strict=True):
+            np.copyto(array, value)
+        made = list(draws) or [np.random.Generator(np.random.PCG64()) for _ in kept.random]
+        for rng, state in zip(made, kept.random, strict=False):
+            rng.bit_generator.state = state
+        return made[: len(kept.random)]
 
     def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
         """Begin an episode. The first choice is shown after :meth:`act`."""
@@ -102,8 +162,9 @@ class _Simulations:
         # Starts before the first decision are paid with that decision. An episode without decisions ends with its first
         # step.
         acted = self._actions >= 0
-        rewards = np.where(acted, (self._charged - self._costs) / self.episodes.jobs, 0.0)
-        np.copyto(self._charged, self._costs, where=acted)
+        costs = self.steps.costs[:, self._cost]
+        rewards = np.where(acted, (self._charged - costs) / self.episodes.jobs, 0.0)
+        np.copyto(self._charged, costs, where=acted)
         ended = (self._ended == 1) & acted
         self.over |= ended
         self._actions[:] = PASS
@@ -155,6 +216,16 @@ class _Simulations:
         """Return the metrics of an episode that has ended."""
         return self.episodes.outcome(self.steps, place, int(self.first[place]), self.rules.id)
 
+    def picture(self, place: int) -> Image:
+        """Draw the running and the waiting jobs of an episode."""
+        events = events_of(self.steps, place)
+        queue, whole, now = events.queue, events.amounts[2], self.steps.numbers[place, NOW]
+        waiting, running = waiting_rows(queue), running_rows(events)
+        shares = (queue.amount / np.maximum(whole, 1)).max(axis=1)
+        predicted = queue.columns[PREDICTED]
+        left = np.maximum(queue.start[running] + predicted[running] - now, 1)
+        return picture((shares[running], left), (shares[waiting], predicted[waiting]))
+
     def told(self, place: int) -> dict[str, Any]:
         """Return the ``info`` of the end of an episode."""
         return {"summary": self.outcome(place), "masked_actions": int(self.replaced[place])}
@@ -185,12 +256,18 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
         For an option out of its range; in :meth:`step`, for an action out of range, or a step after the end.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as gymnasium has it
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - as gymnasium has it
 
-    def __init__(self, environment: str, **options: Any) -> None:
+    def __init__(self, environment: str, render_mode: str | None = None, **options: Any) -> None:
+        _check_render_mode(render_mode)
+        self.render_mode = render_mode
         self._all = _Simulations(environment, 1, **options)
         self.rules = self._all.rules
         self.observation_space, self.action_space = spaces_of(self.rules)
+
+    @property
+    def _draws(self) -> list[np.random.Generator]:
+        return [] if self._np_random is None else [self._np_random]
 
     @property
     def workload(self) -> Any:
@@ -214,6 +291,30 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
         over = bool(ended[0])
         return every.observation[0].copy(), float(rewards[0]), over, False, every.told(0) if over else {}
 
+    def snapshot(self) -> Snapshot:
+        """Return the state, for :meth:`restore`. It stays as it is while the environment goes on."""
+        return self._all.snapshot(self._draws)
+
+    def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
+        """Return to a state of this environment, or of one with the same workload and options.
+
+        Returns
+        -------
+        The observation and the ``info`` of that state.
+
+        Raises
+        ------
+        InputError
+            If the workload or an option differs.
+        """
+        for rng in self._all.restore(snapshot, self._draws):
+            self._np_random = rng
+        return self._all.observation[0].copy(), {"start": int(self._all.first[0])}
+
+    def render(self) -> Image | None:
+        """Return a picture of the machine and the queue with ``render_mode="rgb_array"``, else ``None``."""
+        return None if self.render_mode is None else self._all.picture(0)
+
     def action_masks(self) -> BoolArray:
         """Return which actions are allowed, shape (actions,); for sb3-contrib."""
         mask: BoolArray = self._all.masks[0].copy()
@@ -226,9 +327,14 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     An episode that has ended begins anew at the next step. That step ignores its action.
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012 - as gymnasium has it
+        "render_modes": ["rgb_array"],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
 
-    def __init__(self, environment: str, num_envs: int = 1, **options: Any) -> None:
+    def __init__(self, environment: str, num_envs: int = 1, render_mode: str | None = None, **options: Any) -> None:
+        _check_render_mode(render_mode)
+        self.render_mode = render_mode
         self._all = _Simulations(environment, num_envs, **options)
         self.rules = self._all.rules
         self.num_envs = num_envs
@@ -269,6 +375,19 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
         for place in np.flatnonzero(ended).tolist():
             info = self._add_info(info, every.told(place), place)
         return every.observation.copy(), rewards, ended, np.zeros(self.num_envs, dtype=np.bool_), info
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of all episodes. See :meth:`DispatchEnv.snapshot`."""
+        return self._all.snapshot(self._draws)
+
+    def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
+        """Return to a state of all episodes. See :meth:`DispatchEnv.restore`."""
+        self._draws = self._all.restore(snapshot, self._draws)
+        return self._all.observation.copy(), {"start": self._all.first.copy()}
+
+    def render(self) -> tuple[Image, ...] | None:
+        """Return a picture of each machine with ``render_mode="rgb_array"``, else ``None``."""
+        return None if self.render_mode is None else tuple(map(self._all.picture, range(self.num_envs)))
 
     def action_masks(self) -> BoolArray:
         """Return which actions are allowed, shape (environments, actions)."""

@@ -87,6 +87,10 @@ class Episodes:
         if self.high < self.low:
             raise InputError(f"environment: part: expected at least {self.jobs} jobs, got {high - self.low}")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Episodes:
+        """Return itself: nothing of it changes."""
+        return self
+
     def open(self, count: int, shown: int) -> Steps:
         """Return a number of simulations side by side, with room for any stretch."""
         first, jobs = slice(0, self.jobs), self.jobs

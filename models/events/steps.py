@@ -225,6 +225,13 @@ def resume(steps: Steps, running: int, now: int) -> None:
     numbers[LIMIT] = -1
 
 
+def arrays_of(steps: Steps) -> list[NDArray[Any]]:
+    """Return all arrays that simulations change."""
+    events = steps.events
+    own = [each for each in (*events[:4], *events[5:]) if each is not events.closed]
+    return [*own, *events.queue, *steps[1:-1]]
+
+
 def events_of(steps: Steps, place: int) -> Events:
     """Return the events of one simulation, for calls from Python."""
     events = steps.events

@@ -1,0 +1,59 @@
+"""Snapshots of environments: all that a step changes, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..base import InputError
+from ..base.checks import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """State of an environment at one decision, from ``env.unwrapped.snapshot()``.
+
+    It does not change as the environment goes on, and can be pickled.
+
+    Attributes
+    ----------
+    facts
+        What an environment must have in common with it to be restored: the workload and all options, by name.
+    arrays
+        The simulations and the last observations.
+    random
+        States of the random number generators, one per environment that has drawn an episode.
+    """
+
+    facts: Mapping[str, Any]
+    arrays: tuple[NDArray[Any], ...]
+    random: tuple[Mapping[str, Any], ...]
+
+    def check(self, facts: Mapping[str, Any]) -> None:
+        """Raise an error unless an environment has the same facts.
+
+        Raises
+        ------
+        InputError
+            It names the first fact that differs, with both values.
+        """
+        for name, value in facts.items():
+            other = self.facts.get(name)
+            if other != value:
+                raise InputError(f"restore: {name}: expected {shown(value)}, got a snapshot with {shown(other)}")
+
+
+def checked(snapshot: Any) -> Snapshot:
+    """Return a snapshot.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not isinstance(snapshot, Snapshot):
+        raise InputError(f"restore: expected what snapshot() returned, got {shown(snapshot)}")
+    return snapshot
