@@ -1,6 +1,7 @@
 from . import dispatchers, predictors
 from .analysis import evaluate_predictors
 from .api import compare, fetch, simulate
+from .base import register
 from .bench.campaigns.comparison import Comparison
 from .simulation import Result, check
 from .workloads import Job, Machine, Workload, generate, read, resample, write
@@ -20,6 +21,7 @@ __all__ = [
     "generate",
     "predictors",
     "read",
+    "register",
     "resample",
     "simulate",
     "write",

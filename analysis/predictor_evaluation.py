@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, InputError, IntArray, check_whole, shown
+from ..base import FloatArray, InputError, IntArray, check_whole, distinct_labels, shown
 from ..base.checks import LONGEST, is_real
 from ..dispatchers.reservations.value_laws import ValueLaw
 from ..models.reservations.laws import ROUNDING
@@ -122,11 +122,7 @@ def evaluate_predictors(
     except ValueError as error:
         raise InputError(str(error)) from None
     given: Any = predictors if isinstance(predictors, list | tuple) else [predictors]
-    named: dict[str, str | Predictor] = {}
-    for each in given:
-        name = _name(each)
-        same = sum(known.partition(" #")[0] == name for known in named)
-        named[name if isinstance(each, str) or not same else f"{name} #{same + 1}"] = each
+    named: dict[str, str | Predictor] = dict(zip(distinct_labels(given), given, strict=True))
     if not named:
         raise InputError("predictors: expected one or more, got none")
     baseline = simulate(trace, dispatcher, "walltime").jobs

@@ -2,7 +2,17 @@ from .arrays import BoolArray, FloatArray, IntArray, count_slots
 from .checks import LONGEST, check_choice, check_number, check_whole, shown
 from .errors import InputError
 from .files import read_bounded
-from .registry import Option, Registry, convert_options, options_of, parse_spec, unknown_option
+from .registry import (
+    Option,
+    Registry,
+    convert_options,
+    distinct_labels,
+    options_of,
+    parse_spec,
+    part_label,
+    register,
+    unknown_option,
+)
 from .time_texts import seconds_of, time_text
 from .unfinished_files import write_whole
 
@@ -19,9 +29,12 @@ __all__ = [
     "check_whole",
     "convert_options",
     "count_slots",
+    "distinct_labels",
     "options_of",
     "parse_spec",
+    "part_label",
     "read_bounded",
+    "register",
     "seconds_of",
     "shown",
     "time_text",

@@ -1,14 +1,16 @@
 """Registries of named parts from entry points, and the text form ``NAME:key=value,key=value``.
 
 Parts of hpcdispatch register like those of third parties, through the entry-point groups ``hpcdispatch.dispatchers``,
-``hpcdispatch.predictors`` and ``hpcdispatch.workloads`` of their package's metadata.
+``hpcdispatch.predictors`` and ``hpcdispatch.workloads`` of their package's metadata. A script registers its own parts
+with :func:`register`.
 """
 
 import dataclasses
 import inspect
+import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 from .checks import shown
 from .errors import InputError
 from .facts import Facts
-from .installed import entry_points_of, rivals_of
+from .installed import KINDS, add_part_of_script, entry_points_of, parts_of_script, rivals_of
 from .printed import near_name
 
 _REQUIRED = inspect.Parameter.empty
@@ -24,6 +26,12 @@ _REQUIRED = inspect.Parameter.empty
 MOST_LETTERS = 4_000
 #: Number of cached signatures. Reading one takes longer than most constructors.
 _KEPT = 512
+#: Longest name of an object with its options. A longer one has no options.
+_LONGEST_LABEL = 120
+#: A name that no separator of a part's text can split.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+#: Types of defaults that tell the type of an option without an annotation.
+_PLAIN = (bool, int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Return all registered names, sorted."""
-        return sorted(entry_points_of(self.group))
+        return sorted({*entry_points_of(self.group), *parts_of_script(self.group)})
 
     def factory(self, name: str) -> Callable[..., Any]:
         """Return the class or function registered as `name`.
@@ -104,12 +112,16 @@ class Registry:
             If `name` is unknown, registered by several packages, or its package cannot be imported.
         """
         entries = entry_points_of(self.group)
+        own = parts_of_script(self.group)
+        if name not in entries and name in own:
+            return own[name]
         if name not in entries:
-            hint = " (several are a list of names)" if "," in name else near_name(name.lower(), entries)
+            names = self.names()
+            hint = " (several are a list of names)" if "," in name else near_name(name.lower(), names)
             first, comma, rest = name.partition(",")
-            if comma and "=" in rest and first in entries:
+            if comma and "=" in rest and first in names:
                 hint = f" (options follow a colon: {first}:{rest})"
-            known = ", ".join(sorted(entries)) or "none is installed"
+            known = ", ".join(names) or "none is installed"
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         if rivals := rivals_of(self.group, name):
             packages = " and ".join(rivals)
@@ -184,6 +196,116 @@ class Registry:
             raise InputError(f"{self.kind} {name}: it cannot be made: {reason}") from error
 
 
+def register(kind: str, name: str, factory: Callable[..., Any]) -> None:
+    """Give a part of a script or notebook a name, which then works wherever a registered name works.
+
+    The name holds in this process and in the workers that it starts. To register a name for all programs, write a
+    package with entry points.
+
+    Parameters
+    ----------
+    kind
+        ``"dispatcher"``, ``"predictor"``, ``"correction"``, ``"workload"``, ``"objective"``, ``"constraint"``,
+        ``"goal"``, ``"order"`` or ``"metric"``.
+    name
+        Letters, digits, ``-``, ``_`` and ``.``. A name that the script has registered before gets the new part.
+    factory
+        A class, or a function that makes one. Its parameters are the options of the part. For a workload, a metric or a
+        correction, the function itself.
+
+    Raises
+    ------
+    InputError
+        For an unknown kind, an unusable name, a name of hpcdispatch or of an installed package, or a `factory` that
+        cannot be called.
+    """
+    singular = {plural: one for one, plural in KINDS.items()}.get(kind, kind)
+    if singular not in KINDS:
+        raise InputError(f"register: kind must be one of {', '.join(KINDS)}, got {shown(kind)}")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InputError(f"register: name must be letters, digits, '-', '_' and '.', got {shown(name)}")
+    group = f"hpcdispatch.{KINDS[singular]}"
+    taken = entry_points_of(group).get(name)
+    if taken is not None:
+        owner = taken.module.partition(".")[0]
+        raise InputError(f"register: {singular} {name!r} is a name of {owner} already; choose another name")
+    if not callable(factory):
+        call = " (an object: give its class, or a function that makes it)"
+        raise InputError(f"register: factory must be a class or a function, got {shown(factory)}{call}")
+    add_part_of_script(group, name, factory)
+
+
+def part_label(part: Any) -> str:
+    """Return the name of a part: its text, its attribute ``name``, or its class with the options that it was given.
+
+    Options follow as in ``Area:power=2``. They are those of the constructor with another value than the default.
+    """
+    if isinstance(part, str):
+        return part
+    name = getattr(part, "name", None)
+    return str(name) if name else label_with_options(part)
+
+
+def label_with_options(part: Any) -> str:
+    """Return the name of an object, or of its class, with the options that it was given."""
+    name = str(getattr(part, "name", None) or type(part).__name__)
+    try:
+        given = [f"{key}={text}" for key, text in _given(part)]
+    except Exception:  # noqa: BLE001 - annotations are evaluated, and a plugged-in part's may be anything
+        given = []
+    label = name + ":" * bool(given) + ",".join(given)
+    return label if len(label) <= _LONGEST_LABEL else name
+
+
+def distinct_labels(parts: Sequence[Any]) -> list[str]:
+    """Return a name for each part. Objects of equal names are told apart by their options, or else by a number."""
+    labels = [part_label(part) for part in parts]
+    for place, part in enumerate(parts):
+        if not isinstance(part, str) and sum(label == labels[place] for label in map(part_label, parts)) > 1:
+            labels[place] = label_with_options(part)
+    for place, part in enumerate(parts):
+        same = {id(other) for other, label in zip(parts[:place], labels, strict=False) if label == labels[place]}
+        if not isinstance(part, str) and same and id(part) not in same:
+            number = 2
+            while f"{labels[place]} #{number}" in labels:
+                number += 1
+            labels[place] = f"{labels[place]} #{number}"
+    return labels
+
+
+def _given(part: Any) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each option of an object that is not the default."""
+    options = getattr(part, "options", None)
+    holder = options if dataclasses.is_dataclass(options) else part
+    for option in options_of(type(part)):
+        for name in (option.name, f"_{option.name}"):
+            value = getattr(holder, name, _REQUIRED)
+            if value is not _REQUIRED and not (callable(value) and hasattr(value, "__self__")):
+                if value is not option.default and not _equal(value, option.default):
+                    yield option.name, _text_of(value)
+                break
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    except Exception:  # noqa: BLE001 - arrays and plugged-in parts may compare as they like
+        return False
+
+
+def _text_of(value: Any) -> str:
+    """Return a value of an option for a label."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "+".join(map(_text_of, value))
+    if isinstance(value, str | int | float):
+        return str(value)
+    if not inspect.isfunction(type(value).__init__):  # such as an array
+        return type(value).__name__
+    return label_with_options(value).replace(",", "/")
+
+
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     """Split ``NAME:key=value,key=value`` into the name and its options.
 
@@ -223,10 +345,20 @@ def _in_signature(factory: Callable[..., Any]) -> tuple[Option, ...]:
     fields = dataclasses.fields(factory) if dataclasses.is_dataclass(factory) else ()
     was: dict[str, str] = {each.name: each.metadata.get("was", "") for each in fields}
     return tuple(
-        Option(parameter.name, hints.get(parameter.name, str), parameter.default, was.get(parameter.name, ""))
+        Option(
+            parameter.name,
+            hints.get(parameter.name) or _type_of(parameter.default),
+            parameter.default,
+            was.get(parameter.name, ""),
+        )
         for parameter in inspect.signature(factory).parameters.values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     )
+
+
+def _type_of(default: Any) -> type:
+    """Return the type of an option without an annotation: that of its default if it is a number or a flag."""
+    return next((kind for kind in _PLAIN if type(default) is kind), str)
 
 
 def _hints(factory: Callable[..., Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError, shown, time_text, write_whole
+from ..base import InputError, part_label, shown, time_text, write_whole
 from ..base.checks import check_types, is_number
 from ..base.facts import Facts
 from ..base.files import open_regular, read_json
@@ -329,8 +329,8 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
     machine = workload.machine
     return {
         "schema": SCHEMA,
-        "dispatcher": _name(named["dispatcher"]),
-        "predictor": _name(named["predictor"]),
+        "dispatcher": part_label(named["dispatcher"]),
+        "predictor": part_label(named["predictor"]),
         **options,
         "workload": {
             "source": workload.provenance.source,
@@ -370,7 +370,3 @@ def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:
     times[count:] = recorder.prediction_ns / 1e9, seconds
     kinds = pd.Categorical.from_codes(what, categories=pd.Index(["decision", "prediction", "simulation"]))
     return pd.DataFrame({"what": kinds, "index": index, "seconds": times}, copy=False)
-
-
-def _name(part: Any) -> str:
-    return part if isinstance(part, str) else getattr(part, "name", None) or type(part).__qualname__

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...analysis.trimming import NOTHING, Cut
-from ...base.installed import names_plug_in
+from ...base.installed import names_part_of_script, names_plug_in
 from ...base.unfinished_files import temporary_folder
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
@@ -103,8 +103,12 @@ class Cell:
 
     @property
     def lasting(self) -> bool:
-        """Whether its key has all settings that determine the result, so that the result can be reused."""
-        return all(part is None for part in self.objects)
+        """Whether its key has all settings that determine the result, so that the result can be reused.
+
+        It has not if a part is an object, or registered by a script: its code is not in the key.
+        """
+        named = self.dispatcher, self.predictor
+        return all(part is None for part in self.objects) and not any(map(names_part_of_script, named))
 
     @cached_property
     def text(self) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...base import InputError, check_whole, shown, time_text
+from ...base import InputError, check_whole, distinct_labels, shown, time_text
 from ...base.facts import Facts
 from ...base.unfinished_files import make_temporary
 from ...dispatchers import Dispatcher, create_dispatcher
@@ -32,7 +32,7 @@ from .cells import Cell
 from .comparison_plots import WORDS, ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
 from .plan import Plan
-from .samples import Generated, Jittered, Loaders, Sampler, Samples, name_of
+from .samples import Generated, Jittered, Loaders, Sampler, Samples
 from .store import Store
 
 __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "compare"]
@@ -244,8 +244,9 @@ def compare(
         of a trace, the name of a published one, or ``NAME:key=value,...`` of a generator. A generator gives another
         workload per seed, unless its text has a seed or `jitter` is given.
     dispatchers, predictors
-        One or several names with options, or objects. Each run works on its own copy. With several workers, objects and
-        the function must be picklable.
+        One or several names with options, or objects. Objects of one class are named by their options, as in
+        ``Area:power=2``. Each run works on its own copy. With several workers, objects and the function must be
+        picklable.
     seeds
         Number of samples, at least 1. The seed also goes to the dispatcher.
     jitter
@@ -294,9 +295,6 @@ def compare(
     if out is None:
         weakref.finalize(store, shutil.rmtree, store.folder, ignore_errors=True)
     store.open()
-    for cell in plan.cells:
-        if not cell.lasting:
-            store.discard(cell.key)
     try:
         outcome = run_campaign(plan, store, workers=workers, retry=True, isolate=isolate, progress=progress)
     except CampaignInterrupted as error:
@@ -324,7 +322,7 @@ def _several(parts: Any) -> list[Any]:
 
 def _labels(parts: Sequence[Any], kind: str) -> list[str]:
     """Return the names of the dispatchers or predictors. Each is built once as a check."""
-    labels = [name_of(part) for part in parts]
+    labels = distinct_labels(parts)
     if not labels:
         raise InputError(f"compare: expected at least one dispatcher and one predictor, got no {kind}")
     for part, label in zip(parts, labels, strict=True):

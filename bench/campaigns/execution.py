@@ -108,6 +108,9 @@ def run_campaign(
 def _missing(plan: Plan, store: Store, outcome: Outcome, *, retry: bool, verify: bool) -> list[Cell]:
     """Return the cells to simulate. Existing cells are checked, and damaged ones removed."""
     own = {cell.key: cell for cell in plan.cells}
+    for cell in plan.cells if store.refusal is None else ():
+        if not cell.lasting:
+            store.discard(cell.key)
     damaged = {}
     for key in store.finished() if verify else filter(store.has, own):
         reason = store.damage(key)

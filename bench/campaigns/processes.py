@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -22,6 +22,8 @@ from typing import Any, ClassVar
 import psutil
 from pebble import ProcessExpired, ProcessPool
 
+from ...base import InputError
+from ...base.installed import add_part_of_script, all_parts_of_script
 from ...base.unfinished_files import named, temporary_folder
 from ...models.compiled import log_compiling, notice
 from ...simulation.events.compiled_events import MAKERS
@@ -36,6 +38,8 @@ LOSSES = 2
 _TICK, _MISSED = 0.1, 2.0
 #: The error if no process has begun.
 _NONE_BEGUN = "worker: no process could be started; a script that starts some needs the guard if __name__ == '__main__'"
+#: Entry-point group, name and pickled class or function of a part; or why it cannot be pickled.
+PickledPart = tuple[str, str, bytes | str]
 #: The signal with which a system without free memory ends a process.
 _KILLED = 9
 
@@ -106,7 +110,7 @@ class _Pool:
         self._pool = ProcessPool(
             workers,
             initializer=_Worker.begin,
-            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS),
+            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS, _pickled_parts()),
             context=context,
         )
 
@@ -217,6 +221,37 @@ class _Pool:
                     yield future
 
 
+def _pickled_parts() -> list[PickledPart]:
+    """Return group, name and pickled class or function of each part that the script has registered."""
+    found: list[PickledPart] = []
+    for group, name, factory in all_parts_of_script():
+        try:
+            found.append((group, name, pickle.dumps(factory)))
+        except Exception as error:  # noqa: BLE001 - pickle raises errors of many types
+            found.append((group, name, str(error)))
+    return found
+
+
+def _register_again(parts: Sequence[PickledPart]) -> None:
+    """Register the parts of the script in this process. One that cannot be loaded says so where it is used."""
+    for group, name, pickled in parts:
+        try:
+            factory = pickled if isinstance(pickled, str) else pickle.loads(pickled)
+        except Exception as error:  # noqa: BLE001 - what a module raises where it is imported
+            factory = str(error)
+        add_part_of_script(group, name, _missing_part(name, factory) if isinstance(factory, str) else factory)
+
+
+def _missing_part(name: str, reason: str) -> Callable[[], Any]:
+    """Return a function in the place of a part that is not in this process. It raises the reason."""
+
+    def missing() -> Any:
+        value = f"{name!r} is registered by a script and not known in another process: {reason}"
+        raise InputError(f"{value}; define it in a module, or use workers=1")
+
+    return missing
+
+
 def _reason(error: ProcessExpired | BrokenProcessPool) -> str:
     """Return how a process ended."""
     if isinstance(error, BrokenProcessPool):
@@ -265,7 +300,9 @@ class _Worker:
     last: LastSample = field(default_factory=LastSample)
 
     @classmethod
-    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any, makers: Any) -> None:
+    def begin(
+        cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any, makers: Any, parts: Sequence[PickledPart]
+    ) -> None:
         """Make this process a worker that a termination ends at once, even in a solver.
 
         It sets `begun`, and sets `compiles` to the expected seconds of a compilation.
@@ -273,6 +310,7 @@ class _Worker:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         tempfile.tempdir = str(folder)
         MAKERS[:] = makers
+        _register_again(parts)
         begun.value = True
         notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)

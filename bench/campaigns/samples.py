@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from ...base import distinct_labels
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import SameInstant
@@ -104,7 +105,7 @@ class Samples(Generic[JobsT]):
         Parameters
         ----------
         pairs
-            Names with options, or objects. Objects are identified by their name and their class.
+            Names with options, or objects. Objects are identified by their name, their class, and their options.
         loaders
             Gets the loaders of the jobs.
 
@@ -114,9 +115,12 @@ class Samples(Generic[JobsT]):
             For an unknown name or option.
         """
         names, objects = [], []
+        policies = _named([policy for policy, _ in pairs])
+        beliefs = _named([belief for _, belief in pairs])
         for policy, belief in pairs:
-            policy_name = canonical_dispatcher(policy) if isinstance(policy, str) else name_of(policy)
-            names.append((policy_name, canonical_predictor(belief) if isinstance(belief, str) else name_of(belief)))
+            policy_name = canonical_dispatcher(policy) if isinstance(policy, str) else policies[id(policy)]
+            belief_name = canonical_predictor(belief) if isinstance(belief, str) else beliefs[id(belief)]
+            names.append((policy_name, belief_name))
             objects.append((None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief))
         rows = []
         for seed in range(self.first, self.first + self.seeds):
@@ -135,6 +139,7 @@ class Samples(Generic[JobsT]):
         return list(zip(*rows, strict=True))
 
 
-def name_of(part: object) -> str:
-    """Return the name of a dispatcher or predictor: its spec, or the name of the object or of its class."""
-    return part if isinstance(part, str) else str(getattr(part, "name", None) or type(part).__name__)
+def _named(parts: Sequence[object]) -> dict[int, str]:
+    """Return the names of different parts, by the identity of each."""
+    different = {id(part): part for part in parts}
+    return dict(zip(different, distinct_labels(list(different.values())), strict=True))

@@ -87,9 +87,11 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
     name, options = parse_spec(spec)
     factory: Any = registry.factory(name)
     factory = factory.build if isinstance(factory, Preset) else factory
-    entry = entry_points_of(registry.group)[name]
-    package = entry.module.partition(".")[0]
-    if package == "hpcdispatch":
+    entry = entry_points_of(registry.group).get(name)
+    package = "" if entry is None else entry.module.partition(".")[0]
+    if entry is None:  # registered by a script
+        found = {used: version_of(used) for used in BEYOND}
+    elif package == "hpcdispatch":
         found = {used: version_of(used) for used in getattr(factory, "uses", BEYOND)}
     else:  # it may do other things than the class it inherits from
         found = {used: version_of(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}

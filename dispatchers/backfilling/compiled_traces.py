@@ -11,7 +11,7 @@ from ...models.backfilling.job_queue import COUNT, NEVER, ORDER, SINCE
 from ...models.events import FIRST_SLOT, Run, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
 from .easy import EASY
-from .list_scheduling import COMPILED, ListScheduler
+from .list_scheduling import ListScheduler
 
 #: Decisions per call.
 _DECISIONS = 1 << 16
@@ -25,8 +25,8 @@ def entry_of(dispatcher: Any) -> Entry | None:
         return partial(
             run_easy, shortest_first=dispatcher.shortest_first, by_walltime=dispatcher.reserve_by == "walltimes"
         )
-    if type(dispatcher) is ListScheduler and dispatcher.order in COMPILED:
-        return partial(run_in_order, order=COMPILED[dispatcher.order], skip=dispatcher.blocked == "skip")
+    if type(dispatcher) is ListScheduler and dispatcher.compiled_order is not None:
+        return partial(run_in_order, order=dispatcher.compiled_order, skip=dispatcher.blocked == "skip")
     return None
 
 

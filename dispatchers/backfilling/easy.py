@@ -15,7 +15,7 @@ from ..protocol import Action, Placement, Running, Start, State, Waiting, by_end
 from ..space import NodeSpace, PoolSpace, space_of
 from .closed_times import closes, profile_beside
 from .counted import indexed, start_at
-from .orders import SUBMISSION, OrderOption, QueueOrder, create_order, sort_jobs
+from .orders import OrderOption, QueueOrder, create_order, is_submission, sort_jobs
 
 _by_prediction = attrgetter("predicted")
 _by_walltime = attrgetter("walltime")
@@ -40,13 +40,13 @@ class EASY(OrderOption):
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
-        registered one, with its options as in ``fairshare:half_life=3600``.
+        registered one, with its options as in ``fairshare:half_life=3600``. Or an object with ``ranks(state)``.
     queues
         Names of queues with ``;`` between, highest priority first. Jobs are tried queue by queue, in `order` within
         each. Jobs of other queues come last. By default there is one queue.
     backfill
         Order in which jobs behind the reservations are tried: ``"order"``, as the queue. ``"shortest"``: shortest
-        predicted job first. Or a registered order.
+        predicted job first. Or another order, by its name or as an object.
     depth
         Number of reservations for jobs that do not fit. 0 for none: all behind the first wait. 1 is EASY. ``"all"`` for
         all.
@@ -65,7 +65,7 @@ class EASY(OrderOption):
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
     _: KW_ONLY
     queues: str = ""
-    backfill: str = "order"
+    backfill: str | QueueOrder = "order"
     depth: int | Literal["all"] = 1
     strict: bool = True
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -84,17 +84,22 @@ class EASY(OrderOption):
     @cached_property
     def compiled(self) -> bool:
         """Whether compiled code has the policy: in order of submission, with one reservation."""
-        plain = self.order == SUBMISSION and not self.queues and self.depth == 1 and self.strict
-        return plain and self.backfill in ("order", "shortest")
+        plain = is_submission(self.order) and not self.queues and self.depth == 1 and self.strict
+        return plain and (self.in_order or self.shortest_first)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether jobs are backfilled in the order of the queue."""
+        return isinstance(self.backfill, str) and self.backfill == "order"
 
     @property
     def shortest_first(self) -> bool:
         """Whether the shortest predicted job is backfilled first."""
-        return self.backfill == "shortest"
+        return isinstance(self.backfill, str) and self.backfill == "shortest"
 
     @cached_property
     def _backfill(self) -> QueueOrder | None:
-        return None if self.backfill == "order" else create_order("sjf" if self.shortest_first else self.backfill)
+        return None if self.in_order else create_order("sjf" if self.shortest_first else self.backfill)
 
     @cached_property
     def _ranks(self) -> dict[str, int]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ...base import part_label
 from ...models.backfilling.easy import SUBMISSION
 from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
 from ..options import Preset
 from ..protocol import Action, Start, State
 from ..space import space_of
 from .counted import indexed, start_at
-from .orders import OrderOption
+from .orders import OrderOption, is_submission
 
 #: If a job does not fit: later jobs wait too, or are tried.
 Blocked = Literal["wait", "skip"]
@@ -30,7 +31,7 @@ class ListScheduler(OrderOption):
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
-        registered one, with its options as in ``fairshare:half_life=3600``.
+        registered one, with its options as in ``fairshare:half_life=3600``. Or an object with ``ranks(state)``.
     blocked
         What happens if a job does not fit: ``"wait"`` blocks all jobs behind it, ``"skip"`` tries them.
     """
@@ -44,15 +45,20 @@ class ListScheduler(OrderOption):
         """Name in messages: ``FCFS``, or its order. A subclass has its own name."""
         if type(self) is not ListScheduler:
             return type(self).__name__
-        return "FCFS" if COMPILED.get(self.order) == SUBMISSION else self.order.upper()
+        return "FCFS" if is_submission(self.order) else part_label(self.order).upper()
+
+    @property
+    def compiled_order(self) -> int | None:
+        """The number of its order in compiled code, ``None`` if that has another."""
+        return COMPILED.get(self.order) if isinstance(self.order, str) else None
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start the jobs that fit, in order."""
         skip = self.blocked == "skip"
-        order = COMPILED.get(self.order, SUBMISSION)
+        order = self.compiled_order
         # In order of submission, only the head matters.
-        index = indexed(state) if order != SUBMISSION else None
-        if index is not None:
+        index = None if order is None or order == SUBMISSION else indexed(state)
+        if index is not None and order is not None:
             chosen = index.in_order(state, order, skip)
             return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
         space = space_of(state, self.placement)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray, Registry, shown
+from ...base import FloatArray, InputError, IntArray, Registry, part_label, shown
 from ...workloads import Machine
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
@@ -42,10 +42,10 @@ class OrderOption(PlacementOption):
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
-        registered one, with its options as in ``fairshare:half_life=3600``.
+        registered one, with its options as in ``fairshare:half_life=3600``. Or an object with ``ranks(state)``.
     """
 
-    order: str = field(default=SUBMISSION, kw_only=True)
+    order: str | QueueOrder = field(default=SUBMISSION, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,31 +62,39 @@ class OrderOption(PlacementOption):
 
     def sorted_queue(self, state: State) -> Sequence[Waiting]:
         """Return the waiting jobs in order."""
-        return state.queue.entries if self.order == SUBMISSION else sort_jobs(self.order, self._order, state)
+        return state.queue.entries if is_submission(self.order) else sort_jobs(self.order, self._order, state)
 
     def tell_order(self, actions: Sequence[Action], now: int) -> None:
         """Report starting jobs to the order."""
-        if self.order != SUBMISSION and hasattr(self._order, "started"):
+        if not is_submission(self.order) and hasattr(self._order, "started"):
             for action in actions:
                 if isinstance(action, Start):
                     self._order.started(action.job, now)
 
 
-def create_order(spec: str) -> QueueOrder:
-    """Create a registered order from ``NAME:key=value/key=value``.
+def create_order(spec: str | QueueOrder) -> QueueOrder:
+    """Create a registered order from ``NAME:key=value/key=value``. An order object is returned as is.
 
     Raises
     ------
     InputError
         For an unknown name or option, or a part without ``ranks(state)``.
     """
-    made: Any = orders.create(spec_of_inner(spec))
-    if not isinstance(made, QueueOrder):
-        raise InputError(f"order {shown(spec)}: expected a part with ranks(state), got {shown(made)}")
+    made: Any = orders.create(spec_of_inner(spec)) if isinstance(spec, str) else spec
+    if isinstance(made, type) or not isinstance(made, QueueOrder):
+        call = ", which is a class: call it" if isinstance(made, type) else ""
+        raise InputError(
+            f"order {shown(spec)}: expected a name or an object with ranks(state), got {shown(made)}{call}"
+        )
     return made
 
 
-def sort_jobs(name: str, order: QueueOrder, state: State) -> list[Waiting]:
+def is_submission(order: str | QueueOrder) -> bool:
+    """Return whether an order is that of submission by its name, which needs no sorting."""
+    return isinstance(order, str) and order == SUBMISSION
+
+
+def sort_jobs(name: str | QueueOrder, order: QueueOrder, state: State) -> list[Waiting]:
     """Return the waiting jobs of a state in an order.
 
     Raises
@@ -101,7 +109,7 @@ def sort_jobs(name: str, order: QueueOrder, state: State) -> list[Waiting]:
         if not places or ranks[places[-1]] == ranks[places[-1]]:  # NaN comes last.
             return [entries[place] for place in places]
     expected = f"{len(entries)} numbers, one per waiting job"
-    raise InputError(f"order {shown(name)}: ranks(state): expected {expected}, got {shown(ranks)}")
+    raise InputError(f"order {shown(part_label(name))}: ranks(state): expected {expected}, got {shown(ranks)}")
 
 
 def _cores(state: State) -> FloatArray:

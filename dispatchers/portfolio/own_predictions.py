@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
-from ...base import LONGEST, InputError, Registry
+from ...base import LONGEST, InputError, Registry, part_label
 from ...base import shown as shown_value
 from ...base.checks import is_number
 from ...base.errors import raised
@@ -77,6 +78,7 @@ def _kind_of(job: Job) -> _Kind:
 predictors = Registry("predictor", "hpcdispatch.predictors")
 
 
+@runtime_checkable
 class Predicting(Protocol):
     """Interface of a predictor here. It may also have ``correct(job, elapsed, misses)`` and ``reset()``."""
 
@@ -89,22 +91,22 @@ class Predicting(Protocol):
         ...
 
 
-def predictor_of(spec: str) -> Predicting:
-    """Create a registered predictor from ``NAME:key=value,...``, untrained.
+def predictor_of(spec: str | Predicting) -> Predicting:
+    """Create a registered predictor from ``NAME:key=value,...``, untrained. Of an object, return a copy.
 
     Raises
     ------
     InputError
         For an unknown name or option.
     """
-    made = predictors.create(spec)
+    made = predictors.create(spec) if isinstance(spec, str) else deepcopy(spec)
     if isinstance(made, type) or not all(callable(getattr(made, call, None)) for call in ("predict", "observe")):
-        raise InputError(f"predictor: expected one with predict and observe, got {spec!r}")
+        raise InputError(f"predictor: expected one with predict and observe, got {shown_value(spec)}")
     if hasattr(made, "reset"):
         try:
             made.reset()
         except Exception as error:
-            raise InputError(f"predictor {spec}: reset raised {raised(error)}") from error
+            raise InputError(f"predictor {part_label(spec)}: reset raised {raised(error)}") from error
     return cast(Predicting, made)
 
 
@@ -136,8 +138,8 @@ class OwnPredictions:
 
     Parameters
     ----------
-    name
-        ``NAME:key=value,...`` of the predictor.
+    given
+        ``NAME:key=value,...`` of the predictor, or an object, which is copied.
     machine
         Machine of the jobs.
     ended
@@ -151,10 +153,12 @@ class OwnPredictions:
         The error, one line. From then on, states are shown unchanged.
     """
 
-    def __init__(self, name: str, machine: Machine, ended: Iterable[Job] = (), repredicts: bool = False) -> None:
+    def __init__(
+        self, given: str | Predicting, machine: Machine, ended: Iterable[Job] = (), repredicts: bool = False
+    ) -> None:
         self.failure = ""
-        self._name = name
-        self._predictor = predictor_of(name)
+        self._name = part_label(given)
+        self._predictor = predictor_of(given)
         self._correct = getattr(self._predictor, "correct", None)
         self._queue = WaitingQueue(len(machine.resources))
         self._waiting = ChangesSeen[Waiting]()

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base import InputError
+from ...base import part_label
 from ...models.lookahead.planning import BOUND
 from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine
@@ -17,7 +18,7 @@ from ..lookahead.guard import LEAST, Guard
 from ..lookahead.history import History
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
-from ..registered import create_dispatcher, layers, reset_part, spec_of_inner, tell_end
+from ..registered import create_dispatcher, layers, reset_part, tell_end
 from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay
@@ -49,19 +50,21 @@ class Portfolio(Configured[PortfolioOptions]):
 
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
-        self._names = self.options.candidates
-        reference = spec_of_inner(self.options.reference.strip())
-        if reference not in self._names:
-            self._names.append(reference)
-        self._reference = self._names.index(reference)
-        self._dispatchers, self._predictors = zip(*map(_parts_of, self._names), strict=True)
+        candidates = self.options.candidates
+        self._names = [candidate.name for candidate in candidates]
+        self._reference = self.options.place_of_reference(candidates)
+        self._dispatchers = [candidate.dispatcher for candidate in candidates]
+        self._predictors = [part_label(candidate.predictor) for candidate in candidates]
         for name, dispatcher in zip(self._names, self._dispatchers, strict=True):
-            if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(dispatcher, self.options.default))):
+            if any(isinstance(part, Portfolio) for part in layers(self._created(dispatcher))):
                 raise ValueError(f"of must be dispatchers other than portfolios, got {name!r}")
-        self._learns = self.options.learned
+        self._learns = part_label(self.options.learned)
         self._most_residual = self.options.most_residual
-        for predictor in filter(None, [*self._predictors, self._learns]):
-            predictor_of(predictor)
+        #: Predictors by their names.
+        self._given = {part_label(one): one for one in (*(each.predictor for each in candidates), self.options.learned)}
+        for name, predictor in self._given.items():
+            if name:
+                predictor_of(predictor)
         self._replay: Replay | None = None
         self.reset(None)
 
@@ -82,7 +85,7 @@ class Portfolio(Configured[PortfolioOptions]):
     @property
     def plans_closures(self) -> bool:
         """See :class:`.RuleGate`."""
-        made = (create_dispatcher(name, self.options.default) for name in self._dispatchers)
+        made = map(self._created, self._dispatchers)
         return all(getattr(part, "plans_closures", False) for each in made for part in layers(each))
 
     @property
@@ -125,7 +128,7 @@ class Portfolio(Configured[PortfolioOptions]):
             self._past = RecordedPast(state.machine)
             named = dict.fromkeys(filter(None, map(self._predictor, range(len(self._names)))))
             given = state.machine, self._ended, self.options.repredict
-            self._own = {name: OwnPredictions(name, *given) for name in named}
+            self._own = {name: OwnPredictions(self._given[name], *given) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
             self._easy = History(state.machine, state.now, by_walltimes=True, recent=self.options.recent_seconds)
@@ -168,10 +171,14 @@ class Portfolio(Configured[PortfolioOptions]):
 
     def _made(self, place: int) -> Dispatcher:
         """Return a new dispatcher of a position, with the expected longest wait."""
-        made = create_dispatcher(self._dispatchers[place], self.options.default)
+        made = self._created(self._dispatchers[place])
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         self._tell(made)
         return made
+
+    def _created(self, given: str | Dispatcher) -> Dispatcher:
+        """Return a dispatcher of its name, or a copy of an object."""
+        return create_dispatcher(given if isinstance(given, str) else deepcopy(given), self.options.default)
 
     def _tell(self, dispatcher: Dispatcher) -> None:
         """Tell a dispatcher the expected longest wait, if it supports it."""
@@ -226,11 +233,3 @@ def _outcome(history: History, now: int) -> Outcome:
     waits, runs = (column.astype(np.float64) for column in history.waits(now))
     slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)
     return Outcome(waits, slowdowns, np.ones(len(waits), dtype=bool))
-
-
-def _parts_of(name: str) -> tuple[str, str]:
-    """Return dispatcher and predictor of a candidate. The predictor is empty if it has none."""
-    dispatcher, at, predictor = name.partition("@")
-    if at and not predictor.strip():
-        raise InputError(f"of: expected a predictor behind the @, got {name!r}")
-    return dispatcher.strip(), predictor.strip()

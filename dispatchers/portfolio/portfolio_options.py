@@ -1,15 +1,21 @@
 """Options of a portfolio."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, Any, NamedTuple, cast
 
-from ...base import InputError, Registry, check_number
+from ...base import InputError, Registry, check_number, part_label
 from ...base.checks import Checked, check_flag, check_text, number, whole
 from ...base.time_texts import seconds_option
 from ...models.portfolio.goals import Goal
 from ..options import internal
+from ..protocol import Dispatcher
 from ..registered import spec_of_inner
+from .own_predictions import Predicting
+
+#: Forms of a candidate.
+Given = str | Dispatcher | tuple[str | Dispatcher, str | Predicting]
 
 #: Registered goals, by name.
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
@@ -29,6 +35,36 @@ RESIDUAL = "6h"
 MOST_CANDIDATES = 100
 
 
+class Candidate(NamedTuple):
+    """A candidate of a portfolio.
+
+    Attributes
+    ----------
+    dispatcher, predictor
+        Names with the comma between options, or objects. The predictor is empty if it has none of its own.
+    name
+        Name of both in reports.
+    """
+
+    dispatcher: str | Dispatcher
+    predictor: str | Predicting
+    name: str
+
+
+def _candidate(given: Any) -> Candidate:
+    """Return a candidate from ``DISPATCHER@PREDICTOR``, a dispatcher, or a pair of both."""
+    dispatcher, predictor = given, ""
+    if isinstance(given, tuple) and len(given) == 2:
+        dispatcher, predictor = given
+    elif isinstance(given, str):
+        dispatcher, at, predictor = spec_of_inner(given.strip()).partition("@")
+        if at and not predictor.strip():
+            raise InputError(f"of: expected a predictor behind the @, got {given!r}")
+    dispatcher, predictor = (one.strip() if isinstance(one, str) else one for one in (dispatcher, predictor))
+    name = part_label(dispatcher) + "@" * bool(predictor) + part_label(predictor)
+    return Candidate(dispatcher, predictor, name)
+
+
 @dataclass(frozen=True)
 class PortfolioOptions(Checked):
     """Options of :class:`Portfolio`.
@@ -38,11 +74,12 @@ class PortfolioOptions(Checked):
     of
         Candidates, at least one, joined by ``+``, with ``/`` instead of the comma between their options. ``auto`` for
         :data:`CANDIDATES`. The first one is trusted: it begins, and the bound never excludes it.
-        ``DISPATCHER@PREDICTOR`` uses its own predictor instead of the simulation's.
+        ``DISPATCHER@PREDICTOR`` uses its own predictor instead of the simulation's. In Python also a sequence of such
+        names, of dispatcher objects, and of pairs of a dispatcher and its predictor. Each replay works on a copy.
     learns
-        Predictor of candidates without their own, with ``/`` instead of the comma. Used while the simulation predicts
-        only walltimes. ``none`` for the simulation's predictions, which the reference always uses. ``auto`` is
-        :data:`LEARNS` with the default candidates, and none with others.
+        Predictor of candidates without their own: an object, or a name with ``/`` instead of the comma. Used while the
+        simulation predicts only walltimes. ``none`` for the simulation's predictions, which the reference always uses.
+        ``auto`` is :data:`LEARNS` with the default candidates, and none with others.
     repredict
         Whether own predictors predict waiting jobs again after jobs of the same user, name and walltime have ended.
         Otherwise only at arrival, as simulations do.
@@ -56,7 +93,7 @@ class PortfolioOptions(Checked):
         The goal: name of a registered goal with ``/`` instead of the comma, or a :class:`.Goal`.
     reference
         Dispatcher to compare with. Its long waits in a window, with recent ones of EASY, bound those of the others. It
-        is also a candidate, in the same notation.
+        is also a candidate, in the same notation, or an object.
     recent
         How long a long wait under EASY counts after the job has started there, for the bound and for candidates that
         use it. In seconds or as ``28d``, at least 1 s. ``inf`` for ever.
@@ -77,14 +114,14 @@ class PortfolioOptions(Checked):
         Factor by which each rung of the screening reduces the candidates and extends the past, at least 2.
     """
 
-    of: str = "auto"
-    learns: str | None = internal("auto")
+    of: str | Sequence[Given] = "auto"
+    learns: str | Predicting | None = internal("auto")  # noqa: RUF009
     repredict: bool = internal(True)
     every: float | str = "1d"
     first: float | str | None = internal(None)
     window: float | str = "14d"
     goal: str | Goal = "means"
-    reference: str = internal("easy:reserve_by=walltimes")
+    reference: str | Dispatcher = internal("easy:reserve_by=walltimes")  # noqa: RUF009
     recent: float | str = internal("28d")
     guard: float | str = "auto"
     residual: float | str = internal("auto")
@@ -94,12 +131,14 @@ class PortfolioOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("of", "reference"):
-            check_text(name, getattr(self, name))
-        check_text("learns", self.learns, none=True)
+        if isinstance(self.learns, str) or not isinstance(self.learns, Predicting):
+            check_text("learns", self.learns, none=True)
         check_flag("repredict", self.repredict)
-        if not self.candidates or not all(self.candidates) or len(self.candidates) > MOST_CANDIDATES:
+        parts: Any = self.of.split("+") if isinstance(self.of, str) else self.of
+        named = isinstance(parts, Sequence) and 0 < len(parts) <= MOST_CANDIDATES
+        if not named or any(isinstance(part, str) and not part.strip() for part in parts):
             raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
+        self.candidates  # noqa: B018 - a malformed candidate is an error at once
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
         _ = self.first_period, self.recent_seconds, self.most_residual
@@ -107,18 +146,33 @@ class PortfolioOptions(Checked):
         self.made_goal()
 
     @property
-    def candidates(self) -> list[str]:
-        """Names of the candidates, with the comma between their options."""
-        return [spec_of_inner(name.strip()) for name in (CANDIDATES if self.default else self.of).split("+")]
+    def candidates(self) -> list[Candidate]:
+        """The candidates, then the reference if it is not one of them."""
+        given = CANDIDATES if self.default else self.of
+        parts = [_candidate(part) for part in (given.split("+") if isinstance(given, str) else given)]
+        reference = _candidate(self.reference)
+        if reference[:2] not in [part[:2] for part in parts]:
+            parts.append(reference)
+        names = [part.name for part in parts]
+        return [
+            part._replace(name=name if names.index(name) == place else f"{name} #{names[: place + 1].count(name)}")
+            for place, (name, part) in enumerate(zip(names, parts, strict=True))
+        ]
+
+    def place_of_reference(self, candidates: Sequence[Candidate]) -> int:
+        """Return the place of the reference among the candidates."""
+        return [candidate[:2] for candidate in candidates].index(_candidate(self.reference)[:2])
 
     @property
     def default(self) -> bool:
         """Whether the candidates are the default ones."""
-        return self.of in ("auto", CANDIDATES)
+        return isinstance(self.of, str) and self.of in ("auto", CANDIDATES)
 
     @property
-    def learned(self) -> str:
-        """Predictor of candidates without their own, with the comma between its options. Empty for none."""
+    def learned(self) -> str | Predicting:
+        """Predictor of candidates without their own, a name with the comma between its options. Empty for none."""
+        if self.learns is not None and not isinstance(self.learns, str):
+            return self.learns
         learns = (self.learns or "").strip()
         if learns == "auto":
             learns = LEARNS if self.default else ""

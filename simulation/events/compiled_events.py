@@ -192,7 +192,7 @@ def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) ->
         return None
     rule = rules.closing[0]
     plain = isinstance(rule, Reservation) and not (rule.name or rule.floating or rule.amounts is not None)
-    easy = isinstance(dispatcher, EASY) and dispatcher.backfill == "order"
+    easy = isinstance(dispatcher, EASY) and dispatcher.in_order
     if not (plain and easy) or type(predictor) is not Walltime or any(jobs.reservation.values):
         return None
     nodes = workload.machine.nodes
