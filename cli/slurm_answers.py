@@ -8,13 +8,15 @@ from pathlib import Path
 from ..base import InputError
 from ..base.unfinished_files import temporary_folder
 from ..workloads.slurm_cluster import Snapshot, read_cluster
+from ..workloads.slurm_limits import read_slurm_limits
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
+from .command_errors import say
 
 #: Arguments of ``sacctmgr show`` for the limits of a site.
 SACCTMGR_SHOWN = (
     (
         "assoc",
-        "format=Account,User,ParentName,Partition,Share,DefaultQOS,GrpJobs,GrpTRES,GrpTRESRunMins,MaxJobs,MaxTRES,MaxWall",
+        "format=Cluster,Account,User,ParentName,Partition,Share,DefaultQOS,GrpJobs,GrpTRES,GrpTRESRunMins,MaxJobs,MaxTRES,MaxWall",
     ),
     ("qos",),
 )
@@ -48,6 +50,24 @@ def answer(arguments: list[str]) -> bytes:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
         raise CommandFailedError(f"{name}: ended with code {done.returncode} and said: {lines[0]}")
     return done.stdout
+
+
+def say_of_limits(limits: str) -> None:
+    """Print notes on associations and QOS: missing ones, guesses, and limits that are not modelled."""
+    if not limits:
+        say(
+            "note",
+            "no associations and QOS are given: all accounts lie below the root with equal shares, and no limits hold; "
+            "give what sacctmgr -P show assoc and qos print (--limits)",
+        )
+        return
+    found = read_slurm_limits(limits)
+    for guess in found.guesses:
+        say("note", guess)
+    if not found.associations:
+        say("note", f"{limits} has no associations: all accounts lie below the root with equal shares")
+    if found.passed:
+        say("note", f"{limits} has limits that slurm does not hold: {', '.join(found.passed[:10])}")
 
 
 def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapshot:

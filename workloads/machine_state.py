@@ -131,7 +131,8 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     workload
         Jobs with their recorded waits (``records["wait"]``). A job without a wait arrives later, or waits.
     at
-        The instant, seconds. The default is the first end of a job. Earlier ends are not recorded.
+        The instant, seconds. The default is the first end of a job. Earlier ends are not recorded. A job that ends at
+        the instant has ended.
 
     Raises
     ------
@@ -146,8 +147,10 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     start = np.where(known, jobs.submit + np.where(known, wait, 0), np.inf)
     end = start + jobs.runtime
     instant = int(end.min(initial=np.inf)) if at is None and known.any() else at or 0
-    stays = end >= instant
-    runs = (start < instant) & (end >= instant)
+    stays = end > instant  # A job that ends at the instant has ended: dispatchers count its usage.
+    if at is None and not stays.any():
+        stays = end >= instant
+    runs = (start < instant) & stays
     if not stays.any():
         raise InputError(f"{workload.provenance.source}: expected jobs that end at {instant} s or later, got none")
     rows = np.flatnonzero(runs).tolist()

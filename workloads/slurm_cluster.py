@@ -11,7 +11,7 @@ from ..base import InputError, shown
 from ..base.files import read_json
 from .formats.sacct import array_tasks
 from .formats.sacct_fields import cpus_of_tres, gpu_types, gpus_of_tres, licences
-from .job import CONDITIONS
+from .job import CONDITIONS, MOST_PRIORITY
 from .slurm_conf import expand_names
 
 #: Supported releases of Slurm.
@@ -115,6 +115,8 @@ class ClusterJob:
         Its dependencies, as in :attr:`.Job.depends`.
     begin
         Time at which it becomes eligible, seconds since 1970. 0 if it is eligible, or unknown.
+    nice
+        Points that its owner gives away (``--nice``).
     """
 
     id: str
@@ -146,6 +148,7 @@ class ClusterJob:
     exclusive: bool = False
     depends: tuple[tuple[str, str] | tuple[str, str, int], ...] = ()
     begin: int = 0
+    nice: int = 0
 
     @property
     def starts(self) -> bool:
@@ -300,7 +303,16 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         exclusive=alone,
         depends=_dependencies(_text(entry, "dependency")),
         begin=(_number(entry, "eligible_time", where) or 0) if waits else 0,
+        nice=_nice(entry),
     )
+
+
+def _nice(entry: Mapping[str, Any]) -> int:
+    """Return the nice value of a job, 0 if it is not given."""
+    value = entry.get("nice")
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set", True) else None
+    return value if type(value) is int and abs(value) <= MOST_PRIORITY else 0
 
 
 def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ...]:

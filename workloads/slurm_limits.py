@@ -1,8 +1,8 @@
 """Read associations and qualities of service from ``sacctmgr``: limits, priorities, and preemption."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import nan
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,8 @@ JOBS = "jobs"
 MINUTES = "minutes of "
 WALL = "wall"
 _MOST_BYTES = 1 << 24
+#: The account above all others.
+ROOT = "root"
 #: The first column of each table.
 _ASSOCIATIONS, _QUALITIES = "Account", "Name"
 #: Columns of limits: on all jobs together, per user, per account, per job.
@@ -78,6 +80,7 @@ _SPELLED = {
         "Account",
         "User",
         "Name",
+        "Cluster",
         "Partition",
         "DefQOS",
         "Priority",
@@ -109,7 +112,9 @@ class SlurmAssociation:
     qos
         ``DefQOS``; empty: none.
     shares
-        ``Share``; ``None``: not given.
+        ``Share``; ``None``: not given, or that of the account above.
+    inherits
+        Whether it shares what the account above has (``Share=parent``).
     """
 
     all: Most = field(default_factory=dict)
@@ -118,6 +123,7 @@ class SlurmAssociation:
     parent: str = ""
     qos: str = ""
     shares: int | None = None
+    inherits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +169,14 @@ class SlurmLimits:
         By name.
     passed
         Limits that are given and not modelled, with their values, as in ``MaxSubmitPU=20``.
+    guesses
+        What the output does not have, what is guessed in its place, and the effect.
     """
 
     associations: Mapping[tuple[str, str], SlurmAssociation] = field(default_factory=dict)
     qualities: Mapping[str, SlurmQos] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
+    guesses: tuple[str, ...] = ()
 
     def above(self, account: str) -> Iterator[str]:
         """Yield an account and those above it."""
@@ -229,10 +238,11 @@ class SiteLimits:
         """Return the quality of service of a job."""
         return self._limits.qualities.get(self.name_of(job), SlurmQos())
 
-    def amounts(self, job: LimitedJob, placed: IntArray | None = None) -> dict[str, int]:
+    def amounts(self, job: LimitedJob, placed: IntArray | None = None, *, whole: bool = True) -> dict[str, int]:
         """Return the total amounts of a job, by Slurm's names. On known nodes, an exclusive job uses all cores.
 
-        GPUs without a requested type count as those of the type of its nodes.
+        GPUs without a requested type count as those of the type of its nodes. Not `whole`: an exclusive job counts with
+        the cores that it requests.
         """
         capacity = self._machine.capacity
         primary = self._machine.primary
@@ -242,7 +252,9 @@ class SiteLimits:
             names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): job.nodes * amount
             for name, amount in job.per_node.items()
         }
-        if job.exclusive and placed is None:
+        if not whole:
+            pass
+        elif job.exclusive and placed is None:
             found["cpu"] = int(capacity[self._members.get(job.queue) or slice(None), primary].min()) * nodes
         elif job.exclusive:
             found["cpu"] = int(capacity[placed, primary].sum())
@@ -254,6 +266,19 @@ class SiteLimits:
                     found.setdefault(name.replace(GPU_TYPE, "gres/gpu:"), found["gres/gpu"])
         found |= {"node": nodes, "billing": found.get("cpu", 0)}
         return found | {f"license/{name}": count for name, count in job.licences.items()}
+
+    def total(self, partition: str) -> dict[str, int]:
+        """Return what the nodes of a partition have, by Slurm's names."""
+        machine = self._machine
+        nodes = self._members.get(partition) or list(range(machine.nodes))
+        sums = machine.capacity[nodes].sum(axis=0).tolist()
+        names = {MEMORY: "mem", GPU: "gres/gpu", machine.resources[machine.primary]: "cpu"}
+        found = {
+            names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): int(amount)
+            for name, amount in zip(machine.resources, sums, strict=True)
+        }
+        found |= {"node": len(nodes), "billing": found["cpu"]}
+        return found | {f"license/{name}": count for name, count in machine.licences.items()}
 
     def groups(self, job: LimitedJob) -> Iterator[tuple[tuple[str, ...], Most]]:
         """Yield the limits that apply to a job, with their owners: associations, those above, and both QOS.
@@ -300,23 +325,35 @@ class SiteLimits:
         return found | {name for name, amount in least if amounts.get(name, 0) < amount}
 
 
-def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
+def read_slurm_limits(path: str | PathLike[str], cluster: str = "") -> SlurmLimits:
     """Read the output of ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos``, with any columns.
 
     It is in one file, or in several with ``;`` between their names. Tables with other columns of the same rows extend
-    them.
+    them. Without ``ParentName``, the accounts above others are guessed from the order of the rows.
+
+    Parameters
+    ----------
+    path
+        The files.
+    cluster
+        ``ClusterName``: associations of other clusters are left out. Empty: those of all clusters count.
 
     Raises
     ------
     InputError
-        For a line without a header, or an invalid value, with file and line. Also if there is no content.
+        For a line without a header, or an invalid value, with file and line. Also if there is no content, or only
+        associations of other clusters.
     """
     associations: dict[tuple[str, str], SlurmAssociation] = {}
     qualities: dict[str, SlurmQos] = {}
     passed: dict[str, None] = {}
     tables: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}
+    others = dict[str, None]()
     for part in str(path).split(";"):
         for where, row in _rows(Path(part)):
+            if cluster and row.get("Cluster", cluster).lower() != cluster.lower():
+                others[row["Cluster"]] = None
+                continue
             key = tuple(row.get(name, "") for name in (_QUALITIES, _ASSOCIATIONS, "User", "Partition"))
             tables[key] = where, tables.get(key, ("", {}))[1] | row
     usual = ("", "1.000000", "1", "0.000000", "0")
@@ -333,12 +370,55 @@ def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
                 row.get("ParentName", ""),
                 row.get("DefQOS", ""),
                 int(share) if share.isdecimal() else None,
+                share.lower() == "parent",
             )
         else:
             qualities[row[_QUALITIES]] = _quality(row, where)
+    if others and not associations:
+        listed = ", ".join(list(others)[:5])
+        raise InputError(f"{path}: expected associations of cluster {shown(cluster)}, got those of {listed}")
     if not associations and not qualities:
         raise InputError(f"{path}: expected what sacctmgr -P show assoc or qos prints, got no line of it")
-    return SlurmLimits(associations, qualities, tuple(passed))
+    guesses = []
+    columns = {name for _, row in tables.values() if _ASSOCIATIONS in row for name in row}
+    if associations and "ParentName" not in columns:
+        guessed = _guessed_parents([row for _, row in tables.values() if _ASSOCIATIONS in row])
+        for account, parent in guessed.items():
+            associations[account, ""] = replace(associations[account, ""], parent=parent)
+        if len(guessed) > 1:
+            guesses.append(
+                f"{path} has no ParentName: which account is above which is guessed from their order, and decides fair "
+                "share and limits of accounts; print it with sacctmgr show assoc format=...,ParentName"
+            )
+    if associations and not columns & {"Share", "Fairshare"}:
+        guesses.append(
+            f"{path} has no Share: all accounts and users have equal shares, which decides the order of jobs"
+        )
+    return SlurmLimits(associations, qualities, tuple(passed), tuple(guesses))
+
+
+def _guessed_parents(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the account above each account, guessed from the order of the rows.
+
+    sacctmgr prints each account before the accounts below it, and sorts those of one level by name. So an account
+    without users of its own is above the next one if that name comes earlier in the alphabet. An account without users
+    has the level of the last such account; any other is beside the account before it.
+    """
+    accounts = [row[_ASSOCIATIONS] for row in rows if not row.get("User") and not row.get("Partition")]
+    with_users = {row[_ASSOCIATIONS] for row in rows if row.get("User")}
+    found: dict[str, str] = {}
+    above: list[str] = []  # accounts without users, the last one innermost
+    before = ""
+    for account in accounts:
+        if account == ROOT:
+            continue
+        if before and before not in with_users and account < before:
+            above.append(before)
+        elif account not in with_users and above and account > above[-1]:
+            above.pop()
+        found[account] = above[-1] if above else ROOT
+        before = account
+    return found
 
 
 def _quality(row: Mapping[str, str], where: str) -> SlurmQos:

@@ -14,7 +14,6 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "PriorityType": (("priority/multifactor", "priority/basic"), "the order"),
     "PriorityFlags": (("fair_tree", "accrue_always"), "the order"),
     "PriorityWeightAssoc": (("0",), "the order"),
-    "PriorityWeightTRES": ((), "the order"),
     "PriorityUsageResetPeriod": (("none",), "the order"),
     "FairShareDampeningFactor": (("1",), "the order"),
     "PrioritySiteFactorPlugin": (("site_factor/none",), "the order"),

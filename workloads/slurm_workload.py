@@ -141,6 +141,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
             reservation=asked.reservation,
             exclusive=alone,
             licences=licences_of(asked.licences, machine),
+            priority=-int(asked.nice),
         )
 
 
@@ -186,6 +187,7 @@ class _Asked(NamedTuple):
     licences: str
     exclusive: str
     cores_asked: int
+    nice: int
 
     def of_whole_nodes(self) -> _Asked:
         """Return the request for whole nodes, with its cores and its memory per core."""
@@ -336,6 +338,7 @@ def _standing(
         depends=tuple(depends),
         begin=begin,
         licences=licences_of(job.licences, machine),
+        priority=-job.nice,
     )
 
 

@@ -29,7 +29,6 @@ from ...bench.reports.what_if_page import (
 )
 from ...workloads import MachineState, Workload
 from ...workloads.formats.read_log import zone_of
-from ...workloads.slurm_limits import read_slurm_limits
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import exact, finish, headed, time
@@ -37,6 +36,7 @@ from ..parameters import option
 from ..progress import spinner
 from ..shared_options import dispatchers_option, seed_option, split_specs, validate
 from ..site_options import FILE, SiteFiles
+from ..slurm_answers import say_of_limits
 
 #: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
@@ -112,8 +112,7 @@ def command(
     specs = [spec for spec in split_specs(dispatchers, "dispatcher") if spec != "slurm"]
     validate(specs, ["walltime"])
     given = ";".join(map(str, limits))
-    if given and (passed := read_slurm_limits(given).passed):
-        say("note", f"{given} has limits that slurm does not hold: {', '.join(passed[:10])}")
+    say_of_limits(given)
     texts = Texts(site.config, given, reservations, zone_of(site.timezone) if site.timezone else UTC)
     record = SiteRecord.read(texts, shares, site.load, begin)
     if repeats is None:

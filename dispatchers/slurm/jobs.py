@@ -28,6 +28,7 @@ _COLUMNS = np.dtype(
         ("joined", np.int64),
         ("place", np.int64),
         ("qos", np.float64),
+        ("further", np.float64),
     ]
 )
 #: Number of ended jobs with cached nodes.
@@ -43,6 +44,8 @@ class Jobs:
         Machine, partitions, QOS limits, and priority weights.
     small
         ``PriorityFavorSmall``.
+    tres
+        ``PriorityWeightTRES`` by name.
     epoch
         Seconds since 1970 at time 0.
 
@@ -58,12 +61,21 @@ class Jobs:
     """
 
     def __init__(
-        self, machine: Machine, partitions: Partitions, limits: Limits, weights: Weights, *, small: bool, epoch: int
+        self,
+        machine: Machine,
+        partitions: Partitions,
+        limits: Limits,
+        weights: Weights,
+        *,
+        small: bool,
+        tres: Mapping[str, float],
+        epoch: int,
     ) -> None:
         self._machine = machine
         self._partitions = partitions
         self._weights = weights
         self._small = small
+        self._tres = tres
         self._limits = limits
         self._epoch = epoch
         self._cores = int(machine.capacity[:, machine.primary].sum())
@@ -213,6 +225,7 @@ class Jobs:
             waiting.since + 1,
             waiting.tie,
             self._limits.factor(job),
+            self._limits.relative(waiting, self._tres) + job.priority,
         )
         owner = (job.group, job.user)
         self.owners[order] = owner, usage.user(*owner)
@@ -224,7 +237,7 @@ class Jobs:
         age = np.maximum(tick - np.maximum(since, columns["again"]), 0).astype(np.float64)
         fair_share = np.array([self.owners[place][1].factor for place in order.tolist()])
         partition = self._partitions.factor[columns["partition"]]
-        factors = Factors(age, fair_share, columns["size"], partition, columns["qos"])
+        factors = Factors(age, fair_share, columns["size"], partition, columns["qos"], columns["further"])
         self.columns["priority"][order] = priorities(self._weights, factors)
 
     def _grow(self, last: int) -> None:

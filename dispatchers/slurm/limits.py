@@ -1,12 +1,12 @@
 """Limits of associations, QOS and arrays, and the jobs that they apply to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ...base import IntArray
 from ...models.slurm.limits import UNLIMITED
-from ...workloads import Machine
+from ...workloads import Job, Machine
 from ...workloads.slurm_conf import SlurmSite
 from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits
 from ..protocol import JobView, Running, State, Waiting
@@ -44,16 +44,12 @@ class Limits:
         self._most: list[list[int]] = []
         self._rows: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
+        self._totals: dict[str, dict[str, int]] = {}
         self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
     def factor(self, job: JobView) -> float:
         """Return the QOS factor of a job's priority, from 0 to 1."""
         return self.site.quality(job).priority / self._highest if self._highest else 0.0
-
-    def shares(self) -> dict[str, int]:
-        """Return the shares of accounts and users in the associations."""
-        found = self.associations.items()
-        return {user or account: each.shares for (account, user), each in found if each.shares is not None}
 
     def unreserved(self, job: JobView) -> bool:
         """Return whether backfill never reserves nodes for a job (flag ``NoReserve``)."""
@@ -63,9 +59,25 @@ class Limits:
         """Return the CPUs that a waiting job will use."""
         return self._amounts_of(waiting)["cpu"]
 
+    def relative(self, waiting: Waiting, weights: Mapping[str, float]) -> float:
+        """Return the points of a waiting job for what it requests, relative to what its partition has."""
+        if not weights:
+            return 0.0
+        queue = waiting.job.queue
+        if queue not in self._totals:
+            self._totals[queue] = self.site.total(queue)
+        total, amounts = self._totals[queue], self.site.amounts(waiting.job, whole=False)
+        return sum(
+            weight * amounts.get(name, 0) / total[name] for name, weight in weights.items() if total.get(name, 0) > 0
+        )
+
     def charged(self, running: Running) -> float:
         """Return the CPUs of a running job, times the ``UsageFactor`` of its QOS."""
         return self._amounts_of(running)["cpu"] * self.site.quality(running.job).usage_factor
+
+    def charged_then(self, job: Job) -> float:
+        """Return the CPUs of a job that has ended, times the ``UsageFactor`` of its QOS."""
+        return self.site.amounts(job)["cpu"] * self.site.quality(job).usage_factor
 
     def rows_of(self, job: JobView) -> tuple[int, ...]:
         """Return the rows of a job's limits."""

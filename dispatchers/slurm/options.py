@@ -67,6 +67,8 @@ class SlurmOptions(Checked):
         Weight of the partition's ``PriorityJobFactor``.
     PriorityWeightQOS
         Weight of the QOS's ``Priority``, relative to the largest.
+    PriorityWeightTRES
+        Weights of what a job requests, relative to what its partition has, as in ``cpu=500;gres/gpu=800``.
     PriorityMaxAge
         Time in the queue at which the age factor reaches 1, as Slurm writes it: ``7-0``, ``00:10:00``, or minutes.
     PriorityDecayHalfLife
@@ -122,6 +124,7 @@ class SlurmOptions(Checked):
     PriorityWeightJobSize: _Count = 0
     PriorityWeightPartition: _Count = 0
     PriorityWeightQOS: _Count = 0
+    PriorityWeightTRES: str = ""
     PriorityMaxAge: str = "7-0"
     PriorityDecayHalfLife: str = "7-0"
     PriorityCalcPeriod: str = "5"
@@ -141,6 +144,7 @@ class SlurmOptions(Checked):
         if not seconds("PriorityCalcPeriod", self.PriorityCalcPeriod):
             raise ValueError(f"PriorityCalcPeriod must be above 0, got {shown(self.PriorityCalcPeriod)}")
         shares_of(self.shares)
+        tres_weights(self.PriorityWeightTRES)
 
     def rules(self) -> BackfillRules:
         """Return the parameters of a backfill cycle."""
@@ -216,6 +220,23 @@ def shares_of(text: str) -> dict[str, int]:
     return found
 
 
+def tres_weights(text: str) -> dict[str, float]:
+    """Return the weights by the name of a trackable resource, in lower case.
+
+    Raises
+    ------
+    InputError
+        If a part is not ``NAME=N``.
+    """
+    found = {}
+    for part in filter(None, re.split("[,;]", text.replace(" ", ""))):
+        name, _, weight = part.partition("=")
+        if not name or not re.fullmatch(r"\d{1,10}(\.\d{1,6})?", weight):
+            raise InputError(f"PriorityWeightTRES must be parts NAME=N with , or ; between, got {shown(part)}")
+        found[name.lower()] = float(weight)
+    return found
+
+
 def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[SlurmOptions, SlurmSite | None]:
     """Return the options, completed by their configuration except for `given` ones, and the site."""
     if not options.config:
@@ -225,7 +246,7 @@ def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[Slur
     found: dict[str, object] = {}
     for option in fields(options):
         text = settings.get(option.name.lower())
-        if text and option.name not in given:
+        if text and text != "(null)" and option.name not in given:
             found[option.name] = _value(option.name, text, option.default, site.source)
     try:
         return replace(options, **found), site  # type: ignore[arg-type]

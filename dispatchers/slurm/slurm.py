@@ -22,7 +22,7 @@ from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .jobs import Jobs, running_by_place
 from .limits import Arrays, Limits, Tests
-from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of
+from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of, tres_weights
 from .partitions import Partitions
 from .preemption import JobClasses, JobPreemption
 from .reservations import Reservations
@@ -40,7 +40,7 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs after arrivals and ends, at most every ``batch_sched_delay`` seconds. Every
     ``sched_interval`` it considers the whole queue. Backfill runs every ``bf_interval`` if anything changed. Priorities
     are set at submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Run times are walltimes in
-    whole minutes, or predictions of another predictor. Not modelled: topology, licences.
+    whole minutes, or predictions of another predictor.
 
     Attributes
     ----------
@@ -62,7 +62,8 @@ class Slurm(Configured[SlurmOptions]):
         self.given = others | given
         self._rules, self._site = configured(self.options, self.given)
         self._machine: Machine | None = None
-        self._given_limits = read_slurm_limits(self._rules.limits) if self._rules.limits else None
+        cluster = self._site.settings.get("clustername", "") if self._site is not None else ""
+        self._given_limits = read_slurm_limits(self._rules.limits, cluster) if self._rules.limits else None
         self._reserved = reserved(self._rules, self._site)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
@@ -101,8 +102,8 @@ class Slurm(Configured[SlurmOptions]):
         self._recalled = memory
         if memory is None or "usage" not in memory:
             begin = min((since.start for since in state.running), default=state.at)
-            cores = self._machine.resources[self._machine.primary] if self._machine is not None else ""
-            self._usage.past(state.ended, cores, begin, self._period)
+            period = 1 if charges_ended(self._site) else self._period
+            self._usage.past(state.ended, self._limits.charged_then, begin, period)
             self._ticked = 0 if memory is None else state.at - state.at % self._period
             return
         self._ran, self._full, self._cycle, self._ticked = memory["times"]
@@ -150,7 +151,13 @@ class Slurm(Configured[SlurmOptions]):
         self._partitions = Partitions(machine, site)
         self._limits = Limits(self._given_limits, site, machine)
         self._jobs = Jobs(
-            machine, self._partitions, self._limits, rules.weights(), small=rules.PriorityFavorSmall, epoch=rules.epoch
+            machine,
+            self._partitions,
+            self._limits,
+            rules.weights(),
+            small=rules.PriorityFavorSmall,
+            tres=tres_weights(rules.PriorityWeightTRES),
+            epoch=rules.epoch,
         )
         self._tests = Tests(rules.tests())
         self._arrays = Arrays(rules.bf_max_job_array_resv)
@@ -159,8 +166,9 @@ class Slurm(Configured[SlurmOptions]):
         self._preemption = JobPreemption(classes, rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._usage = AccountUsage(
-            shares_of(rules.shares) or self._limits.shares(),
+            shares_of(rules.shares),
             seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife),
+            associations=self._limits.associations,
         )
 
     def _update(self, state: State) -> list[Action]:

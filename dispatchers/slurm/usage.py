@@ -1,9 +1,10 @@
 """Usage of accounts and users, and their fair-share factors."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ...models.slurm.priorities import Association, decay_over, rank_users
-from ...workloads import EndedJob
+from ...workloads import EndedJob, Job
+from ...workloads.slurm_limits import ROOT, SlurmAssociation
 
 #: Account and user, start and CPUs of a job.
 Charge = tuple[tuple[str, str], int, float]
@@ -12,38 +13,80 @@ Charge = tuple[tuple[str, str], int, float]
 class AccountUsage:
     """Tree of accounts and users, with decaying usage.
 
-    It contains users that have appeared, and Slurm's own ``root``, which counts too.
+    It contains all associations, and Slurm's own ``root`` user, which counts too. Without associations, all accounts
+    lie below the root, and users enter when they appear.
 
     Parameters
     ----------
     shares
-        Shares by name of an account or a user. 1 if not named.
+        Shares by name of an account or a user. They have priority over those of associations. 1 if not named.
     half_life
         Seconds in which usage halves.
     now
         Begin of the accounting, seconds.
+    associations
+        Output of ``sacctmgr show assoc`` by account and user; the user of an account is empty.
     """
 
-    def __init__(self, shares: Mapping[str, int], half_life: float, now: int = 0) -> None:
+    def __init__(
+        self,
+        shares: Mapping[str, int],
+        half_life: float,
+        now: int = 0,
+        associations: Mapping[tuple[str, str], SlurmAssociation] | None = None,
+    ) -> None:
         self._shares = shares
         self._half_life = half_life
-        self._root = Association(children=[Association(user=True)])
-        self._accounts: dict[str, Association] = {}
+        self._known = associations or {}
+        self._root = Association()
+        self._accounts: dict[str, Association] = {ROOT: self._root}
+        self._above: dict[str, tuple[Association, ...]] = {ROOT: (self._root,)}
         self._users: dict[tuple[str, str], Association] = {}
+        self._add_user(ROOT, ROOT)
+        for account, user in self._known:
+            if user and (account, user) not in self._users:
+                self._add_user(account, user)
+            elif not user:
+                self._account(account)
+        self._rank()
         self._ticked = now
 
     def user(self, account: str, name: str) -> Association:
         """Return a user of an account. A new user is added and ranked."""
         found = self._users.get((account, name))
         if found is None:
-            parent = self._accounts.get(account)
-            if parent is None:
-                parent = self._accounts[account] = Association(self._shares.get(account, 1))
-                self._root.children.append(parent)
-            found = self._users[account, name] = Association(self._shares.get(name, 1), user=True)
-            parent.children.append(found)
+            found = self._add_user(account, name)
             self._rank()
         return found
+
+    def _add_user(self, account: str, name: str) -> Association:
+        parent = self._account(account)
+        found = self._users[account, name] = self._association(name, (account, name))
+        parent.children.append(found)
+        return found
+
+    def _account(self, name: str) -> Association:
+        """Return an account, added with the accounts above it."""
+        missing = list[str]()
+        while name not in self._accounts and name not in missing:
+            missing.append(name)
+            name = self._known[name, ""].parent or ROOT if (name, "") in self._known else ROOT
+        if name not in self._accounts:  # The accounts are above each other in a circle.
+            name = ROOT
+        for each in reversed(missing):
+            found = self._accounts[each] = self._association(each, (each, ""))
+            self._above[each] = (*self._above[name], found)
+            self._accounts[name].children.append(found)
+            name = each
+        return self._accounts[name]
+
+    def _association(self, name: str, key: tuple[str, str]) -> Association:
+        known = self._known.get(key)
+        shares = self._shares.get(name)
+        inherits = shares is None and known is not None and known.inherits
+        if shares is None:
+            shares = 1 if known is None or known.shares is None else known.shares
+        return Association(shares, user=bool(key[1]), inherits=inherits)
 
     def tick(self, now: int, running: Iterable[Charge], ended: Iterable[tuple[Charge, int]] = ()) -> None:
         """Decay usage, charge running jobs since the last tick, and rank the users.
@@ -61,7 +104,7 @@ class AccountUsage:
             The same for jobs to charge that ended since the last tick, with their ends.
         """
         left = decay_over(self._half_life, now - self._ticked)
-        for association in (self._root, *self._accounts.values(), *self._users.values()):
+        for association in (*self._accounts.values(), *self._users.values()):
             association.usage *= left
         for (owner, start, cpus), end in (*((charge, now) for charge in running), *ended):
             spent = max(end - max(start, self._ticked), 0)
@@ -69,32 +112,32 @@ class AccountUsage:
         self._ticked = now
         self._rank()
 
-    def past(self, ended: Iterable[EndedJob], cores: str, now: int, period: int) -> None:
+    def past(self, ended: Iterable[EndedJob], cpus: Callable[[Job], float], now: int, period: int) -> None:
         """Charge jobs that ended earlier, up to the last tick during their run.
 
         Parameters
         ----------
         ended
             The jobs.
-        cores
-            Resource to charge.
+        cpus
+            Returns the CPUs to charge for a job.
         now
             Time of the resulting usage, seconds.
         period
-            Seconds between two ticks.
+            Seconds between two ticks. 1 if jobs are charged until their end.
         """
         self._ticked = now
         for each in ended:
             owner = (each.job.group, each.job.user)
-            cpus = each.job.nodes * each.job.per_node.get(cores, 0)
-            self.user(*owner)
+            if owner not in self._users:
+                self._add_user(*owner)
             spent = max(each.end - each.end % period - each.start, 0)
-            self._charge(owner, cpus * spent * decay_over(self._half_life, max(now - each.start, 0)))
+            self._charge(owner, cpus(each.job) * spent * decay_over(self._half_life, max(now - each.start, 0)))
         self._rank()
 
     def usage(self) -> list[tuple[str, str, float]]:
-        """Return account, name and usage of each user, in order of appearance."""
-        return [(*owner, user.usage) for owner, user in self._users.items()]
+        """Return account, name and usage of each user with usage, in order of appearance."""
+        return [(*owner, user.usage) for owner, user in self._users.items() if user.usage]
 
     def restore(self, usage: Iterable[tuple[str, str, float]], ticked: int) -> None:
         """Restore the usage of the last tick."""
@@ -105,8 +148,8 @@ class AccountUsage:
         self._rank()
 
     def _charge(self, owner: tuple[str, str], used: float) -> None:
-        for association in (self._root, self._accounts[owner[0]], self._users[owner]):
+        for association in (*self._above[owner[0]], self._users[owner]):
             association.usage += used
 
     def _rank(self) -> None:
-        rank_users(self._root, len(self._users) + 1)
+        rank_users(self._root, len(self._users))

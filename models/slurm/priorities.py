@@ -37,6 +37,8 @@ class Factors(NamedTuple):
         Seconds since the job was first eligible to start.
     fair_share, job_size, partition, qos
         From 0 to 1.
+    further
+        Points beside the weights: those of ``PriorityWeightTRES``, less ``--nice``.
     """
 
     age: FloatArray
@@ -44,6 +46,7 @@ class Factors(NamedTuple):
     job_size: FloatArray
     partition: FloatArray
     qos: FloatArray | float = 0.0
+    further: FloatArray | float = 0.0
 
 
 def priorities(weights: Weights, factors: Factors) -> IntArray:
@@ -54,6 +57,7 @@ def priorities(weights: Weights, factors: Factors) -> IntArray:
         + weights.job_size * factors.job_size
         + weights.partition * factors.partition
         + weights.qos * factors.qos
+        + factors.further
     )
     return np.maximum(total, 1.0).astype(np.int64)
 
@@ -88,6 +92,9 @@ class Association:
     ----------
     shares
         Its shares relative to those of the same parent, at least 0.
+    inherits
+        Whether it has the shares of its parent (``Share=parent``). Then a user has the level of its account, and the
+        children of an account are compared with those of its parent.
     user
         Whether it is a user. A user has no children.
     children
@@ -103,6 +110,7 @@ class Association:
     children: list[Association] = field(default_factory=list)
     usage: float = 0.0
     factor: float = 1.0
+    inherits: bool = False
 
 
 def rank_users(root: Association, users: int) -> None:
@@ -115,32 +123,53 @@ def rank_users(root: Association, users: int) -> None:
     users
         Number of users.
     """
-    _rank(root, [users, users], users, tied=False)
+    _rank(root, [users, users], users, 1.0, tied=False)
 
 
-def _rank(parent: Association, ranks: list[int], users: int, *, tied: bool) -> None:
-    """Rank the children of an account. `ranks` holds the next rank among ties, and the next without ties."""
-    levels = _level_shares(parent)
-    order = sorted(range(len(levels)), key=lambda child: (-levels[child], not parent.children[child].user))
+def _rank(parent: Association, ranks: list[int], users: int, level: float, *, tied: bool) -> None:
+    """Rank the children of an account of some level. `ranks` holds the next rank among ties, and without ties."""
+    children = _children(parent)
+    levels = _level_shares(children, parent.usage, level)
+    order = sorted(range(len(levels)), key=lambda child: (-levels[child], not children[child].user))
     before = None
     for place, child in enumerate(order):
-        association = parent.children[child]
-        level = levels[child]
-        same = tied if place == 0 and tied else level == before
+        association = children[child]
+        own = levels[child]
+        same = tied if place == 0 and tied else own == before
         if association.user:
             if not same:
                 ranks[0] = ranks[1]
             association.factor = ranks[0] / users
             ranks[1] -= 1
         else:
-            _rank(association, ranks, users, tied=same)
-        before = level
+            _rank(association, ranks, users, own, tied=same)
+        before = own
 
 
-def _level_shares(parent: Association) -> Sequence[float]:
-    """Return each child's share of the shares over its share of the usage. Above 1 it used too little."""
-    shares = sum(child.shares for child in parent.children)
+def _children(parent: Association) -> Sequence[Association]:
+    """Return the children of an account, with those of accounts that have its shares in their place."""
+    if not any(child.inherits and not child.user for child in parent.children):
+        return parent.children
     return [
-        0.0 if not child.shares else (child.shares / shares) / (child.usage / parent.usage) if child.usage else inf
+        each
         for child in parent.children
+        for each in (_children(child) if child.inherits and not child.user else [child])
+    ]
+
+
+def _level_shares(children: Sequence[Association], usage: float, level: float) -> Sequence[float]:
+    """Return each child's share of the shares over its share of the usage. Above 1 it used too little.
+
+    A user with the shares of its account has the account's `level`.
+    """
+    shares = sum(child.shares for child in children if not child.inherits)
+    return [
+        level
+        if child.inherits
+        else 0.0
+        if not child.shares
+        else (child.shares / shares) / (child.usage / usage)
+        if child.usage
+        else inf
+        for child in children
     ]

@@ -29,13 +29,12 @@ def site(tmp_path):
 def test_by_default_it_is_when_the_first_job_ends(site):
     kept, state = recorded_state(site)
     assert state.at == 35
-    assert [job.id for job in kept.jobs] == ["1", "2", "3", "4", "5"]
+    assert [job.id for job in kept.jobs] == ["1", "2", "4", "5"]
     assert state.running == (
         RunningSince("1", 0, (0, 2)),
         RunningSince("2", 1, (1,)),
-        RunningSince("3", 5, (1,)),
     )
-    assert state.ended == ()
+    assert [(each.job.id, each.end) for each in state.ended] == [("3", 35)]
 
 
 def test_what_had_ended_is_the_past(site):

@@ -37,6 +37,7 @@ _TOLD = (
     "told_licences",
     "told_types",
     "told_cores",
+    "told_nice",
 )
 _KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
 #: Replaces the options of a job without a recorded command line.
@@ -66,8 +67,8 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     * ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all requested ones), ``cores_asked``, ``node_list``,
       ``constraint``, ``gpu_types`` (as in ``a100=2``) and ``licences``.
     * ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if present).
-    * From ``SubmitLine``: ``task_cores``, ``memory_by`` (``core`` or ``node``), ``exclusive`` (``--exclusive``) and
-      ``other_options`` (which are not read).
+    * From ``SubmitLine``: ``task_cores``, ``memory_by`` (``core`` or ``node``), ``exclusive`` (``--exclusive``),
+      ``nice`` (``--nice``) and ``other_options`` (which are not read).
     * ``submitted`` (on the same clock) and ``energy`` (joules, if recorded).
 
     Raises
@@ -210,6 +211,7 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "exclusive": alone,
         "other_options": np.where(np.isnan(number(jobs, "told_nodes", np.nan)), UNTOLD, text(jobs, "other_options")),
         "cores_asked": compact(np.where(asked > 0, asked, number(jobs, "told_cores"))),
+        "nice": compact(number(jobs, "told_nice", 0.0)),
     }
     if "energy" in jobs:
         found["energy"] = compact(number(jobs, "energy"))

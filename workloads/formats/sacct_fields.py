@@ -51,10 +51,13 @@ _GPU_TYPES = re.compile(
 _EXCLUSIVE = re.compile(r"\s--exclusive(?:=(\w+))?(?=\s|$)")
 _TASKS = re.compile(r"\s(?:-n\s*|--ntasks[ =])(\d{1,9})(?!\S)")
 _TASKS_A_NODE = re.compile(r"\s(?:--ntasks-per-node|--tasks-per-node)[ =](\d{1,9})(?!\S)")
+#: Slurm's value of ``--nice`` alone is 100.
+_NICE = re.compile(r"\s--nice(?:[ =](-?\d{1,10}))?(?!\S)")
+_NICE_ALONE = 100
 #: Options that change a start and are not read.
 _OTHERS = re.compile(
     r"\s(--(?:nodelist|exclude|contiguous|switches|spread-job|overcommit|oversubscribe|core-spec|thread-spec|hint|tmp|"
-    r"threads-per-core|mincpus|ntasks-per-(?:socket|core|gpu)|sockets-per-node|cores-per-socket|extra-node-info|nice|"
+    r"threads-per-core|mincpus|ntasks-per-(?:socket|core|gpu)|sockets-per-node|cores-per-socket|extra-node-info|"
     r"gpus-per-socket|gpus-per-task|mem-per-gpu|cpus-per-gpu|priority|deadline|time-min|prefer|bb|bbf|use-min-nodes|"
     r"segment|oom-kill-step|cluster-constraint|exclusive=(?:user|mcs|topo))|-[wxsOSB])(?![\w-])"
 )
@@ -209,6 +212,8 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
         On `nodes` nodes.
     ``told_cores``
         From ``-N``, ``-n``, ``-c`` and ``--ntasks-per-node``.
+    ``told_nice``
+        From ``--nice``, else 0.
 
     The texts are:
 
@@ -227,7 +232,7 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
     """
     codes, lines = pd.factorize(texts)
     rows = [_submit_line(line) for line in lines.tolist()]
-    names = ("told_nodes", "task_cores", "all_gpus", "node_gpus", "told_cores")
+    names = ("told_nodes", "task_cores", "all_gpus", "node_gpus", "told_cores", "told_nice")
     found = {name: np.array([row[0][at] for row in rows], dtype=np.float64)[codes] for at, name in enumerate(names)}
     words = {
         name: np.array([row[1][name] for row in rows], dtype=object)[codes]
@@ -242,6 +247,7 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
 def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
     asked, cores, every, each = (pattern.search(line) for pattern in (_ASKED, _CORES, _GPUS, _GPUS_A_NODE))
     by, alone, tasks, each_node = (pattern.search(line) for pattern in (_MEMORY_BY, _EXCLUSIVE, _TASKS, _TASKS_A_NODE))
+    nice = _NICE.search(line)
     nodes = min(int(asked[1]), MOST_PROCESSORS) if asked else 0
     of_task = max(int(cores[1]), 1) if cores else 1
     count = int(tasks[1]) if tasks else max(nodes, 1) * (int(each_node[1]) if each_node else 1)
@@ -251,6 +257,7 @@ def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
         int(every[1]) if every else np.nan,
         int(each[1] or 1) if each else 0,
         min(count * of_task, MOST_PROCESSORS) if line else np.nan,
+        int(nice[1] or _NICE_ALONE) if nice else 0,
     )
     found = {name: match[1] if (match := pattern.search(line)) else "" for name, pattern in _TEXTS.items()}
     found["memory_by"] = ("core" if by[1] else "node") if by else ""

@@ -43,6 +43,9 @@ _FREE = {
     "stderr",
     "failednode",
     "container",
+    "licenses",
+    "prefer",
+    "wckey",
 }
 _CANONICAL = {name.lower(): name for name in COLUMNS}
 _KEY = re.compile(r"(?<![A-Za-z0-9_])JobID(?:Raw)?(?![A-Za-z0-9_])", re.IGNORECASE)
@@ -62,8 +65,13 @@ _TYPES = {
     "workdir": re.compile(r"(?:/.*)?", re.DOTALL),
     "exitcode": re.compile(r"\d*(?::\d+)?"),
 }
-#: Usual begin of the text of a column.
-_USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
+#: Usual begin of the text of a column. Constraints, such as ``thin|fat``, and licences have no blanks.
+_USUAL = {
+    "submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b"),
+    **dict.fromkeys(("constraints", "prefer", "licenses"), re.compile(r"(?:[^\s|](?:\S*[^\s|])?)?\Z")),
+}
+#: Cost of a text that is unusual for its column. One more delimiter in another text costs less.
+_UNUSUAL = 3
 #: Bounds: lines before the header, lines of one record, and delimiters in its texts.
 _BEFORE = 200
 _OF_A_RECORD = 5_000
@@ -362,7 +370,8 @@ class RowReader:
                     price = cost(cell)
                     if price is None:
                         continue
-                    price += total + (more > 0)
+                    # A name or constraint with delimiters is likely if the command line repeats it.
+                    price += total + (more > 0 and text.count(cell) == 1)
                     if used + more not in following or price < following[used + more][0]:
                         following[used + more] = (price, (*row, cell))
             best = following
@@ -411,6 +420,6 @@ def _type(name: str, delimiter: str) -> tuple[Callable[[str], int | None], bool]
             return len(keys) - len(set(keys)) + 2 * sum("=" not in item for item in text.split(",") if item)
         if not text:  # prefer an empty text from a user to one from Slurm
             return int(pattern is not None and not free)
-        return int(usual is not None and not usual.match(text))
+        return _UNUSUAL * int(usual is not None and not usual.match(text))
 
     return cost, free

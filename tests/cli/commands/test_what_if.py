@@ -57,7 +57,7 @@ def test_it_begins_with_what_ran_when_the_first_job_ended(files):
     assert found == {"recorded": 299, "slurm": 299, "fcfs": 299}
     told = run("what-if", *files, "--dispatchers", "fcfs").stdout
     assert "1 job on 2 nodes" in told
-    assert "from 35s on, when 2 jobs ran" in " ".join(told.split())
+    assert "from 35s on, when 1 job ran; 1 job before that" in " ".join(told.split())
 
 
 def test_it_begins_when_it_is_told(files):

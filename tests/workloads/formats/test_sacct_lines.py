@@ -217,3 +217,27 @@ TIMES = [
 def test_times(table, text, seconds):
     workload = read(table(row(1, Submit=text, Start=text, End="1704182400")))
     assert f"; UnixStartTime: {seconds}" in workload.provenance.header
+
+
+MARKS = "JobID|JobName|Submit|Start|End|Timelimit|NCPUS|State|Constraints|Comment|SubmitLine"
+JOB = "{}|{}|1795867000|1795867001|1795867011|1|4|COMPLETED|{}|{}|{}"
+
+
+@pytest.mark.parametrize(
+    ("name", "constraint", "comment", "line"),
+    [
+        ("a", "x|y", "", "sbatch -C x|y job.sh"),
+        ("a|b", "", "", "sbatch -J a|b job.sh"),
+        ("a", "[x|y]", "to do|now", "sbatch -C [x|y] job.sh"),
+        ("a", "x|y|z", "", "sbatch --wrap cat f | grep x|y"),
+        ("a", "", "free|text", "sbatch job.sh | tee log"),
+        ("a|b", "x|y", "", "sbatch -J a|b -C x|y --nice=7 job.sh"),
+    ],
+)
+def test_each_text_keeps_its_delimiters(tmp_path, name, constraint, comment, line):
+    path = tmp_path / "jobs.sacct"
+    path.write_text("\n".join([MARKS, JOB.format(1, name, constraint, comment, line), ""]))
+    found = read(path)
+    assert found.records["constraint"].tolist() == [constraint]
+    assert found.jobs[0].name == name
+    assert found.records["nice"].tolist() == [7 if "nice" in line else 0]
