@@ -1,7 +1,6 @@
-"""Read accounting records that are no tables as tables: PBS and Torque, Philly's and Batsim's JSON."""
+"""Read Philly's and Batsim's JSON as tables."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,91 +8,11 @@ import pandas as pd
 
 from ...base import InputError, shown
 from ...base.checks import MOST_PROCESSORS
-from .read_log import Log, Malformed, counted
+from .read_log import Malformed
 from .sacct_fields import times
 from .sacct_json import json_list, parsed_json
 from .table_files import Part
-from .trace_files import TraceFile, decode
-
-_PBS_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;(\w+);([^;]*);(.*)", re.DOTALL)
-_PBS_FIELD = re.compile(r"(?:^|(?<=\s))([\w.]+)=(.*?)(?=\s[\w.]+=|\s*$)", re.DOTALL)
-#: Columns at the end of a job in PBS and Torque, besides those computed here.
-_PBS = (
-    "user",
-    "group",
-    "account",
-    "project",
-    "jobname",
-    "queue",
-    "ctime",
-    "qtime",
-    "etime",
-    "start",
-    "end",
-    "Resource_List.walltime",
-    "Resource_List.nodect",
-    "Resource_List.ncpus",
-    "Resource_List.ngpus",
-    "Resource_List.mem",
-    "resources_used.walltime",
-    "Exit_status",
-)
-#: Kilobytes per unit of memory.
-_KILOBYTES = {"b": 1 / 1024, "kb": 1, "mb": 1024, "gb": 1024**2, "tb": 1024**3}
-
-
-def pbs_parts(file: TraceFile, malformed: list[Malformed], log: Log) -> Iterator[Part]:
-    """Yield the ends of jobs (``;E;``) of PBS's or Torque's accounting.
-
-    Besides its fields there are ``id`` without the server, ``cores`` and ``hosts`` (by ``exec_host``), and
-    ``memory`` (kilobytes). Other records are left out, and counted.
-    """
-    line = others = 0
-    for block in file.blocks():
-        rows: list[dict[str, str]] = []
-        lines: list[int] = []
-        for text in decode(block).split("\n"):
-            line += 1
-            if not text.strip():
-                continue
-            record = _PBS_RECORD.fullmatch(text.rstrip("\r"))
-            if record is None:
-                message = f"expected a record as 'date time;E;id;key=value ...', got {shown(text)}"
-                malformed.append(Malformed(line, "no record", message))
-            elif record[1] == "E":
-                fields = dict(_PBS_FIELD.findall(record[3]))
-                cores, hosts = _hosts(fields.get("exec_host", ""), fields.get("exec_vnode", ""))
-                made = {"id": record[2].partition(".")[0], "cores": cores, "hosts": hosts}
-                made["memory"] = _kilobytes(fields.get("Resource_List.mem", ""))
-                rows.append({name: fields.get(name, "") for name in _PBS} | made)
-                lines.append(line)
-            else:
-                others += 1
-        line -= block.endswith(b"\n")
-        if rows:
-            yield Part(pd.DataFrame(rows, dtype=str), np.array(lines, dtype=np.int64))
-    if others:
-        log.note(f"{counted(others, 'record')} left out that say no end of a job", other_records=others)
-
-
-def _hosts(text: str, vnodes: str) -> tuple[str, str]:
-    """Return the number of cores and hosts in ``n1/0*8+n2/0-7+n3/5``; empty if it has none."""
-    parts = [part for part in text.split("+") if "/" in part]
-    if not parts:
-        return "", ""
-    cores = sum(map(int, re.findall(r"ncpus=(\d{1,9})", vnodes)))
-    for part in parts if not cores else ():
-        places = part.partition("/")[2]
-        factor = re.search(r"\*(\d{1,9})", places)
-        ranges = [re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", each) for each in places.split(",")]
-        counted = sum(int(one[2] or one[1]) - int(one[1]) + 1 for one in ranges if one)
-        cores += int(factor[1]) if factor else max(counted, 1)
-    return str(min(cores, MOST_PROCESSORS)), str(len({part.partition("/")[0] for part in parts}))
-
-
-def _kilobytes(text: str) -> str:
-    found = re.fullmatch(r"(\d{1,15})([kmgt]?b)", text.lower())
-    return str(int(int(found[1]) * _KILOBYTES[found[2]])) if found else ""
+from .trace_files import TraceFile
 
 
 def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:

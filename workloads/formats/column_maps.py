@@ -7,8 +7,12 @@ A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of t
     zone = "Europe/Berlin"          # of times without an offset; --timezone is another
     requires = ["jobid", "tsubmit"] # columns by which a file is recognised
 
+    dates = "day first"             # 05/01/2024 is in January; or "month first"
+    reuses_ids = true               # an id with another submission is another job
+
     [columns]
     id = "jobid"
+    task = "arrayindex"             # tells the elements of an array apart
     submit = "tsubmit"              # seconds since 1970, or dates
     start = "tstart"
     end = "tend"
@@ -39,7 +43,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,15 +57,19 @@ CLOCK = ("submit", "eligible", "start", "end")
 DURATIONS = ("wait", "elapsed", "walltime")
 COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
 NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
-TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
+TEXTS = ("id", "task", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
 #: Ways to read a number that is not plain.
-PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus")
+PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus", "quantity", "items")
 _UNITS = {
     "": 1.0,
     "s": 1.0,
     "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "milli": 1e-3,
     "min": 60.0,
     "h": 3600.0,
+    "d": 86400.0,
     "B": 1 / 1024,
     "KB": 1.0,
     "MB": 1024.0,
@@ -71,7 +79,8 @@ _UNITS = {
 _CHOICES = {
     "processor": ("core", "node"),
     "clock": ("calendar", "relative"),
-    "container": ("table", "pbs", "philly", "batsim"),
+    "container": ("table", "json", "pbs", "sge", "qacct", "lsf", "htcondor", "philly", "batsim"),
+    "dates": ("", "month first", "day first"),
     "unit": tuple(_UNITS),
     "per": ("", "node", "core"),
     "parse": PARSES,
@@ -113,7 +122,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ColumnMap:
-    """A column map; see the module for its content."""
+    """A column map; see the module for its content. `own` tells that it is a user's, not a built-in one."""
 
     name: str
     columns: Mapping[str, tuple[Column, ...]]
@@ -125,7 +134,10 @@ class ColumnMap:
     processor: str = "core"
     zone: str = ""
     clock: str = "calendar"
+    dates: str = ""
+    reuses_ids: bool = False
     requires: tuple[str, ...] = ()
+    own: bool = False
     states: Mapping[str, str] = field(default_factory=dict)
     keep: Mapping[str, str] = field(default_factory=dict)
     filter: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -157,7 +169,7 @@ def column_map(name: str) -> ColumnMap:
     if not name.lower().endswith(".toml"):
         known = ", ".join(("swf", "sacct", "sacct-json", "jsonl", *built_in()))
         raise InputError(f"--format: expected one of {known}, or the path of a column map (.toml), got {shown(name)}")
-    return _read(Path(name))
+    return replace(_read(Path(name)), own=True)
 
 
 def fitting_map(columns: Sequence[str]) -> ColumnMap | None:
@@ -222,7 +234,8 @@ def _read(path: Path) -> ColumnMap:
 
     try:
         text = read_bounded(path, "a column map", 1 << 20).decode()
-        found = checked("map", tomllib.loads(text), ColumnMap, [one.name for one in fields(ColumnMap)][1:])
+        keys = [one.name for one in fields(ColumnMap) if one.name not in ("name", "own")]
+        found = checked("map", tomllib.loads(text), ColumnMap, keys)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such column map") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -25,6 +25,8 @@ FILLED = "walltime filled in"
 CANCELLED = 5
 #: In a column of walltimes: the job has the limit of its partition.
 OF_PARTITION = -2.0
+#: First words of states of jobs that have not ended.
+UNFINISHED = ("RUNNING", "PENDING", "SUSPENDED", "REQUEUED", "COMPLETING", "CONFIGURING", "RESIZING", "REQUEUE_HOLD")
 #: The walltime (s) of jobs without any limit: 365 days. It is the longest that Slurm's own unlimited partitions grant.
 UNLIMITED = 365 * 86400.0
 

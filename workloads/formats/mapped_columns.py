@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,34 @@ from numpy.typing import NDArray
 
 from ...base import LONGEST, FloatArray, InputError, IntArray, shown
 from ...base.checks import AMOUNT, PROCESSORS, SECONDS, Range
+from ...base.printed import near_name
 from ..job import MOST_PRIORITY
 from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, Column, ColumnMap
-from .job_builder import OF_PARTITION
-from .read_log import Log, Malformed
-from .sacct_fields import PARSERS, TextArray, durations, of_each, times
+from .job_builder import OF_PARTITION, UNFINISHED
+from .read_log import Log, Malformed, counted
+from .sacct_fields import PARSERS, YEAR_LAST, TextArray, durations, numbers, of_each, times
 
 #: Prefix of columns that are kept for ``Workload.records``.
 KEPT = "keep "
 #: Texts for unknown values.
-_UNKNOWN = {"", "null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n"}
-#: Limits that are no times.
-_LIMITS = {"UNLIMITED": np.inf, "INFINITE": np.inf, "Partition_Limit": OF_PARTITION}
+_UNKNOWN = {"", "-", "null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n", "undefined", "-/-"}
+#: Numbers for unknown values: the largest ones of 32 and 64 bits, as Slurm and others write them.
+_NO_VALUE = {"4294967294", "4294967295", "18446744073709551614", "18446744073709551615"}
+#: Limits that are no times. The largest number of 32 bits is Slurm's for no limit.
+_LIMITS = {
+    **dict.fromkeys(("UNLIMITED", "INFINITE", "INFINITY", "4294967295"), np.inf),
+    "Partition_Limit": OF_PARTITION,
+}
+#: Elements of arrays that are none.
+_NO_TASK = {"0", "-1"}
+#: Dates for a time that never came, of databases and of Go.
+_NEVER = r"^000[01]-0[01]-0[01]"
+#: Seconds around 1970 that no job has run in. They are a day, as 1970-01-01 is another time in each zone.
+_ZERO = 86400.0
+#: The end of the year 1, which is the zero of Go's time, in seconds since 1970.
+_FIRST_YEARS = -6.21e10
+#: A table without times after 1979, seconds, has a clock of its own, on which 0 is a time.
+_CALENDAR = 3e8
 _RANGES = {
     **dict.fromkeys(CLOCK, Range("a time after 1970-01-01, seconds", 0, LONGEST)),
     **dict.fromkeys(DURATIONS, SECONDS),
@@ -36,30 +54,97 @@ _KILOBYTES = Range("kilobytes", 0, AMOUNT.most)
 #: A local time, and one without seconds.
 _LOCAL = r"\d[-/]\d.*:\d\d(?:\.\d*)?$"
 _MINUTES_ONLY = r"[T -]\d\d:\d\d$"
+#: The largest number of days in front of which a date may also be a month.
+_MONTHS = 12
 
 
-def check_columns(frame: pd.DataFrame, described: ColumnMap, log: Log) -> None:
-    """Refuse a table without columns for ids or submissions."""
-    for ours in ("id", "submit"):
-        names = [column.column for column in described.columns[ours]]
-        if not set(names) & set(frame.columns):
-            found = shown(", ".join(map(str, frame.columns)))[1:-1]
-            raise InputError(
-                f"{log.path}:1: expected a column {' or '.join(map(repr, names))} for {ours}, as the map "
-                f"{described.name} says, got: {found}"
-            )
+@dataclass(slots=True)
+class Guesses:
+    """Values of a table that had to be guessed or rounded, for notes.
+
+    Attributes
+    ----------
+    path
+        The file, for messages.
+    calendar
+        Whether a time is after 1979.
+    day_first
+        Whether ``05/01/2024`` is in January; ``None`` until a date tells.
+    either
+        A date that may be read both ways, and how many there are.
+    minutes
+        A limit such as ``24:00``, and how many there are.
+    plain_limits
+        A limit of ``sacct`` without a colon, and how many there are.
+    fractions
+        Number of jobs with fractions of a core or GPU.
+    """
+
+    path: str = ""
+    calendar: bool = False
+    day_first: bool | None = None
+    either: Counter[str] = field(default_factory=Counter)
+    minutes: Counter[str] = field(default_factory=Counter)
+    plain_limits: Counter[str] = field(default_factory=Counter)
+    fractions: int = 0
+
+    def say(self, log: Log) -> None:
+        """Add what was guessed to the notes of a reading."""
+        either = {} if self.day_first is not None else self.either
+        for found, what, other in (
+            (either, "date{} read as month/day", '; dates = "day first" in a column map reads day/month'),
+            (self.minutes, "limit{} read as minutes and seconds", '; unit = "h" in the map reads hours and minutes'),
+            (self.plain_limits, "limit{} without a colon read as minutes, as Slurm counts them", ""),
+        ):
+            if found:
+                count = sum(found.values())
+                example = shown(next(iter(found)))
+                log.note(f"{count:,} {what.format('s'[: count > 1])}, such as {example}{other}")
+        if self.fractions:
+            log.note(f"{counted(self.fractions, 'job')} with fractions of a core, node or GPU rounded up")
+
+
+def check_columns(names: Sequence[str], described: ColumnMap, log: Log) -> None:
+    """Refuse a table that lacks columns of its map.
+
+    A built-in map names columns that some versions of a data set lack. It needs ids, submissions and those of its
+    filter. All columns of a user's map must exist; of a list, one must.
+    """
+    needed = {ours: [column.column for column in columns] for ours, columns in described.columns.items()}
+    if not described.own:
+        needed = {ours: needed[ours] for ours in ("id", "submit")}
+    needed |= {f"[filter] {name}": [name] for name in described.filter}
+    if described.own:
+        needed |= {f"[keep] {ours}": [name] for ours, name in described.keep.items()}
+    missing = {ours: choice for ours, choice in needed.items() if not set(choice) & set(names)}
+    if missing:
+        ours, choice = next(iter(missing.items()))
+        found = shown(", ".join(map(str, names)))[1:-1]
+        others = f"; {len(missing) - 1} more are missing" if len(missing) > 1 else ""
+        wanted = " or ".join(map(repr, choice))
+        near = near_name(choice[0], names)
+        raise InputError(
+            f"{log.path}:1: expected a column {wanted} for {ours}, as the map {described.name} says, "
+            f"got: {found}{near}{others}"
+        )
 
 
 def jobs_of(
-    frame: pd.DataFrame, lines: IntArray, described: ColumnMap, zone: str | None, malformed: list[Malformed]
+    frame: pd.DataFrame,
+    lines: IntArray,
+    described: ColumnMap,
+    zone: str | None,
+    malformed: list[Malformed],
+    guesses: Guesses | None = None,
 ) -> pd.DataFrame:
     """Return the well-formed rows of a table with our columns.
 
     These are ``line``, then numbers (nan if unknown) and texts (empty if unknown). Numbers are in seconds and kilobytes
     of the whole job. A limit is infinite for none, and :data:`~.job_builder.OF_PARTITION` for that of the partition.
-    Other rows are added to `malformed`.
+    On a calendar clock a time of 0 is unknown. Other rows are added to `malformed`, and guesses to `guesses`.
     """
     texts = {name: plain_texts(frame[name]) for name in described.sources if name in frame}
+    guesses = Guesses() if guesses is None else guesses
     good = np.ones(len(frame), dtype=np.bool_)
 
     def refuse(mask: NDArray[np.bool_], reason: str, name: str, expected: str) -> None:
@@ -70,37 +155,63 @@ def jobs_of(
 
     submit = next(column.column for column in described.columns["submit"] if column.column in frame)
     short = any(text.count(":") == 1 and re.search(_MINUTES_ONLY, text) for text in texts[submit].tolist())
+    clocks = [column.column for ours in CLOCK for column in described.columns.get(ours, ()) if column.column in texts]
+    day_first = _day_first([texts[name] for name in dict.fromkeys(clocks)], described, guesses)
     found: dict[str, Any] = {}
     later: dict[str, FloatArray] = {}
+    relative = described.clock == "relative"
+    how = _How(zone, short=short, day_first=day_first, guesses=guesses)
+    if not relative and not guesses.calendar:
+        guesses.calendar = _has_calendar(frame, texts, described, how)
+    never = dict.fromkeys(CLOCK, np.zeros(len(frame), dtype=np.bool_))
+    fractions = np.zeros(len(frame), dtype=np.bool_)
     for ours in NUMBERS:
         for column in described.columns.get(ours, ()):
             if (name := column.column) not in frame:
                 continue
-            unknown = _is_unknown(texts[name])
-            values = _numbers(frame[name], texts[name], ours, column, zone, short=short)
+            unknown = _is_unknown(texts[name]) | _has_no_value(texts[name], ours)
+            values = np.where(unknown, np.nan, _numbers(frame[name], texts[name], ours, column, how))
             expected = "a time as 2024-01-31T12:00:00" if ours in CLOCK else "a number"
+            if ours in CLOCK:
+                zero = _never(values, texts[name], calendar=guesses.calendar and not relative)
+                zero &= (ours != "submit") | guesses.calendar
+                values = np.where(zero, np.nan, values)
+                unknown |= zero
+                never[ours] = never[ours] | zero
+            elif ours in COUNTS and described.name != "sacct":
+                rounded = np.ceil(np.round(values, 6))
+                fractions |= (rounded != values) & ~np.isnan(values)
+                values = rounded
             if not column.free:
-                none = np.isnan(values) & ~(unknown if ours != "submit" else np.zeros_like(unknown))
+                none = np.isnan(values) & ~unknown
                 refuse(none, "not a time" if ours in CLOCK else "not a number", name, expected)
             limits = _RANGES.get(ours, _KILOBYTES)
             beyond = limits.outside(values) & ~np.isnan(values) & ~(np.isinf(values) & (ours == "walltime"))
             refuse(beyond, "number out of range", name, str(limits))
-            if column.free:
-                values = np.where(unknown, np.nan, values)
             if ours in ("start", "end") and zone is not None:
-                later[ours] = _numbers(frame[name], texts[name], ours, column, zone, short=short, second=True)
+                again = _numbers(frame[name], texts[name], ours, column, replace(how, second=True))
+                second = np.where(unknown, np.nan, again)
+                later[ours] = np.where(np.isnan(later[ours]), second, later[ours]) if ours in later else second
             known = found.get(ours)
             if known is not None:
                 values = np.where(np.isnan(known) | ((known <= 0) & (ours in COUNTS[:-1])), values, known)
             found[ours] = values
-    if len(later) == 2:
+    guesses.fractions += int(fractions.sum())
+    refuse(np.isnan(found["submit"]) & ~never["submit"], "not a time", submit, "a time as 2024-01-31T12:00:00")
+    if len(later) == len(("start", "end")):
         _choose_hour(found, later)
     for ours in TEXTS:
-        named = [column.column for column in described.columns.get(ours, ()) if column.column in frame]
-        if named:
-            found[ours] = np.where(_is_unknown(texts[named[0]]), "", texts[named[0]]).astype(object)
-            if ours == "id":
-                refuse(found[ours] == "", "no id", named[0], "an id")
+        for column in described.columns.get(ours, ()):
+            if (name := column.column) in frame:
+                values = np.where(_is_unknown(texts[name]), "", texts[name]).astype(object)
+                known = found.get(ours)
+                found[ours] = values if known is None else np.where(known == "", values, known)
+    named = next(column.column for column in described.columns["id"] if column.column in frame)
+    refuse(found["id"] == "", "no id", named, "an id")
+    if "task" in found:
+        tasks = found.pop("task").tolist()
+        ids = zip(found["id"].tolist(), tasks, strict=True)
+        found["id"] = np.array([id_ if not task or task in _NO_TASK else f"{id_}[{task}]" for id_, task in ids], object)
     state = found.get("state", np.full(len(frame), "", dtype=object))
     states = described.states
     found["state"] = of_each(
@@ -109,9 +220,76 @@ def jobs_of(
     for ours, name in described.keep.items():
         if name in frame:
             found[f"{KEPT}{ours}"] = _kept(frame[name], texts[name])
-    _complete(found, described)
+    _complete(found, described, never["end"])
     jobs = pd.DataFrame({"line": lines, **found}, copy=False)
     return jobs if good.all() else jobs[good].reset_index(drop=True)
+
+
+def _has_no_value(texts: TextArray, ours: str) -> NDArray[np.bool_]:
+    """Return which numbers stand for none."""
+    if ours in ("memory", "memory_asked", "priority", "nice"):
+        return np.zeros(len(texts), dtype=np.bool_)
+    limit = ours == "walltime"
+    found: NDArray[np.bool_] = of_each(
+        texts, lambda text: text in _NO_VALUE and not (limit and text in _LIMITS), np.bool_
+    )
+    return found
+
+
+def _has_calendar(frame: pd.DataFrame, texts: Mapping[str, TextArray], described: ColumnMap, how: _How) -> bool:
+    """Return whether a table has times after 1979."""
+    for ours in CLOCK:
+        for column in described.columns.get(ours, ()):
+            if column.column in texts:
+                values = _numbers(frame[column.column], texts[column.column], ours, column, how)
+                if (np.nan_to_num(values) > _CALENDAR).any():
+                    return True
+    return False
+
+
+def _never(values: FloatArray, texts: TextArray, *, calendar: bool) -> NDArray[np.bool_]:
+    """Return which times stand for something that did not happen.
+
+    On a calendar clock these are 0 and all others of the first day of 1970. On a relative clock it is -1.
+    """
+    zero: NDArray[np.bool_] = (np.abs(values) < _ZERO if calendar else values == -1) | (values < _FIRST_YEARS)
+    unread = np.flatnonzero(np.isnan(values))
+    zero[unread] = [re.match(_NEVER, text) is not None for text in texts[unread].tolist()]
+    return zero
+
+
+def _day_first(columns: Sequence[TextArray], described: ColumnMap, guesses: Guesses) -> bool:
+    """Return whether dates such as 05/01/2024 begin with the day, by the map or by a day that is no month.
+
+    Raises
+    ------
+    InputError
+        If a later date shows that earlier ones were read the wrong way.
+    """
+    if described.dates:
+        guesses.day_first = described.dates == "day first"
+        return guesses.day_first
+    slashed = [texts for texts in columns if any("/" in text[:3] for text in texts[:1000].tolist())]
+    first, last = 0, 0
+    either = Counter[str]()
+    for texts in slashed:
+        for text in texts.tolist():
+            date = re.match(YEAR_LAST, text)
+            if date is not None:
+                first = max(first, int(date[1]))
+                last = max(last, int(date[2]))
+                if int(date[1]) <= _MONTHS and int(date[2]) <= _MONTHS and date[1] != date[2]:
+                    either[text] += 1
+    if guesses.day_first is None and max(first, last) > _MONTHS and min(first, last) <= _MONTHS:
+        guesses.day_first = first > last
+        if guesses.day_first and guesses.either:
+            raise InputError(
+                f"{guesses.path}: dates such as {next(iter(guesses.either))} were read as month/day, but a later one "
+                'begins with the day; dates = "day first" in the column map reads them'
+            )
+    if guesses.day_first is None:
+        guesses.either += either
+    return bool(guesses.day_first)
 
 
 def has_local_times(frame: pd.DataFrame, name: str) -> bool:
@@ -151,45 +329,80 @@ def _is_unknown(texts: TextArray) -> NDArray[np.bool_]:
     return found
 
 
-def _numbers(
-    series: pd.Series[Any],
-    texts: TextArray,
-    ours: str,
-    column: Column,
-    zone: str | None,
-    *,
-    short: bool,
-    second: bool = False,
-) -> FloatArray:
-    """Return a column as numbers in our unit, nan if missing. With `short`, ``2:30`` is hours and minutes."""
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How the texts of a table are read.
+
+    Attributes
+    ----------
+    zone
+        Of local times.
+    short
+        Whether ``2:30`` is hours and minutes.
+    day_first
+        Whether dates begin with the day.
+    guesses
+        Gets what was guessed.
+    second
+        Whether an hour that comes twice is the second one.
+    """
+
+    zone: str | None
+    short: bool
+    day_first: bool
+    guesses: Guesses
+    second: bool = False
+
+
+def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: Column, how: _How) -> FloatArray:
+    """Return a column as numbers in our unit, nan if missing."""
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
-        if series.dt.tz is None and zone:
-            first = np.full(len(series), not second)
-            series = series.dt.tz_localize(zone, ambiguous=first, nonexistent="shift_forward")
+        if series.dt.tz is None and how.zone:
+            first = np.full(len(series), not how.second)
+            series = series.dt.tz_localize(how.zone, ambiguous=first, nonexistent="shift_forward")
         plain = series if series.dt.tz is None else series.dt.tz_convert("UTC").dt.tz_localize(None)
         since = plain.to_numpy().astype("datetime64[ms]")
         return np.where(np.isnat(since), np.nan, since.astype(np.int64) / 1000.0)
     if pd.api.types.is_timedelta64_dtype(series.dtype):
         return np.asarray(series.dt.total_seconds(), dtype=np.float64)
     if column.pattern:
-        pattern = re.compile(column.pattern)
-        sums: FloatArray = of_each(texts, lambda text: sum(map(float, pattern.findall(text))) if text else np.nan)
-        return sums * column.scale
+        return _by_pattern(texts, ours, column)
     if ours in CLOCK:
-        return times(texts, zone, second=second) * column.scale
+        return times(texts, how.zone, second=how.second, day_first=how.day_first) * column.scale
     found = PARSERS[column.parse](texts) * column.scale
     if column.parse != "number":
         return np.where(texts == "", np.nan, found)
     if ours in DURATIONS and np.isnan(found).any():
         lasting = durations(texts)
-        if short:
-            lasting = np.where(
-                of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_), lasting * 60, lasting
-            )
+        one_colon = of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_) & np.isnan(found)
+        if how.short or column.unit == "h":
+            lasting = np.where(one_colon, lasting * 60, lasting)
+        elif ours == "walltime" and not column.free and not column.unit:
+            how.guesses.minutes.update(texts[one_colon & ~np.isnan(lasting)].tolist())
         found = np.where(np.isnan(found), lasting, found)
-        if ours == "walltime":
-            found = np.where(np.isnan(found), of_each(texts, lambda text: _LIMITS.get(text, np.nan)), found)
+    if ours == "walltime":
+        limits: FloatArray = of_each(texts, lambda text: _LIMITS.get(text, _LIMITS.get(text.upper(), np.nan)))
+        found = np.where(np.isnan(limits), found, limits)
+        if column.column == "Timelimit" and column.free:  # sacct prints 00:10:00, other tools minutes
+            plain = ~np.isnan(numbers(texts)) & np.isnan(limits)
+            how.guesses.plain_limits.update(texts[plain].tolist())
+            found = np.where(plain, found * 60, found)
     return found
+
+
+def _by_pattern(texts: TextArray, ours: str, column: Column) -> FloatArray:
+    """Return the sum of what a pattern finds in each text, 0 if it finds nothing."""
+    pattern = re.compile(column.pattern)
+
+    def value(text: str) -> float:
+        try:
+            return float(text) * column.scale
+        except ValueError:
+            limit = _LIMITS.get(text.upper(), np.nan) if ours == "walltime" else np.nan
+            return float(durations(np.array([text], dtype=object))[0]) if np.isnan(limit) else limit
+
+    sums: FloatArray = of_each(texts, lambda text: sum(map(value, pattern.findall(text))) if text else np.nan)
+    return sums
 
 
 def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> None:
@@ -206,13 +419,25 @@ def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> Non
     values["start"] = np.where(early & (later["start"] <= values["end"]), later["start"], values["start"])
 
 
-def _complete(found: dict[str, Any], described: ColumnMap) -> None:
-    """Compute missing columns. Starts come from waits, run times from ends, amounts of jobs from those of nodes."""
+def _complete(found: dict[str, Any], described: ColumnMap, zero_ends: NDArray[np.bool_]) -> None:
+    """Compute missing columns. Starts come from waits, run times from ends, amounts of jobs from those of nodes.
+
+    A job without an end may still run, unless its state says otherwise. An end of 0 (`zero_ends`) says so too.
+    """
     unknown = np.full(len(found["submit"]), np.nan)
     wait = found.get("wait")
     if "start" not in found and wait is not None:
         found["start"] = np.where(wait >= 0, found["submit"] + wait, np.nan)
     elapsed = found.get("elapsed", unknown)
+    if {"start", "end"} <= set(found):  # the start or the end is not recorded, but the run time is
+        start, end = found["start"], found["end"]
+        before = end - elapsed
+        begun = np.isnan(start) & (elapsed > 0) & ~(before < found["submit"])
+        found["start"] = np.where(begun, before, start)
+        ended = of_each(found["state"], lambda text: text.split(" ")[0].rstrip("+") not in (*UNFINISHED, ""), np.bool_)
+        ended |= zero_ends & (found["state"] == "")
+        over = np.isnan(end) & (elapsed > 0) & ~np.isnan(start) & ended
+        found["end"] = np.where(over, start + elapsed, end)
     lasted = found.get("end", unknown) - found.get("start", unknown)
     found["elapsed"] = np.where(np.isnan(elapsed) | ((elapsed < 0) & (lasted > 0)), lasted, elapsed)
     for per, names in (("node", ("nodes", "nodes_asked")), ("core", ("cores", "cores_asked"))):

@@ -12,7 +12,8 @@ from ..job import MOST_PRIORITY
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
-from .job_builder import CANCELLED, Table, assemble, compact, peak
+from .column_maps import ColumnMap
+from .job_builder import CANCELLED, UNFINISHED, Table, assemble, compact, peak
 from .mapped_columns import KEPT
 from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
 from .sacct_fields import TextArray
@@ -20,8 +21,6 @@ from .slots import GPU
 
 #: Numbers of a job that are summed over its parts.
 _TOGETHER = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "memory", "gpus")
-#: First words of states of jobs that have not ended.
-_UNFINISHED = ("RUNNING", "PENDING", "SUSPENDED", "REQUEUED", "COMPLETING", "CONFIGURING", "RESIZING", "REQUEUE_HOLD")
 _STATUS = {"COMPLETED": 1, "CANCELLED": CANCELLED, "": -1}
 
 
@@ -40,8 +39,14 @@ def text(jobs: pd.DataFrame, name: str) -> TextArray:
     return np.array([*different.tolist(), ""], dtype=object)[codes]
 
 
-def gathered(parts: list[pd.DataFrame], malformed: list[Malformed], options: ReadOptions, log: Log) -> pd.DataFrame:
-    """Return one record per job, of one cluster.
+def gathered(
+    parts: list[pd.DataFrame],
+    malformed: list[Malformed],
+    options: ReadOptions,
+    log: Log,
+    described: ColumnMap | None = None,
+) -> pd.DataFrame:
+    """Return one record per job, of one cluster. `described` is the map of a table; it is not given for Slurm.
 
     Raises
     ------
@@ -61,7 +66,11 @@ def gathered(parts: list[pd.DataFrame], malformed: list[Malformed], options: Rea
             ignore_index=True,
         )
     jobs = pd.DataFrame(columns, copy=False)
-    return _merged_parts(_one_record_per_job(_of_one_cluster(jobs, options.cluster, log), log), log)
+    jobs = _of_one_cluster(jobs, options.cluster, log)
+    if described is not None and described.own and "task" not in described.columns:
+        jobs = _apart(jobs, log)
+    reuses_ids = described is not None and described.reuses_ids
+    return _merged_parts(_one_record_per_job(jobs, log, reuses_ids=reuses_ids), log)
 
 
 def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.DataFrame:
@@ -83,12 +92,51 @@ def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.Dat
     return jobs.iloc[np.flatnonzero(column == cluster)].reset_index(drop=True)
 
 
-def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
+def _apart(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
+    """Number records ``#2`` and so on that share an id and a submission, but run at the same time.
+
+    Attempts of one job follow each other. These are elements of an array, or other jobs. Exact repeats stay.
+    """
+    if not {"start", "elapsed"} <= set(jobs.columns) or not jobs["id"].duplicated().any():
+        return jobs
+    known = (jobs["start"].notna() & (jobs["elapsed"] > 0)).to_numpy()
+    again = known & jobs.duplicated(["id", "submit"], keep=False).to_numpy()
+    some = jobs.loc[again, ["id", "submit", "start", "elapsed"]].drop_duplicates()
+    if not len(some):
+        return jobs
+    some = some.sort_values(["id", "submit", "start", "elapsed"], kind="stable")
+    keys = [some["id"], some["submit"]]
+    some["end"] = some["start"] + some["elapsed"]
+    latest = some.groupby(keys, sort=False)["end"].cummax().groupby(keys, sort=False).shift()
+    some["together"] = (some["start"] < latest).groupby(keys, sort=False).transform("any")
+    some = some.sort_index()
+    some["place"] = some.groupby(["id", "submit"], sort=False).cumcount() + 1
+    some = some[some["together"] & (some["place"] > 1)]
+    if not len(some):
+        return jobs
+    jobs = jobs.copy()
+    taken = set(jobs["id"])
+    for row, place in some["place"].items():
+        number_ = int(place)
+        while (renamed := f"{jobs.loc[row, 'id']}#{number_}") in taken:
+            number_ += 1
+        taken.add(renamed)
+        jobs.loc[row, "id"] = renamed
+    log.note(
+        f"{counted(len(some), 'record')} numbered ID#2 and so on: they have the id and the submission of another "
+        "job, and run beside it; 'task' in the column map names the elements of arrays",
+        f"line {jobs.loc[some.index[0], 'line']}",
+        jobs_renumbered=len(some),
+    )
+    return jobs
+
+
+def _one_record_per_job(jobs: pd.DataFrame, log: Log, *, reuses_ids: bool = False) -> pd.DataFrame:
     """Return one record per job.
 
     Id and submission identify a job. Its records are merged. A final record replaces those printed while it ran. Parts
     with different sizes are one run. A later submission of the same id and user is another attempt of a requeued job.
-    After a completed job, or for another user, it is another job, and numbered ``#2``.
+    After a completed job, or for another user, it is another job, and numbered ``#2``. With `reuses_ids` it always is.
     """
     again = jobs["id"].duplicated(keep=False)
     if not again.any():
@@ -105,7 +153,7 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
             "line": jobs["line"],
         }
     )[again]
-    some["ended"] = ~some["state"].isin(_UNFINISHED)
+    some["ended"] = ~some["state"].isin(UNFINISHED)
     some["completed"] = some["state"] == "COMPLETED"
     some = some.sort_values(["id", "submit", "ended", "completed", "elapsed", "line"], kind="stable")
     some = some.join(some.groupby(["id", "submit"], sort=False)["start"].last().rename("last"), on=["id", "submit"])
@@ -123,7 +171,7 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     # From one submission to the next: another attempt, or another job.
     before = attempts.shift()
     same = attempts["id"] == before["id"]
-    other = same & ((before["state"] == "COMPLETED") | (attempts["user"] != before["user"]))
+    other = same & (reuses_ids | (before["state"] == "COMPLETED") | (attempts["user"] != before["user"]))
     place = other.astype(int).groupby(attempts["id"]).cumsum()
     previous = attempts.index[0]
     for row, preempted in zip(attempts.index, same & ~other & before["state"].eq("PREEMPTED"), strict=True):
@@ -197,12 +245,12 @@ def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
 
 
 def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
-    """Return the earliest possible start of each job: its submission or eligible time.
+    """Return the earliest possible start of each job: its submission or eligible time, nan if it is not recorded.
 
     Tasks that their array held back (``%n``) are eligible later than others. This does not count. All tasks of an array
     arrive together. It is the eligible time of the first started task, if before its start.
     """
-    submit = number(jobs, "submit")
+    submit = number(jobs, "submit", np.nan)
     start = number(jobs, "start", np.nan)
     arrival = submit
     if "eligible" in jobs:
@@ -214,7 +262,7 @@ def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
             held = eligible[arrays] >= start[arrays]
             np.fmin.at(first, codes, np.where(held, submit[arrays], eligible[arrays]))
             eligible[arrays] = first[codes]
-        later = (eligible > submit) & ~(eligible > start)
+        later = (eligible >= submit + 1) & ~(eligible > start)
         if count := int(later.sum()):
             became = f"when {'they' if count > 1 else 'it'} became eligible, not from the submission"
             log.note(f"{counted(count, 'job')} counted from {became}", counted_from_eligibility=count)
@@ -256,6 +304,8 @@ def workload_of(
         Whether times already have a zero. Otherwise they count from the first arrival.
     """
     arrival = arrivals(jobs, log)
+    if np.isnan(arrival).all():
+        raise NothingUsableError(f"{log.path}: expected records with the time of a submission, got none")
     order = np.argsort(arrival, kind="stable")
     if (np.diff(order) < 0).any():
         jobs = jobs.iloc[order].reset_index(drop=True)
@@ -309,14 +359,14 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
         "status": np.array([_STATUS.get(state.split(" ")[0], 0) for state in states], dtype=np.int32)[codes],
         "nodes": compact(nodes),
         "gpus": gpus,
-        "submitted": compact(number(jobs, "submit") - zero),
+        "submitted": compact(np.nan_to_num(jobs["submit"].to_numpy(dtype=np.float64) - zero, nan=-1.0)),
         "state": text(jobs, "state"),
     }
     ended = ~np.isnan(start) & np.isnan(end)
     table = Table(
         lines=jobs["line"].tolist,
         ids=text(jobs, "id"),
-        submit=arrival - zero,
+        submit=np.nan_to_num(arrival - zero),
         runtime=runtime,
         requested_time=walltime,
         processors=processors.astype(np.int64),
@@ -329,6 +379,7 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
         queue=Coded.of(text(jobs, "queue")),
         records=pd.DataFrame(columns | more, copy=False),
         unusable=(
+            ("not submitted", np.isnan(arrival)),
             ("not started", np.isnan(start) & ~(runtime > 0)),
             ("not finished", ended),
             ("ended before the start", (end < start) & (runtime <= 0)),

@@ -13,7 +13,7 @@ from ...base import InputError, IntArray
 from ..workload import Workload
 from .column_maps import column_map
 from .job_builder import compact
-from .mapped_columns import KEPT, has_local_times, jobs_of
+from .mapped_columns import KEPT, Guesses, has_local_times, jobs_of
 from .read_log import Log, Malformed, ReadOptions, counted
 from .recorded_jobs import gathered, number, text, workload_of
 from .sacct_fields import TextArray, gpu_types, licences, of_each, submit_lines
@@ -96,6 +96,7 @@ def parse_sacct_json(file: TraceFile, options: ReadOptions, log: Log) -> Workloa
 
 def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOptions, log: Log) -> Workload:
     parts: list[pd.DataFrame] = []
+    guesses = Guesses(str(log.path))
     steps = 0
     local = False
     records = 0
@@ -108,7 +109,8 @@ def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOpt
         if chosen:
             frame = _frame([block.texts[place] or "" for place in chosen], block)
             local = local or has_local_times(frame, "Submit")
-            parts.append(_jobs(frame, np.array(block.numbers, dtype=np.int64)[chosen], malformed, options))
+            parts.append(_jobs(frame, np.array(block.numbers, dtype=np.int64)[chosen], malformed, options, guesses))
+    guesses.say(log)
     if steps:
         log.note(f"{counted(steps, 'job step')} skipped", job_steps_skipped=steps)
     if not records and not malformed:
@@ -142,11 +144,13 @@ def _frame(rows: list[str], block: Rows) -> pd.DataFrame:
     return frame
 
 
-def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], options: ReadOptions) -> pd.DataFrame:
+def _jobs(
+    frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], options: ReadOptions, guesses: Guesses
+) -> pd.DataFrame:
     """Return the well-formed jobs of some rows, with data from command lines."""
     key = "JobID" if "JobID" in frame else "JobIDRaw"
     frame, lines, limits = _with_tasks(frame, lines, key, malformed)
-    jobs = jobs_of(frame, lines, column_map("sacct"), options.timezone, malformed)
+    jobs = jobs_of(frame, lines, column_map("sacct"), options.timezone, malformed, guesses)
     if len(jobs) < len(frame):
         frame = frame[pd.Index(lines).isin(jobs["line"])].reset_index(drop=True)
         limits = [limits[row] for row in np.flatnonzero(pd.Index(lines).isin(jobs["line"])).tolist()]

@@ -16,6 +16,12 @@ TextArray = NDArray[np.object_]
 
 _DURATION = r"^(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)$"
 _DAYS_HOURS = r"^(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?$"
+#: Other forms: ``1 day, 2:03:04`` of Python and pandas, ``2h30m``, and ``PT2H30M`` of ISO 8601.
+_WORDS = (
+    r"^(?P<d>\d+) days?(?:,? (?:(?P<h>\d+):(?P<m>\d+):(?P<s>\d+(?:\.\d+)?))?)?$",
+    r"^(?:(?P<d>\d+) ?[dD])?(?:(?P<h>\d+) ?[hH])?(?:(?P<m>\d+) ?[mM])?(?:(?P<s>\d+(?:\.\d+)?) ?[sS])?$",
+    r"^P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$",
+)
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGTP]?)([cn]?)")
 _KILO = {"": 1024, "K": 1, "M": 1024, "G": 1024**2, "T": 1024**3, "P": 1024**4}
 _THOUSANDFOLD = re.compile(r"(\d{1,18}(?:\.\d+)?)([KMGTP]?)")
@@ -27,7 +33,9 @@ _ARRAY = re.compile(r"\s(?:-a\s*|--array[ =])[\d,:-]+%(\d{1,9})(?!\S)")
 _CORES = re.compile(r"\s(?:-c\s*|--cpus-per-task[ =])(\d{1,9})(?!\S)")
 _MEMORY_BY = re.compile(r"\s--mem(-per-cpu)?[ =]\S")
 _SLASHES = r"^(\d{4})/(\d{1,2})/(\d{1,2})"
-_MONTH_FIRST = r"^(\d{1,2})/(\d{1,2})/(\d{4})"
+#: Dates of which the year stands last. With dots, the day is first.
+YEAR_LAST = r"^(\d{1,2})/(\d{1,2})/(\d{4})"
+_DOTS = r"^(\d{1,2})\.(\d{1,2})\.(\d{4})"
 _DATE_END = r"^(\d{4}-\d{1,2}-\d{1,2})[-_ ](?=\d)"
 _OFFSET = r"T.*(?:[Zz]|[+-]\d\d:?(?:\d\d)?)$"
 #: A local time without seconds.
@@ -76,13 +84,13 @@ def numbers(texts: TextArray) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)[codes]
 
 
-def times(texts: TextArray, zone: str | None = None, *, second: bool = False) -> FloatArray:
+def times(texts: TextArray, zone: str | None = None, *, second: bool = False, day_first: bool = False) -> FloatArray:
     """Return times as seconds since 1970, nan if invalid.
 
     They are seconds, or dates in Slurm's formats. A T, a blank or a hyphen stands before the hours. Dates may have
-    slashes in place of hyphens. They may lack seconds, or have an offset such as ``+0100``. Local times are those of a
-    zone, or unchanged without one. When clocks are put back, one hour comes twice. Its times are in the first one, or
-    in the `second`. Times in a skipped hour are its end.
+    slashes in place of hyphens. They may lack seconds, or have an offset such as ``+0100``. ``05/01/2024`` is in May,
+    or in January with `day_first`. Local times are those of a zone, or unchanged without one. When clocks are put back,
+    one hour comes twice. Its times are in the first one, or in the `second`. Times in a skipped hour are its end.
     """
     series = pd.Series(texts, dtype="object")
     parsed = pd.to_datetime(series, format="%Y-%m-%dT%H:%M:%S", errors="coerce")
@@ -94,7 +102,8 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
         left &= np.isnan(values)
     if left.any():
         plain = series[left].str.replace(_SLASHES, r"\1-\2-\3", regex=True)
-        plain = plain.str.replace(_MONTH_FIRST, r"\3-\1-\2", regex=True).str.replace(_DATE_END, r"\1T", regex=True)
+        plain = plain.str.replace(YEAR_LAST, r"\3-\2-\1" if day_first else r"\3-\1-\2", regex=True)
+        plain = plain.str.replace(_DOTS, r"\3-\2-\1", regex=True).str.replace(_DATE_END, r"\1T", regex=True)
         zones[left] = plain.str.contains(_OFFSET, regex=True).to_numpy()
         whole = pd.to_datetime(plain, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
         parsed = parsed.astype("datetime64[s]")
@@ -109,19 +118,22 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
 
 
 def durations(texts: TextArray) -> FloatArray:
-    """Return ``[DD-[HH:]]MM:SS`` and ``DD-HH[:MM]`` as seconds, nan if invalid."""
+    """Return durations as seconds, nan if invalid.
+
+    They are ``[DD-[HH:]]MM:SS``, ``DD-HH[:MM]``, ``1 day, 2:03:04``, ``2h30m`` or ``PT2H30M``.
+    """
     codes, different = pd.factorize(np.asarray(texts, dtype=object))
     series = pd.Series(different, dtype="object").astype(str)
     result = np.full(len(series), np.nan)
-    for pattern in (_DAYS_HOURS, _DURATION):
-        parts = series.str.extract(pattern).astype(np.float64)
-        seconds = sum(
-            parts[unit].fillna(0) * length
-            for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
-            if unit in parts
-        )
-        matched = parts["h" if pattern is _DAYS_HOURS else "s"].notna()
-        result = np.where(matched, np.asarray(seconds, dtype=np.float64), result)
+    for pattern in (_DAYS_HOURS, _DURATION, *_WORDS):
+        left = np.flatnonzero(np.isnan(result))
+        if not len(left):
+            break
+        parts = series.iloc[left].str.extract(pattern).astype(np.float64)
+        matched = parts.notna().any(axis=1).to_numpy()
+        units = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+        seconds = sum(parts[unit].fillna(0) * length for unit, length in units if unit in parts)
+        result[left] = np.where(matched, np.asarray(seconds, dtype=np.float64), np.nan)
     return result[codes]
 
 
@@ -192,6 +204,30 @@ _OF_TEXT: dict[str, Callable[[str], float]] = {
     "tres_memory": _memory_of,
     "tres_cpus": lambda text: cpus_of_tres(text) if _TRES_CPUS.search(text) else np.nan,
 }
+#: Kilobytes, or plain numbers, per unit of a quantity of Kubernetes.
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([numkKMGTP]?i?)")
+_BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+_DECIMAL = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+
+
+def _quantity(text: str) -> float:
+    """Return the sum of quantities such as ``500m`` or ``4Gi``, with commas between; nan if invalid."""
+    total = 0.0
+    for part in text.split(","):
+        found = _QUANTITY.fullmatch(part.strip())
+        factor = (_BINARY | _DECIMAL).get(found[2]) if found else None
+        if found is None or factor is None:
+            return np.nan
+        total += float(found[1]) * factor
+    return round(total, 9)
+
+
+def _items(text: str) -> float:
+    """Return how many parts a list has, with commas between."""
+    return float(text.count(",") + 1) if text else np.nan
+
+
+_OF_TEXT |= {"quantity": _quantity, "items": _items}
 #: Functions that read the numbers of a column, by their names in column maps.
 PARSERS: dict[str, Callable[[TextArray], FloatArray]] = {
     "number": numbers,

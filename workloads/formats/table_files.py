@@ -20,6 +20,8 @@ from .trace_files import TraceFile, opened
 
 PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
+#: The last name of a header whose rows may have more or fewer fields.
+MORE = "..."
 #: Rows that are parsed at a time, and fields.
 _ROWS = 100_000
 _CSV_ROWS = 20_000
@@ -46,6 +48,38 @@ class Part:
     lines: IntArray
 
 
+class RowBlocks:
+    """Rows of texts that a parser makes, handed on as parts of a table.
+
+    Parameters
+    ----------
+    names
+        Of the columns.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._rows: list[Sequence[str]] = []
+        self._lines: list[int] = []
+
+    def add(self, line: int, row: Sequence[str]) -> None:
+        """Add a row with the number of its line."""
+        self._rows.append(row)
+        self._lines.append(line)
+
+    def full(self) -> Iterator[Part]:
+        """Yield the rows so far, if they are many."""
+        if len(self._rows) >= _CSV_ROWS:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Part]:
+        """Yield the rows so far."""
+        if self._rows:
+            columns = dict(zip(self._names, zip(*self._rows, strict=True), strict=True))
+            yield Part(pd.DataFrame(columns, dtype=str), np.array(self._lines, dtype=np.int64))
+            self._rows, self._lines = [], []
+
+
 def is_parquet(path: Path) -> bool:
     """Return whether a file has the suffix of Parquet."""
     return path.suffix.lower() == PARQUET
@@ -63,7 +97,7 @@ def parts(
     *,
     wanted: Sequence[str] | None = None,
     separator: str = "",
-    header: Sequence[str] = (),
+    header: tuple[str, ...] = (),
     comment: str | None = None,
 ) -> Iterator[Part]:
     """Yield the rows of a table: texts of CSV, typed values of Parquet. Rows without any text are left out.
@@ -79,7 +113,7 @@ def parts(
     separator
         Between fields. The default is the one most frequent in the first line. A blank means any number of blanks.
     header
-        The names of the first columns of a file without a header. Further fields are not read.
+        The names of the columns of a file without a header. With a last name ``...`` a row may have more or fewer.
     comment
         Begin of lines that are no rows.
 
@@ -133,7 +167,7 @@ def _names(file: TraceFile, cells: Sequence[str]) -> list[str]:
 
 
 def _csv_parts(
-    file: TraceFile, malformed: list[Malformed], separator: str, header: Sequence[str], comment: str | None
+    file: TraceFile, malformed: list[Malformed], separator: str, header: tuple[str, ...], comment: str | None
 ) -> Iterator[Part]:
     lines, begun = _lines(file, comment), [""]
     while not begun[-1].strip() and (line := next(lines, None)) is not None:
@@ -143,7 +177,8 @@ def _csv_parts(
     if separator == " ":
         source = (line.replace("\t", " ") for line in source)
     reader = csv.reader(source, delimiter=separator, skipinitialspace=True)
-    names = list(header)
+    more = header[-1:] == (MORE,)
+    names = list(header[:-1] if more else header)
     rows = dict[int, list[str]]()
     length = 0
     last = 0
@@ -159,7 +194,7 @@ def _csv_parts(
         if not names:
             names = _names(file, cells)
             continue
-        if header:
+        if more:
             cells = [*cells[: len(names)], *[""] * (len(names) - len(cells))]
         elif len(cells) == len(names) + 1 and not cells[-1]:
             cells.pop()

@@ -9,9 +9,10 @@ import pandas as pd
 from ...base import InputError, shown
 from ..machine import Machine
 from ..workload import Workload
-from .accountings import batsim_part, pbs_parts, philly_part
+from .accountings import batsim_part, philly_part
 from .column_maps import column_map, fitting_map
-from .mapped_columns import check_columns, jobs_of, wanted_rows
+from .mapped_columns import Guesses, check_columns, jobs_of, wanted_rows
+from .pbs import pbs_parts
 from .read_log import Log, Malformed, ReadOptions, counted
 from .recorded_jobs import gathered, text, workload_of
 from .sacct_lines import Layout
@@ -55,7 +56,7 @@ def kind_of(path: Path, *, packed: bool) -> str:
     if first[:1] in ("{", "["):
         head = "".join(lines)[: 1 << 20]
         return next((kind for mark, kind in _JSON if mark in head), "sacct-json")
-    if re.match(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;\w;", first):
+    if re.match(r"(?:[^;\s]*:)?\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;\w;", first):
         return "pbs"
     if re.match(r'"?JOB_[A-Z]+"?\s', first):
         return "lsf"
@@ -111,19 +112,21 @@ class TableParser:
             )
         found: list[pd.DataFrame] = []
         filtered = 0
+        guesses = Guesses(str(log.path))
         for part in source:
             if part.frame.empty:
                 continue
-            check_columns(part.frame, described, log)
+            check_columns(list(part.frame.columns), described, log)
             kept = wanted_rows(part.frame, described)
             filtered += len(kept) - int(kept.sum())
             if kept.any():
                 chosen = Part(part.frame[kept].reset_index(drop=True), part.lines[kept])
                 zone = options.timezone or described.zone or None
-                found.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed))
+                found.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed, guesses))
         if filtered:
             log.note(f"{counted(filtered, 'row')} left out by the filter of the column map", filtered_out=filtered)
         log.joined(file.joined)
-        jobs = gathered(found, malformed, options, log)
+        guesses.say(log)
+        jobs = gathered(found, malformed, options, log, described)
         more = {"account": text(jobs, "account")} if "account" in jobs else {}
         return workload_of(jobs, more, options, log, machine, relative=described.clock == "relative")

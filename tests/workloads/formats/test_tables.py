@@ -540,7 +540,7 @@ def test_nice_lowers_the_priority_of_a_map(tmp_path):
     columns = {"id": "nr", "submit": "in", "elapsed": "took", "priority": "prio", "nice": "nice", "qos": "class"}
     lines = "".join(f'{ours} = "{theirs}"\n' for ours, theirs in columns.items())
     (tmp_path / "site.toml").write_text(f'clock = "relative"\n[columns]\n{lines}cores = "one"\n')
-    with pytest.raises(InputError, match="usable"):
+    with pytest.raises(InputError, match="expected a column 'one' for cores, as the map site says"):
         read(tmp_path / "site.csv", format=str(tmp_path / "site.toml"), default_walltime=60)
     table = (tmp_path / "site.csv").read_text().splitlines()
     (tmp_path / "site.csv").write_text("\n".join([f"{table[0]},one", *(f"{line},1" for line in table[1:])]))

@@ -1,0 +1,250 @@
+"""Read the accounting of PBS Professional, OpenPBS, Torque and their kin as a table."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from ...base import shown
+from ...base.checks import MOST_PROCESSORS
+from .read_log import Log, Malformed, counted
+from .table_files import Part, RowBlocks
+from .trace_files import TraceFile, decode
+
+#: A record. In front of it may be the name of its file, as grep prints it.
+_RECORD = re.compile(r"(?:[^;\s]*:)?\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;(\w+);([^;]*);(.*)", re.DOTALL)
+#: Texts that stand for none.
+_NONE = ("_pbs_project_default", "(null)")
+_KEY = re.compile(r"[A-Za-z_][\w.-]*")
+#: Kilobytes per unit of memory. A word has 8 bytes.
+_KILOBYTES = {
+    unit + kind: size * bytes_ / 1024
+    for unit, size in (("", 1), ("k", 1024), ("m", 1024**2), ("g", 1024**3), ("t", 1024**4))
+    for kind, bytes_ in (("b", 1), ("w", 8))
+} | {"": 1 / 1024}
+#: Used and held time differ if both this share and these seconds are exceeded.
+_SHARE, _SECONDS = 0.05, 2
+
+
+def pbs_parts(file: TraceFile, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+    """Yield the ends of jobs (``;E;``).
+
+    Besides fields of PBS there are those of :data:`_FIELDS`. Other records are left out, and counted. So are those of
+    a whole array (``4[]``), as each of its subjobs has its own.
+    """
+    others = arrays = 0
+    differ: list[int] = []
+    rows = RowBlocks(list(_FIELDS))
+    line = 0
+    for block in file.blocks():
+        for text in decode(block).split("\n"):
+            line += 1
+            if not text.strip():
+                continue
+            record = _RECORD.fullmatch(text.rstrip("\r"))
+            if record is None:
+                message = f"expected a record as 'date time;E;id;key=value ...', got {shown(text)}"
+                malformed.append(Malformed(line, "no record", message))
+            elif record[1] != "E":
+                others += 1
+            elif "[]" in record[2]:
+                arrays += 1
+            else:
+                fields = _fields(record[3])
+                fields["id"] = record[2].partition(".")[0]
+                rows.add(line, [read(fields) for read in _FIELDS.values()])
+                if _differ(fields):
+                    differ.append(line)
+        line -= block.endswith(b"\n")
+        yield from rows.full()
+    yield from rows.rest()
+    if others:
+        log.note(f"{counted(others, 'record')} left out that say no end of a job", other_records=others)
+    if arrays:
+        log.note(f"{counted(arrays, 'record')} of whole arrays left out: their subjobs are jobs", whole_arrays=arrays)
+    if differ:
+        log.note(
+            f"{counted(len(differ), 'job')} read with the time from start to end, for which nodes are held; "
+            "resources_used.walltime differs",
+            f"line {differ[0]}",
+        )
+
+
+def _fields(text: str) -> dict[str, str]:
+    """Return the fields of a record. Values may have blanks."""
+    found: dict[str, str] = {}
+    last = ""
+    for token in text.split(" "):
+        key, equals, value = token.partition("=")
+        if equals and (key in _KNOWN or _KEY.fullmatch(key)):
+            found[key] = value
+            last = key
+        elif last and token:
+            found[last] += f" {token}"
+    return found
+
+
+def _text(name: str) -> Callable[[Mapping[str, str]], str]:
+    """Return what reads a text, without its quotes."""
+
+    def read(fields: Mapping[str, str]) -> str:
+        value = fields.get(name, "").strip().strip('"')
+        return "" if value in _NONE else value
+
+    return read
+
+
+def _number(text: str | None) -> int:
+    """Return a whole number, 0 if it is none."""
+    return min(int(text), MOST_PROCESSORS) if text and text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def _positive(count: int) -> str:
+    return str(min(count, MOST_PROCESSORS)) if count > 0 else ""
+
+
+def _places(fields: Mapping[str, str]) -> list[str]:
+    """Return the places in ``n1/0*8+n2/0-7+n3/5``."""
+    return [part for part in fields.get("exec_host", "").split("+") if "/" in part]
+
+
+def _chunks(text: str, separators: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of nodes and the amounts on each of them, of ``2:ppn=28:gpus=2+n7:ppn=4``."""
+    for part in text.split("+"):
+        name, *amounts = part.split(separators)
+        count = _number(name)
+        yield count or 1, {key: value for key, _, value in (each.partition("=") for each in (*amounts, name))}
+
+
+def _sum(text: str, amount: str) -> int:
+    return sum(count * _number(amounts.get(amount)) for count, amounts in _chunks(text, ":"))
+
+
+def _cores(fields: Mapping[str, str]) -> str:
+    """Return the cores of a job, as allocated or else as asked for."""
+    width = _number(fields.get("Resource_List.mppwidth"))
+    if width:  # Cray: exec_host has a login node
+        return _positive(width * max(_number(fields.get("Resource_List.mppdepth")), 1))
+    found = sum(map(_number, re.findall(r"ncpus=(\d+)", fields.get("exec_vnode", ""))))
+    if not found:
+        for part in _places(fields):
+            places = part.partition("/")[2]
+            found += 1 if places.isdigit() else _slots(places)
+    asked = _number(fields.get("Resource_List.ncpus"))
+    if not found:
+        found = _sum(fields.get("Resource_List.select", ""), "ncpus") or asked
+    nodes = fields.get("Resource_List.nodes", "")
+    if not found and nodes:
+        found = sum(count * max(_number(amounts.get("ppn")), 1) for count, amounts in _chunks(nodes, ":"))
+    return _positive(found or _number(fields.get("Resource_List.procs")))
+
+
+def _slots(places: str) -> int:
+    """Return the number of cores in ``0*8``, ``0-7`` or ``0,2,5``."""
+    factor = re.search(r"\*(\d{1,9})", places)
+    if factor:
+        return int(factor[1])
+    ranges = [re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", each) for each in places.split(",")]
+    return max(sum(int(one[2] or one[1]) - int(one[1]) + 1 for one in ranges if one), 1)
+
+
+def _hosts(fields: Mapping[str, str]) -> str:
+    """Return the number of nodes, as allocated or else as asked for."""
+    hosts = len({part.partition("/")[0] for part in _places(fields)})
+    if hosts and "Resource_List.mppwidth" not in fields:
+        return str(hosts)
+    nodes = fields.get("Resource_List.nodes", "")
+    asked = sum(count for count, _ in _chunks(nodes, ":")) if nodes else 0
+    return _positive(_number(fields.get("Resource_List.nodect")) or asked)
+
+
+def _gpus(fields: Mapping[str, str]) -> str:
+    """Return the GPUs of a job, as allocated or else as asked for."""
+    listed = fields.get("exec_gpus", "")
+    if "/" in listed:
+        return _positive(sum("/" in part for part in listed.split("+")))
+    vnodes = sum(map(_number, re.findall(r"ngpus=(\d+)", fields.get("exec_vnode", ""))))
+    nodes = _sum(fields.get("Resource_List.nodes", ""), "gpus")
+    select = _sum(fields.get("Resource_List.select", ""), "ngpus")
+    plain = _number(fields.get("Resource_List.ngpus")) or _number(fields.get("Resource_List.gpus"))
+    generic = re.findall(r"(?:^|[,+])gpus?[:=](\d{1,9})", fields.get("Resource_List.gres", ""))
+    return _positive(vnodes or nodes or select or plain or sum(map(int, generic)))
+
+
+def _memory(fields: Mapping[str, str]) -> str:
+    """Return the memory of a job in kilobytes. That of a process counts for each core."""
+    whole = _kilobytes(fields.get("Resource_List.mem", ""))
+    each = _kilobytes(fields.get("Resource_List.pmem", "")) if not whole else 0
+    return _positive_amount(whole or each * max(_number(_cores(fields)), 1))
+
+
+def _positive_amount(amount: float) -> str:
+    return str(int(amount)) if amount >= 1 else ""
+
+
+def _kilobytes(text: str) -> float:
+    """Return an amount such as ``10gb`` or ``4gw`` in kilobytes, 0 if it is none."""
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([kmgt]?[bw]?)", text.lower())
+    unit = found[2] if found else ""
+    return float(found[1]) * _KILOBYTES[f"{unit}b" if unit in "kmgt" and unit else unit] if found else 0.0
+
+
+def _held(fields: Mapping[str, str]) -> int:
+    """Return the seconds from start to end, 0 if one of them is not recorded."""
+    start, end = fields.get("start", ""), fields.get("end", "")
+    if start.isascii() and end.isascii() and start.isdigit() and end.isdigit() and len(start) == len(end) < 12:
+        return max(int(end) - int(start), 0) if int(start) else 0
+    return 0
+
+
+def _used(fields: Mapping[str, str]) -> float:
+    """Return ``resources_used.walltime`` in seconds, nan if it is no time."""
+    parts = fields.get("resources_used.walltime", "").split(":")
+    if not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts) or len(parts) > 3:
+        return np.nan
+    return float(sum(int(part) * 60**place for place, part in enumerate(reversed(parts))))
+
+
+def _differ(fields: Mapping[str, str]) -> bool:
+    """Tell whether the used time is another than that from start to end."""
+    held = _held(fields)
+    if not held or not fields.get("resources_used.walltime"):
+        return False
+    return not abs(held - _used(fields)) <= max(_SHARE * held, _SECONDS)
+
+
+def _elapsed(fields: Mapping[str, str]) -> str:
+    """Return the time from start to end, for which the nodes are held; without one of them the used time.
+
+    The used time misses what is before a restart of PBS's daemon, or is negative by a fault.
+    """
+    return str(_held(fields) or fields.get("resources_used.walltime", ""))
+
+
+#: Columns of the table, and what reads them from the fields of a record.
+_FIELDS: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "cores": _cores,
+    "hosts": _hosts,
+    "gpus": _gpus,
+    "memory": _memory,
+    "elapsed": _elapsed,
+} | {
+    name: _text(name)
+    for name in (
+        "id",
+        "user",
+        "group",
+        "account",
+        "project",
+        "jobname",
+        "queue",
+        "ctime",
+        "qtime",
+        "etime",
+        "start",
+        "end",
+        "Resource_List.walltime",
+        "Exit_status",
+    )
+}
+_KNOWN = {*_FIELDS, "exec_host", "exec_vnode", "Resource_List.select", "resources_used.walltime"}
