@@ -2,24 +2,23 @@
 
 import base64
 import hashlib
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from ...base import write_whole
-from ...simulation.plots.style import CLASS_STYLE, COLOURS, DASHES
 from ...workloads.formats.csv_text import csv_text
 from .figures import Figure, rounded
 from .static_figures import images
 from .tables import Table
+
+#: Largest drawing, in bytes, that stands in the page as SVG. A larger one, such as a schedule of many jobs, is a PNG.
+_LARGEST_SVG = 100_000
+_MEDIA = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,91 +79,74 @@ def write_page(page: Page, out: Path) -> Path:
         The file. The folder has its name, ``report_files`` for ``report.html``.
     """
     folder = out.with_name(f"{out.stem}_files")
+    pictures = {}
     for part in (part for section in page.sections for part in section.parts):
-        _write_files(part, folder)
+        drawn = _write_files(part, folder)
+        if drawn:
+            pictures[part.name] = _picture(drawn)
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, rendered(page, folder.name))
+    write_whole(out, rendered(page, folder.name, pictures))
     return folder
 
 
-def rendered(page: Page, folder: str) -> str:
-    """Return the HTML of a page with its files in a folder beside it."""
+def rendered(page: Page, folder: str, pictures: Mapping[str, str]) -> str:
+    """Return the HTML of a page.
+
+    Parameters
+    ----------
+    page
+        Its content.
+    folder
+        Name of the folder of files beside it.
+    pictures
+        Drawing of each figure as a data URL, by the name of its part.
+    """
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - other commands do without
     from markupsafe import Markup  # noqa: PLC0415
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415
 
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "allow_nan": False}
     environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
     js = _text("report.js")
-    plotly = get_plotlyjs()
-    # Only these scripts run, and nothing is loaded from elsewhere. Plotly writes styles on its drawings.
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (js, plotly)]
-    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    # Only this script runs, and nothing is loaded from elsewhere.
+    digest = base64.b64encode(hashlib.sha256(js.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; script-src {scripts}; "
-        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest}'; "
+        "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
+    figures = [part for section in page.sections for part in section.parts if isinstance(part.content, Figure)]
     return template.render(
         page=page,
         policy=policy,
         version=version("hpcdispatch"),
         folder=folder,
-        drawn=_drawn,
-        styles={"colours": COLOURS, "dashes": DASHES, "classes": [[name, *look] for name, look in CLASS_STYLE.items()]},
+        pictures=pictures,
+        first=figures[0] if figures else None,
         css=Markup(_text("report.css")),
         js=Markup(js),
-        plotly=Markup(plotly),
     )
 
 
-def _write_files(part: Part, folder: Path) -> None:
-    """Write a table as CSV, Markdown and LaTeX, and a figure as CSV, PNG and SVG."""
+def _write_files(part: Part, folder: Path) -> dict[str, bytes]:
+    """Write a table as CSV, Markdown and LaTeX, and a figure as CSV, PNG, SVG and PDF. Return the drawings."""
     folder.mkdir(parents=True, exist_ok=True)
     content = part.content
+    drawn: dict[str, bytes] = {}
     if isinstance(content, Table):
         texts = {"csv": csv_text(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
-        found = {kind: text.encode() for kind, text in texts.items()}
+        data = {kind: text.encode() for kind, text in texts.items()}
     else:
-        found = {"csv": csv_text(rounded(content.data)).encode(), **images(content)}
-    for kind, data in found.items():
-        write_whole(folder / f"{part.name}.{kind}", data)
+        drawn = images(content)
+        data = {"csv": csv_text(rounded(content.data)).encode(), **drawn}
+    for kind, written in data.items():
+        write_whole(folder / f"{part.name}.{kind}", written)
+    return drawn
 
 
-def _drawn(name: str, figure: Figure) -> dict[str, Any]:
-    """Return the data from which the page draws a figure."""
-    return {
-        "file": name,
-        "kind": figure.kind,
-        "x": figure.x,
-        "y": figure.y,
-        "x_label": figure.x_label,
-        "y_label": figure.y_label,
-        "log_x": figure.log_x,
-        "columns": columns(rounded(figure.data)),
-        "window": figure.shown,
-        "panels": figure.panels,
-        "names": figure.names,
-        "places": [figure.place(name) for name in figure.names],
-    }
-
-
-def columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame for JSON: numbers, ``None`` for non-finite ones, and texts as codes."""
-    found: dict[str, Any] = {}
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column):
-            whole = pd.api.types.is_integer_dtype(column)
-            found[name] = [
-                None if not math.isfinite(value) else int(value) if whole or value.is_integer() else value
-                for value in column.tolist()
-            ]
-        else:
-            codes, names = pd.factorize(column)
-            found[name] = {"codes": codes.tolist(), "names": [str(category) for category in names]}
-    return found
+def _picture(drawn: Mapping[str, bytes]) -> str:
+    """Return a drawing as a data URL. An image runs no script, whatever names stand in it."""
+    kind = "svg" if len(drawn["svg"]) <= _LARGEST_SVG else "png"
+    return f"data:{_MEDIA[kind]};base64,{base64.b64encode(drawn[kind]).decode()}"
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 from ...simulation.plots.axes import draw_ratios
 from ...simulation.plots.style import (
     CLASS_STYLE,
+    KINDS,
     MOST_PANELS,
     WIDTH,
     beside,
@@ -33,7 +34,7 @@ MOST_MARKED = 40
 
 
 def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
-    """Return the figure as ``png`` (200 dots per inch) and ``svg``. Repeated calls give the same bytes.
+    """Return the figure as ``png`` (200 dots per inch), ``svg`` and ``pdf``. Repeated calls give the same bytes.
 
     On a page and in a paper the title stands outside. `titled` draws it, too.
     """
@@ -41,7 +42,7 @@ def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
         _draw(figure, drawn)
         if titled:
             drawn.axes[0].set_title(figure.title, fontsize=10)
-        return {kind: image(drawn, kind) for kind in ("png", "svg")}
+        return {kind: image(drawn, kind) for kind in KINDS}
 
 
 def _draw(figure: Figure, canvas: Canvas) -> None:

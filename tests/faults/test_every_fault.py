@@ -148,7 +148,7 @@ def write_a_state(folder: Path) -> None:
     ],
 )
 def test_what_is_written_is_whole_or_as_before_at_every_fault(task, kind, error, tmp_path, monkeypatch):
-    monkeypatch.setattr(html_page, "rendered", lambda page, folder: "<html>" * 100)  # it has 5 MB
+    monkeypatch.setattr(html_page, "rendered", lambda page, folder, pictures: "<html>" * 100)
     (tmp_path / "good").mkdir()
     task(tmp_path / "good")
     good = content(tmp_path / "good")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....simulation.plots.style import COLOURS, WIDTH, canvas, image, panels, plain_numbers
+from ....simulation.plots.style import COLOURS, KINDS, WIDTH, canvas, image, panels, plain_numbers
 from ...reports.figures import Figure, Kind
 from ...reports.number_formats import short
 from ...reports.static_figures import images
@@ -60,7 +60,7 @@ def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, b
         spread = "one standard deviation of the jobs, upwards" if "deviation" in data else _INTERVALS
         shown = ("points", "bars") if drawing.kind == "lines" else ("bars and numbers", "lines")
         drawn.supxlabel(f"{shown[0]}: means; {shown[1]}: {spread}", fontsize=8)
-        return {kind: image(drawn, kind) for kind in ("png", "svg")}
+        return {kind: image(drawn, kind) for kind in KINDS}
 
 
 def _bars(drawn: Canvas, data: pd.DataFrame) -> None:

@@ -42,7 +42,7 @@ def newer(tmp_path):
 
 
 def test_a_store_of_0_1_0_is_reported(old, tmp_path, monkeypatch):
-    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {})
+    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {"svg": b"<svg/>"})
     found = runs_of(old)
     assert (found.campaign, found.left_out) == ("old", ())
     assert {(run.workload, str(run.warm_up), run.jobs) for run in found.runs} == {("small", "2 jobs", 20)}

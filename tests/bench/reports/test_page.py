@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from patience import PATIENCE
-from plotly.offline import get_plotlyjs
 
 from hpcdispatch.analysis.trimming import Cut, Window
 from hpcdispatch.base import InputError
@@ -58,7 +57,7 @@ def written(saved, tmp_path_factory):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave out the files of figures, which take their time."""
-    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {})
+    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {"svg": b"<svg/>"})
 
 
 @pytest.fixture
@@ -135,7 +134,6 @@ class Reader(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags = []
-        self.data = {}
         self.cells = []
         self._inside = None
         self.feed(text)
@@ -149,9 +147,7 @@ class Reader(HTMLParser):
         self._inside = None
 
     def handle_data(self, text):
-        if self._inside and self._inside[0] == "script" and self._inside[1].get("type") == "application/json":
-            self.data[self._inside[1]["id"]] = json.loads(text)
-        elif self._inside and self._inside[0] == "td":
+        if self._inside and self._inside[0] == "td":
             self.cells.append(text)
 
 
@@ -168,10 +164,13 @@ def test_the_page_has_all_of_it_and_needs_nothing_else(saved, written):
     figures = {"paired-figure" if key == "paired" else key for key in figures_of(made, made.workloads[0])}
     assert headings == figures | set(tables_of(made, made.workloads[0]))
     assert {"leaderboard", "paired", "paired-figure", "queue", "ecdf-wait", "fairness", "schedule"} < headings
-    assert not [tag for tag, _ in read.tags if tag in ("link", "img", "iframe") and _.get("rel") != "icon"]
+    assert not [tag for tag, _ in read.tags if tag in ("link", "iframe") and _.get("rel") != "icon"]
+    pictures = [attributes["src"] for tag, attributes in read.tags if tag == "img"]
+    assert len(pictures) == len(figures)
+    assert all(re.fullmatch(r"data:image/(svg\+xml|png);base64,[\w+/=]+", picture) for picture in pictures)
+    assert written.stat().st_size < 2_000_000
     assert not [attributes for tag, attributes in read.tags if tag == "script" and "src" in attributes]
     assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in read.tags
-    assert list(read.data["ecdf-wait-data"]["columns"]) == ["contender", "wait", "share_percent"]
     for tag, attributes in read.tags:
         if tag == "a" and not attributes["href"].startswith("#"):
             assert (written.parent / attributes["href"]).is_file()
@@ -190,12 +189,13 @@ def test_the_page_begins_with_its_answer_and_its_contents(saved, written):
     assert set(listed) <= known
     assert {attributes["id"] for tag, attributes in read.tags if tag == "h3"} <= set(listed)
     assert text.index("</nav>") < text.index('id="leaderboard"')
+    assert text.index("<img") < text.index("<nav")
 
 
 def test_long_tables_are_folded_below_a_chart(written):
     text = written.read_text(encoding="utf-8")
     for split in ("run-time", "width"):
-        assert text.index(f'data-figure="waits-by-{split}-data"') < text.index(f'<summary><h3 id="by-{split}"')
+        assert text.index(f'aria-labelledby="waits-by-{split}"') < text.index(f'<summary><h3 id="by-{split}"')
     for part in text.split("<table>")[1:]:
         folded = text.partition(part)[0].rpartition("<h3")[0].endswith("<summary>")
         assert folded or part.partition("</table>")[0].count("<tr>") <= 20
@@ -209,7 +209,7 @@ def test_a_page_of_few_runs_has_no_empty_parts(saved, undrawn, tmp_path, kept, t
     for name in kept:
         shutil.copytree(saved / name, tmp_path / "few" / name)
     read = made_page(tmp_path / "few", tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text(encoding="utf-8").replace(get_plotlyjs(), "")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"<h1>{title}" in text
     assert "Nothing to show" not in text
     headings = {attributes["id"] for tag, attributes in read.tags if tag == "h3"}
@@ -232,13 +232,14 @@ def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):
         name = "paired-figure" if key == "paired" else key
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{name}.svg").read_text(encoding="utf-8")
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert len((folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()) > 1
     for key in tables_of(made, made.workloads[0]):
         assert r"\toprule" in (folder / f"{key}.tex").read_text(encoding="utf-8")
         assert (folder / f"{key}.md").read_text(encoding="utf-8").count("\n|") >= 3
 
 
-def test_the_same_results_give_the_same_files(saved, written, undrawn, tmp_path):
+def test_the_same_results_give_the_same_files(saved, written, tmp_path):
     made = study(runs_of(saved))
     again = write_report(made, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == written.read_bytes()
@@ -305,16 +306,14 @@ def test_names_stay_text_everywhere(changed, undrawn, tmp_path):
         jobs.to_parquet(folder / "jobs.parquet", index=False)
     out = tmp_path / "page.html"
     read = made_page(changed, out)
-    assert not [tag for tag, _ in read.tags if tag in ("img", "iframe")]
+    assert {attributes["src"][:5] for tag, attributes in read.tags if tag == "img"} == {"data:"}
+    assert "iframe" not in {tag for tag, _ in read.tags}
     assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on")]
-    assert sum(tag == "script" for tag, _ in read.tags) == len(read.data) + 2
+    assert sum(tag == "script" for tag, _ in read.tags) == 1
     assert NASTY in "".join(read.cells)
-    schedule = read.data["schedule-data"]["columns"]
-    assert NASTY in schedule["contender"]["names"]
-    assert NASTY in schedule["user"]["names"]
     text = out.read_text(encoding="utf-8")
     assert "alert(1)</script>" not in text
-    assert "<img" not in text.replace(get_plotlyjs(), "")
+    assert "onerror=alert(2)>" not in text
     folder = tmp_path / "page_files"
     with open(folder / "schedule.csv", encoding="utf-8", newline="") as file:
         assert NASTY in {row["contender"] for row in csv.DictReader(file)}
@@ -396,35 +395,22 @@ def test_a_million_jobs(tmp_path):
     assert all(len(figure.data) <= 2_000 for figure in figures.values())
     assert "left out" in figures["schedule"].note
     write_report(made, tmp_path / "page.html")
-    assert (tmp_path / "page.html").stat().st_size < 8_000_000
+    assert (tmp_path / "page.html").stat().st_size < 2_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_500_000
 
 
 #: Uses the page as a reader would, and says what came of it.
 PROBE = """
 const table = document.querySelector("table"), heads = table.querySelectorAll("th button");
-const select = document.querySelector("select"), wide = document.documentElement.scrollWidth > innerWidth;
+const wide = document.documentElement.scrollWidth > innerWidth;
 const sorted = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[2].dataset.value));
 heads[2].click(); const up = sorted(); heads[2].click(); const down = sorted();
 heads[0].click(); const names = [...table.tBodies[0].rows].map((row) => row.cells[0].textContent);
-select.value = "fcfs"; select.dispatchEvent(new Event("change"));
-const hovered = (id, curve) => {
-  const plot = document.querySelector(`[data-figure=${id}-data] .plot`);
-  Plotly.Fx.hover(plot, [{ curveNumber: curve, pointNumber: 0 }]);
-  return plot.querySelector(".hoverlayer").textContent;
-};
-const bars = document.querySelector("[data-figure=schedule-data] .plot").data;
-const job = hovered("schedule", bars.findIndex((bar) => bar.x.length)), long = (name) => name.length > 20;
-const wait = hovered("ecdf-wait", read("ecdf-wait-data").names.findIndex(long));
-const buttons = [...document.querySelectorAll(".modebar-btn")].map((one) => one.dataset.title);
-const found = {
-  up, down, names, wide, job, wait, buttons, csv: csv(read("ecdf-wait-data")), schedule: csv(read("schedule-data")),
-};
+const drawn = [...document.querySelectorAll("figure img")].every((one) => one.complete && one.naturalWidth > 100);
+const found = { up, down, names, wide, drawn };
 const place = document.createElement("pre");
 place.id = "probe"; place.textContent = JSON.stringify(found); document.body.append(place);
 """
-#: As a user may be called.
-FORMULA = "=1+1<b onmouseover=alert(3)>"
 
 
 def opened(page, folder):
@@ -443,31 +429,17 @@ def opened(page, folder):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-def test_the_page_works_under_its_own_policy(changed, undrawn, tmp_path):
+def test_the_page_works_under_its_own_policy(changed, tmp_path):
     rename(changed / "sjf_walltime_seed0", dispatcher=NASTY)
-    jobs = pd.read_parquet(changed / "fcfs_walltime_seed0" / "jobs.parquet")
-    jobs["user"] = pd.Categorical([FORMULA] * len(jobs))
-    jobs.to_parquet(changed / "fcfs_walltime_seed0" / "jobs.parquet", index=False)
     out = tmp_path / "page.html"
     made_page(changed, out)
     ran, found = opened(out, tmp_path)
     assert "CONSOLE" not in ran.stderr
-    assert ran.stdout.count('class="main-svg"') >= 8
     assert 'onerror="' not in ran.stdout
-    assert 'onmouseover="' not in ran.stdout
     assert found["up"] == sorted(found["up"]) == found["down"][::-1]
     assert set(found["names"]) == {"easy", "fcfs", "sjf", NASTY}
     assert not found["wide"]
-    assert f"user {FORMULA}" in found["job"]
-    assert NASTY in found["wait"]
-    assert not [button for button in found["buttons"] if "loud" in button]
-    assert f"'{FORMULA}" in {row["user"] for row in csv.DictReader(found["schedule"].splitlines())}
-    rows = list(csv.DictReader(found["csv"].splitlines()))
-    with open(tmp_path / "page_files" / "ecdf-wait.csv", encoding="utf-8", newline="") as file:
-        beside = list(csv.DictReader(file))
-    assert [(row["contender"], float(row["wait"]), float(row["share_percent"])) for row in rows] == [
-        (row["contender"], float(row["wait"]), float(row["share_percent"])) for row in beside
-    ]
+    assert found["drawn"]
 
 
 def test_the_page_allows_its_own_scripts_and_no_network(written):
@@ -481,11 +453,11 @@ def test_the_page_allows_its_own_scripts_and_no_network(written):
     assert rules == {
         "default-src": "'none'",
         "style-src": "'unsafe-inline'",
-        "img-src": "data: blob:",
+        "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    assert "showSendToCloud: false" in scripts[-1]
+    assert len(scripts) == 1
 
 
 def test_tables_as_text():

@@ -194,7 +194,7 @@ def test_ctrl_c_keeps_what_is_finished(start, plugin, file, tmp_path):
 
 
 def test_a_store_of_0_1_0_is_not_resumed_but_reported(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {})
+    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {"svg": b"<svg/>"})
     old = Path(__file__).parents[2] / "bench" / "campaigns" / "store_0_1_0"
     store = Path(shutil.copytree(old, tmp_path / "store"))
     found = invoke("campaign", store / "old.toml", "--out", store)
