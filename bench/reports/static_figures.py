@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 MOST_MARKED = 40
 
 
-def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
-    """Return the figure as ``png`` (200 dots per inch), ``svg`` and ``pdf``. Repeated calls give the same bytes.
+def images(figure: Figure, titled: bool = False, kinds: Iterable[str] = tuple(KINDS)) -> dict[str, bytes]:
+    """Return the figure as files of some kinds, of :data:`.KINDS`. Repeated calls give the same bytes.
 
     On a page and in a paper the title stands outside. `titled` draws it, too.
     """
@@ -42,7 +43,7 @@ def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
         _draw(figure, drawn)
         if titled:
             drawn.axes[0].set_title(figure.title, fontsize=10)
-        return {kind: image(drawn, kind) for kind in KINDS}
+        return {kind: image(drawn, kind) for kind in kinds}
 
 
 def _draw(figure: Figure, canvas: Canvas) -> None:

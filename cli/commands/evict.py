@@ -159,7 +159,8 @@ def _answer(scenario: Scenario, query: _Query, decision: Eviction) -> str:
 
 
 def _draw(figure: Figure, plot: Path) -> None:
-    write_whole(plot, images(figure, titled=True)[plot.suffix.lower()[1:]])
+    kind = plot.suffix.lower()[1:]
+    write_whole(plot, images(figure, titled=True, kinds=(kind,))[kind])
     say("note", f"drawn in {plot}")
 
 

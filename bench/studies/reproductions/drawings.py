@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....simulation.plots.style import COLOURS, KINDS, WIDTH, canvas, image, panels, plain_numbers
+from ....simulation.plots.style import COLOURS, WIDTH, canvas, image, panels, plain_numbers
 from ...reports.figures import Figure, Kind
 from ...reports.number_formats import short
 from ...reports.static_figures import images
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+#: Files of a drawing, beside its CSV.
+_KINDS = ("png", "svg")
 _COLUMNS = 2
 #: Characters per line of a panel's title.
 _TITLE = 22
@@ -47,7 +49,8 @@ def _curves(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, byt
     order = tuple(dict.fromkeys(shown["contender"]))
     kind: Kind = "points" if drawing.kind == "points" else "steps"
     labels = drawing.x_label, drawing.y_label
-    return images(Figure(entry.name, kind, entry.title, "", shown, "x", "y", *labels, log_y=drawing.log_y, order=order))
+    figure = Figure(entry.name, kind, entry.title, "", shown, "x", "y", *labels, log_y=drawing.log_y, order=order)
+    return images(figure, kinds=_KINDS)
 
 
 def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
@@ -60,7 +63,7 @@ def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, b
         spread = "one standard deviation of the jobs, upwards" if "deviation" in data else _INTERVALS
         shown = ("points", "bars") if drawing.kind == "lines" else ("bars and numbers", "lines")
         drawn.supxlabel(f"{shown[0]}: means; {shown[1]}: {spread}", fontsize=8)
-        return {kind: image(drawn, kind) for kind in KINDS}
+        return {kind: image(drawn, kind) for kind in _KINDS}
 
 
 def _bars(drawn: Canvas, data: pd.DataFrame) -> None:
