@@ -64,8 +64,7 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
         ):
             yield f"constraint {name}: {line}"
         if isinstance(constraint, PlanConstraint):
-            predicted = dict(zip(result.jobs["id"], result.jobs["predicted"], strict=True))
-            for line in _guarded(_of_plans(constraint, stays, workload, predicted)):
+            for line in _guarded(_of_plans(constraint, stays, workload, result)):
                 yield f"constraint {name}: {line}"
 
 
@@ -117,13 +116,15 @@ def _guarded(lines: Iterator[str]) -> Iterator[str]:
         yield f"cannot be checked: {type(error).__name__}: {error}"
 
 
-def _of_plans(
-    constraint: PlanConstraint, stays: Sequence[Stay], workload: Workload, predicted: Mapping[str, int]
-) -> Iterator[str]:
+def _of_plans(constraint: PlanConstraint, stays: Sequence[Stay], workload: Workload, result: Result) -> Iterator[str]:
     """Yield the first time at which starting and running jobs break a constraint on plans.
 
-    The run time of a job is the one predicted at its submission. A job beyond that runs for one more second.
+    The run time of a job is the one predicted at its submission. A job beyond that runs for one more second. A job
+    waits from its submission to its start or rejection.
     """
+    predicted = dict(zip(result.jobs["id"], result.jobs["predicted"], strict=True))
+    refused = result.jobs[result.jobs["status"] == "rejected"]
+    gone = dict(zip(refused["id"], refused["end"], strict=True))
     events = sorted(stays, key=lambda stay: stay.start)
     submitted = sorted(workload.jobs, key=lambda job: job.submit)
     running: list[Stay] = []
@@ -135,6 +136,8 @@ def _of_plans(
             waiting[submitted[arrived].id] = submitted[arrived]
             arrived += 1
         running = [stay for stay in running if stay.end > now]
+        for id_ in [id_ for id_ in waiting if gone.get(id_, now) < now]:
+            del waiting[id_]
         plan = PlannedJobs(
             now,
             workload.machine,

@@ -55,16 +55,17 @@ class DecisionRecord:
     exceeded
         Number of decisions so far that exceeded their budget and used their best schedule.
     used
-        Origin of the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Origin of the starts: ``list``, ``local search``, ``cp-sat`` or ``none``.
     gain
-        Improvement of the objective over the best list schedule.
+        Improvement of the objective over the best list schedule. ``None`` if no list schedule meets the constraints.
     changed
-        Whether other jobs start now than in that list schedule.
+        Whether other jobs start now than by lists alone. If no list schedule meets the constraints, lists start jobs by
+        priority, each if the constraints admit it.
     postponed
         Jobs planned to start now that did not fit on the nodes.
     failure
-        The objective or constraint that failed. Then the list schedule was used, or jobs were held back. Also says if
-        no plan meets all deadlines. Empty otherwise.
+        The objective or constraint that failed or put jobs off, and why. Then lists were used, or jobs were held back.
+        Also says if no plan meets all deadlines. Empty otherwise.
     """
 
     candidates: int
@@ -81,7 +82,7 @@ class DecisionRecord:
     budget_used: float = 0.0
     exceeded: int = 0
     used: str = "none"
-    gain: float = 0.0
+    gain: float | None = 0.0
     changed: bool = False
     postponed: int = 0
     failure: str = ""
@@ -123,6 +124,7 @@ class DecisionRecord:
         if answer.bound is not None:
             self.bound = self.objective - (schedule.cost - answer.bound) / plan.scale
             self.gap = (schedule.cost - answer.bound) / changeable if changeable else 0.0
+        self.gain = None
         if listed is not None:
             self.gain = (listed.cost - schedule.cost) / plan.scale
             self.changed = bool(((listed.starts == 0) != (schedule.starts == 0)).any())
@@ -207,9 +209,14 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         record.exceeded = self._exceeded
         actions = _placed(space, chosen, restrictions, state.machine.nodes)
         record.postponed = len(chosen) - len(actions)
+        if not actions and restrictions is not None and restrictions.planned:
+            actions = self._start_beyond(state, space, candidates, restrictions)
+            record.used = "list" if actions else record.used
         answer = actions if restrictions is None else restrictions.answer(actions)
         for start in actions:
             self.goal.started(start.job, state.now)
+        if self._rules is not None and self._rules.noting:
+            self._rules.started(actions, state.now)
         record.failure = (restrictions is not None and restrictions.failure) or self.goal.failure
         return list(map(self._modes.shaped, actions)) if self.settled.molds else answer
 
@@ -247,20 +254,48 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
                 record.status = "unchanged"
                 return []
         plan = self._planner.plan(state, candidates, self._most, restrictions)
-        self._most = max(1, self._most // 2) if plan.answer.schedule is None else self.options.m
+        if plan.answer.too_large:
+            self._most = max(1, self._most // 2)
+        elif plan.answer.schedule is not None:
+            self._most = self.options.m
         record.follows(plan)
         if plan.own is not None and plan.schedule is not None:
             record.objective = plan.own.cost(plan.schedule)
             record.bound = None
             record.gap = None
-            record.gain = plan.own.cost(plan.answer.listed) - record.objective if plan.answer.listed else 0.0
+            record.gain = plan.own.cost(plan.answer.listed) - record.objective if plan.answer.listed else None
         self._exceeded += plan.answer.exceeded
-        if plan.schedule is None and restrictions is not None and restrictions.planned:
-            return [(entry, None) for entry in plan.waiting]  # The list schedules that the constraints admit.
         chosen = plan.starting(self.options.formulation == "hcp")
+        if restrictions is not None and restrictions.planned:
+            by_priority: Chosen = [(entry, None) for entry in plan.waiting]
+            if plan.schedule is None:
+                record.used = "list"
+                return by_priority  # Each starts if the constraints admit it.
+            if plan.answer.listed is None:
+                trial = restrictions.trial()
+                listed = _placed(space, by_priority, trial, state.machine.nodes)
+                for start in listed:
+                    space.give(np.asarray(start.placement), start.job.demand)
+                record.changed = {start.job.order for start in listed} != {entry.order for entry, _ in chosen}
         # With constraints, the passing of time alone may allow a start.
         self._stuck = None if chosen or restrictions is not None else _seen(state)
         return chosen
+
+    def _start_beyond(
+        self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions
+    ) -> list[Start]:
+        """Start jobs by priority that the constraints admit, where a plan starts none of its own.
+
+        On an empty machine these are the jobs outside of the plan: one of its jobs may wait for them. They are all
+        jobs if the constraints have put off the plan's starts again and again.
+        """
+        put_off = restrictions.put_off
+        if len(state.running) and not put_off:
+            return []
+        tried = set() if put_off else {entry.order for entry in (*candidates.fitting, *candidates.blocked)}
+        jobs = most_urgent(state, self.goal, np.arange(len(state.queue)), len(state.queue))
+        chosen: Chosen = [(entry, None) for entry in jobs if entry.order not in tried]
+        return _placed(space, chosen, restrictions, state.machine.nodes)
 
     def _together(
         self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None

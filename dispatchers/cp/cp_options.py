@@ -60,8 +60,8 @@ class ConstraintProgrammingOptions(Checked):
         In version 3. The objective is the sum of slowdowns (s - q + d) / d, and the priority is the current slowdown.
         Without it, waits are weighted by the queue's expected wait.
     m
-        Largest number of jobs with a start time, at least 1. Halved after each decision without a schedule, until there
-        is one.
+        Largest number of jobs with a start time, at least 1. Halved after each model that was too large for its limits,
+        until there is a schedule.
     ewt
         Expected wait of each queue, if `durations` is off: ``measured`` (mean so far), seconds for all,
         ``queue:seconds;queue:seconds``, or the path of a trace with recorded waits.
@@ -77,7 +77,7 @@ class ConstraintProgrammingOptions(Checked):
     budget
         Deterministic seconds that all parts of one decision may use together: lists, local search, packing, bounds,
         solver and proofs. Default 1, with `limit` ``"wall"`` twice `d_max`. A decision that needs more uses its best
-        schedule, never worse than its best list schedule.
+        schedule, never worse than its best list schedule. With 0 the first list decides.
     iterations
         Steps of local search on the best list schedule before the solver runs. The search ends after a quarter of them
         without improvement.
@@ -157,8 +157,8 @@ class ConstraintProgrammingOptions(Checked):
             raise ValueError(f"d must be > 0 seconds, got {first:g}")
         if not most >= first:
             raise ValueError(f"d_max must be >= d = {first:g} seconds, got {most:g}")
-        if self.budget is not None and not self.budget > 0:
-            raise ValueError(f"budget must be > 0 seconds, got {self.budget:g}")
+        if self.budget is not None and not self.budget >= 0:
+            raise ValueError(f"budget must be >= 0 seconds, got {self.budget:g}")
 
     def _check_molding(self) -> None:
         """Reject options that support only rigid jobs, with the reason."""

@@ -1,7 +1,10 @@
 """Constraints of a dispatcher: their answers about jobs, and what they leave of a state."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -18,6 +21,7 @@ from ..protocol import Action, JobView, Placement, Reject, Running, Start, State
 from .plan_parts import (
     PlanConstraint,
     PlannedJob,
+    PlannedJobs,
     PlanView,
     Surroundings,
     checked_holds,
@@ -30,9 +34,13 @@ from .site_constraints import Closed, SiteConstraint, label
 T = TypeVar("T")
 #: How far ahead a start is searched, seconds, and after how many closures the search ends.
 _AHEAD, _TRIES = 366 * 86400, 400
-#: How many planned starts, and how many announced changes of plan constraints, an idle machine awaits in vain. Then the
-#: jobs of the plan are rejected.
-_STARTS, _CHANGES = 100, 1500
+#: How many planned starts, and how many announced changes of plan constraints, an idle machine awaits in vain. Then
+#: jobs are rejected that could not start alone either.
+_STARTS, _CHANGES = 16, 1500
+#: After so many planned starts in vain the next attempts come ever later. The longest pause between two, seconds.
+_PATIENCE, _PAUSE = 3, 3600
+#: How many jobs are tried as the one to reject if waiting jobs wait for each other.
+_TRIED = 50
 #: Earlier than any time.
 _UNKNOWN = -1
 #: A shared amount of running jobs: the number of a constraint, and its name for the amount.
@@ -74,14 +82,22 @@ class PlugInCalls:
         """
         key = id(part), function.__name__
         try:
-            found = function(*arguments)
-        except Exception as error:  # a third party's code may raise anything
-            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            failure = InputError if key not in self._worked else PlugInError
-            where = "".join(f" {word}" for word in (self.time(), _jobs(arguments)) if word)
-            raise failure(f"{self.kind} {label(part)}{where}: {' '.join(reason.split())[:300]}") from error
+            found = self.attempt(part, function, *arguments)
+        except PlugInError as error:
+            if key in self._worked:
+                raise
+            raise InputError(str(error)) from error.__cause__
         self._worked.add(key)
         return found
+
+    def attempt(self, part: Any, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function of a part. Raise :class:`PlugInError` if it fails, also at its first call."""
+        try:
+            return function(*arguments)
+        except Exception as error:  # a third party's code may raise anything
+            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            where = "".join(f" {word}" for word in (self.time(), _jobs(arguments)) if word)
+            raise PlugInError(f"{self.kind} {label(part)}{where}: {' '.join(reason.split())[:300]}") from error
 
     def time(self) -> str:
         """Return the time for messages."""
@@ -205,6 +221,7 @@ class SiteRules:
         self.timed = [part for part in constraints if overrides(part, "earliest")]
         self.closing = [part for part in constraints if overrides(part, "closed")]
         self.weighing = [part for part in constraints if overrides(part, "factor")]
+        self.noting = [part for part in constraints if overrides(part, "started")]
         self.planning = [part for part in constraints if isinstance(part, PlanConstraint)]
 
     def reset(self, machine: Machine) -> None:
@@ -221,7 +238,7 @@ class SiteRules:
         self._said: dict[tuple[int, int], Said] = {}
         self._placed: dict[tuple[object, ...], int | None] = {}
         self._announced: tuple[int | None, int | None] = None, None
-        self._in_vain = 0, 0
+        self._vain_starts, self._vain_changes = 0, 0
         for part in self.constraints:
             PlugInCalls("constraint").call(part, part.reset, machine)
 
@@ -269,23 +286,65 @@ class SiteRules:
                 ends.append(end)
         return Said(tuple(uses), min(ends, default=None), never)
 
-    def in_vain(self, idle: bool, now: int, start: int | None, change: int | None) -> bool:
+    @property
+    def put_off(self) -> bool:
+        """Whether plan constraints have put off several planned starts in a row."""
+        return self._vain_starts >= _PATIENCE
+
+    def next_attempt(self, now: int, started: bool, start: int | None) -> tuple[int | None, str]:
+        """Return when to wake for a planned start, and a message if such starts were put off again and again.
+
+        Attempts that start nothing come ever later: after 2, 4, 8 seconds and so on.
+
+        Parameters
+        ----------
+        now
+            Time of this decision.
+        started
+            Whether a job starts now.
+        start
+            The next planned start that no end of a running job announces.
+        """
+        announced = self._announced[0]
+        if started:
+            self._vain_starts = 0
+        elif announced is not None and announced <= now:
+            self._vain_starts += 1
+        vain = self._vain_starts
+        if start is not None and vain >= _PATIENCE:
+            start = max(start, now + min(2 ** (vain - _PATIENCE + 1), _PAUSE))
+        self._announced = start, self._announced[1]
+        if start is None or vain < _PATIENCE:
+            return start, ""
+        names = ", ".join(map(label, self.planning))
+        return (
+            start,
+            f"constraint {names} at {now} s: put off {vain} planned starts in a row; next attempt at {start} s",
+        )
+
+    def in_vain(self, now: int, idle: bool, change: int | None) -> bool:
         """Return whether the idle machine has reached too many announced times in a row.
 
         Parameters
         ----------
+        now
+            Time of this decision.
         idle
             Whether no job runs or starts now.
-        now, start, change
-            Time of this decision, next planned start, and next change of a constraint.
+        change
+            Next change of a plan constraint.
         """
-        starts, changes = (
-            count + (time is not None and time <= now) if idle else 0
-            for count, time in zip(self._in_vain, self._announced, strict=True)
-        )
-        self._announced = (start, change)
-        self._in_vain = (starts, changes)
-        return starts > _STARTS or changes > _CHANGES
+        announced = self._announced[1]
+        reached = announced is not None and announced <= now
+        self._vain_changes = self._vain_changes + reached if idle else 0
+        self._announced = self._announced[0], change
+        return idle and (self._vain_starts > _STARTS or self._vain_changes > _CHANGES)
+
+    def started(self, jobs: Sequence[Start], now: int) -> None:
+        """Tell the constraints which jobs start now."""
+        for part in self.noting:
+            for start in jobs:
+                self.calls.call(part, part.started, start.job.job, now)
 
     def earliest(self, job: JobView, now: int) -> int:
         """Return the earliest start of a job, from `now` on."""
@@ -395,14 +454,14 @@ class PlannedConstraint:
     def add_to(self, variables: Variables) -> None:
         """Add it to the model."""
         try:
-            self.calls.call(self.part, self.part.add_to, self.view.model(variables))
+            self.calls.attempt(self.part, self.part.add_to, self.view.model(variables))
         except PlugInError as error:
             self.fail(str(error))
 
     def holds(self, schedule: Schedule) -> bool:
         """Return whether a schedule meets it."""
         try:
-            return self.calls.call(self.part, checked_holds, self.part, self.view.schedule(schedule))
+            return self.calls.attempt(self.part, checked_holds, self.part, self.view.schedule(schedule))
         except PlugInError as error:
             self.fail(str(error))
             return False
@@ -410,6 +469,9 @@ class PlannedConstraint:
 
 class Restrictions:
     """Constraints at one decision.
+
+    A job about which a constraint does not answer waits while other jobs run. Alone on the machine it starts, and
+    `failure` names the constraint. So a constraint that fails never loses a job.
 
     Future closures are expressed by extra resources, one per closing time. A job that may run longer needs one unit per
     slot. Nodes that close by then have none. So any placement rule avoids these nodes.
@@ -440,7 +502,7 @@ class Restrictions:
         self._earliest: dict[int, int] = {}
         self._planned: list[PlannedJob] = []
         self._starting: dict[str, PlannedJob] = {}
-        self._blocked: dict[int, str] = {}
+        self._unanswered: set[int] = set()
         self._next: int | None = None
         self._taken: Counter[Quota] = Counter()
         for run in state.running:
@@ -471,31 +533,61 @@ class Restrictions:
         left = len(self.given.queue) - len(actions)
         times = [closed.end for closed in self.closures if closed.end > now]
         times += [time for time in self._earliest.values() if time > now]
-        changes = self._changes()
-        times += [*changes, *([] if self._next is None else [self._next])]
         if self.planned:
+            changes = self._changes()
+            attempt, postponed = self.rules.next_attempt(now, bool(starts), self._next)
+            if postponed:
+                self._fail(postponed)
+            times += [*changes, *([] if attempt is None else [attempt])]
             idle = not (starts or len(self.given.running))
-            in_vain = self.rules.in_vain(idle, now, self._next, min(changes, default=None))
+            in_vain = self.rules.in_vain(now, idle, min(changes, default=None))
             if idle and (in_vain or not times):
-                actions += self._never_admitted(in_vain)
-        return [*actions, Wake(min(times))] if times and left else actions
+                never = self._never_admitted(in_vain)
+                actions += never
+                left -= len(never)
+                times += [now + 1] if never else []  # The others may start without them.
+        return [*actions, Wake(min(times))] if times and left > 0 else actions
 
     def _never_admitted(self, in_vain: bool) -> list[Reject]:
-        """Return rejections of waiting jobs that plan constraints keep off an empty machine for good.
+        """Return rejections of jobs that plan constraints keep off an empty machine for good.
 
-        These are all jobs of the plan if the machine has waited in vain, else those that should start.
+        These are the jobs that could not start with nothing else waiting. If each could, they wait for each other. Then
+        one is rejected whose absence lets another start.
         """
-        reasons = dict(self._blocked)
-        if in_vain:
-            names = ", ".join(map(label, self.rules.planning))
-            now = self.given.now
-            planned = {job.job.id for job in self._planned}
-            reasons |= {
-                entry.order: f"constraint {names}: puts it off again and again, at {now} s on an empty machine"
-                for entry in self.given.queue
-                if entry.job.id in planned
-            }
-        return [Reject(entry, reasons[entry.order]) for entry in self.given.queue if entry.order in reasons]
+        now = self.given.now
+        queue = [entry for entry in self.queue if self._earliest[entry.order] <= now]
+        names = ", ".join(map(label, self.rules.planning))
+        found = [
+            Reject(entry, f"constraint {self._refusing(entry, ())}") for entry in queue if self._refusing(entry, ())
+        ]
+        if found or not queue:
+            why = "puts it off again and again" if in_vain else "never admits it, even with nothing else waiting"
+            return [Reject(each.job, f"{each.reason}: {why}, at {now} s on an empty machine") for each in found]
+        chosen = queue[-1]
+        for entry in reversed(queue[-_TRIED:]):
+            others = [other for other in queue if other is not entry]
+            if any(not self._refusing(other, others) for other in others):
+                chosen = entry
+                break
+        reason = f"constraint {self._refusing(chosen, queue) or names}: it waits for jobs that wait for it"
+        self.failure = f"{reason}, at {now} s for job {chosen.job.id}"
+        return [Reject(chosen, f"{reason}, at {now} s on an empty machine")]
+
+    def _refusing(self, entry: Waiting, waiting: Sequence[Waiting]) -> str:
+        """Return the plan constraints that keep a job off the empty machine while some others wait."""
+        others = [PlannedJob(other.job, other.predicted) for other in waiting if other is not entry]
+        start = PlannedJob(entry.job, entry.predicted, 0)
+        jobs = {planned.job.id: planned.job for planned in (*others, start)}
+        plan = planned_jobs(Surroundings(self.given.now, self.given.machine, jobs, {}), [*others, start])
+        return ", ".join(label(part) for part in self.rules.planning if self._answers(part, plan) is False)
+
+    def _answers(self, part: PlanConstraint, plan: PlannedJobs) -> bool | None:
+        """Return whether a plan meets a constraint. ``None`` if the constraint fails."""
+        try:
+            return self.rules.calls.attempt(part, checked_holds, part, plan)
+        except PlugInError as error:
+            self._fail(str(error))
+            return None
 
     def _judge(self, entry: Waiting) -> bool:
         """Return whether a waiting job may ever start. Otherwise reject it, or hold it back if a constraint fails."""
@@ -511,15 +603,19 @@ class Restrictions:
                 failure = str(error)
         if failure:
             self.failure = failure
-            never = "" if len(self.given.running) else failure  # Otherwise no further decision would happen.
+            if len(self.given.running):
+                return False
+            self._unanswered.add(entry.order)
+            self._earliest[entry.order] = now
         if never:
             self.rejected.append(Reject(entry, never))
-        return not (never or failure)
+        return not never
 
     def _closures(self, queue: Sequence[Waiting]) -> tuple[list[Closed], bool]:
         """Return the closures that a job could reach, and whether no job may start.
 
-        Jobs count that start by the end of all running jobs. No job may start if a constraint fails to answer.
+        Jobs count that start by the end of all running jobs. No job may start beside running ones if a constraint fails
+        to answer.
         """
         now = self.given.now
         if not self.rules.closing or not queue:
@@ -529,13 +625,13 @@ class Restrictions:
         try:
             return self.rules.closures(now, now + reach), False
         except PlugInError as error:
-            if not len(self.given.running):
-                raise InputError(str(error)) from error
             self.failure = str(error)
-            return [], True
+            return [], bool(len(self.given.running))
 
     def admits(self, entry: Waiting) -> bool:
         """Return whether a job may start now beside running and starting jobs, apart from nodes."""
+        if entry.order in self._unanswered and self._starting:
+            return False
         return self._earliest[entry.order] <= self.given.now and self.has_quotas(entry)
 
     def has_quotas(self, entry: Waiting) -> bool:
@@ -559,6 +655,8 @@ class Restrictions:
 
     def together(self, entries: Sequence[Waiting]) -> bool:
         """Return whether jobs may all start now by the constraints, apart from nodes."""
+        if self._unanswered and len(entries) > 1:
+            return False
         taken: Counter[Quota] = Counter()
         for entry in entries:
             taken.update(dict(self.uses_of(entry)))
@@ -569,33 +667,49 @@ class Restrictions:
         """Whether only a plan tells which jobs may start."""
         return bool(self.rules.planning)
 
+    @property
+    def put_off(self) -> bool:
+        """Whether plan constraints have put off several planned starts in a row."""
+        return self.rules.put_off
+
     def follow(self, answer: Answer, waiting: Sequence[Waiting]) -> None:
-        """Record the plan's next start, or that no schedule meets the constraints."""
+        """Record the plan's next start, or why there is no schedule.
+
+        A start at the predicted end of a running job needs no timer: its real end comes as an event.
+        """
         if answer.schedule is not None:
-            later = answer.schedule.starts[answer.schedule.starts > 0]
+            ends = self.given.running.predicted_end - self.given.now
+            later = np.setdiff1d(answer.schedule.starts[answer.schedule.starts > 0], np.maximum(ends, 1))
             self._next = self.given.now + int(later.min()) if len(later) else None
         elif not self.failure:
             names = ", ".join(map(label, self.rules.planning))
             ids = [entry.job.id for entry in waiting]
-            found = "no schedule meets it" if answer.status is Status.INFEASIBLE else "no schedule was found"
+            found = "no schedule was found"
+            if answer.refused:
+                found = "its holds refuses the schedule that its add_to admits"
+            elif answer.status is Status.INFEASIBLE:
+                found = "no schedule meets it"
             more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
             self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {found}"
+
+    def trial(self) -> Restrictions:
+        """Return a copy that tells which jobs could start, without effect on this one."""
+        copied = copy(self)
+        copied._starting = dict(self._starting)
+        copied._taken = Counter(self._taken)
+        return copied
 
     def takes(self, entry: Waiting, placement: Placement | None) -> bool:
         """Start a job at a placement if all plan constraints admit it. Return whether they do."""
         nodes = () if placement is None else tuple(np.asarray(placement).tolist())
         start = PlannedJob(entry.job, entry.predicted, 0, nodes)
-        others = [job for job in self._planned if job.job.id not in self._starting and job.job.id != entry.job.id]
-        plan = planned_jobs(self._beside, [*others, *self._starting.values(), start]) if self.planned else None
-        for part in self.rules.planning:
-            try:
-                if self.rules.calls.call(part, checked_holds, part, plan):
-                    continue
-                self._blocked.setdefault(entry.order, f"constraint {label(part)}: never admits it")
-            except PlugInError as error:
-                self._fail(str(error))
-                self._blocked.setdefault(entry.order, str(error))
-            return False
+        if self.planned:
+            others = [job for job in self._planned if job.job.id not in self._starting and job.job.id != entry.job.id]
+            plan = planned_jobs(self._beside, [*others, *self._starting.values(), start])
+            # Without an answer it may start alone: waiting would not change it.
+            alone = not (len(self.given.running) or self._starting)
+            if any(self._answers(part, plan) not in {True, None if alone else True} for part in self.rules.planning):
+                return False
         self._starting[entry.job.id] = start
         self._taken.update(dict(self.uses_of(entry)))
         return True
@@ -608,7 +722,7 @@ class Restrictions:
         now, times = self.given.now, []
         for part in self.rules.planning:
             try:
-                change = self.rules.calls.call(part, checked_next_change, part, now)
+                change = self.rules.calls.attempt(part, checked_next_change, part, now)
                 times += [] if change is None else [change]
             except PlugInError as error:
                 self._fail(str(error))

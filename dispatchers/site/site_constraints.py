@@ -58,6 +58,9 @@ class SiteConstraint:
         """Return when a job must have ended, by its walltime, or ``None``."""
         return None
 
+    def started(self, job: JobView, now: int) -> None:
+        """Note that a job starts now. For constraints on past starts."""
+
     def factor(self, job: JobView, now: int) -> float:
         """Return a factor above 0. It multiplies the cost of the job's delay."""
         return 1.0

@@ -47,6 +47,11 @@ class Answer:
         Seconds of its budget that the decision used.
     exceeded
         Whether the budget refused or shortened a part of the search.
+    too_large
+        Whether the model was too large: there is no schedule, because the budget refused the model or the solver
+        reached its limit.
+    refused
+        Whether further constraints refused a schedule that their own model admits.
     """
 
     status: Status
@@ -58,6 +63,8 @@ class Answer:
     solver_time: float = 0.0
     spent: float = 0.0
     exceeded: bool = False
+    too_large: bool = False
+    refused: bool = False
 
     def __post_init__(self) -> None:
         if self.status is Status.OPTIMAL:

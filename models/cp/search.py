@@ -97,6 +97,8 @@ class Search:
         self.status = Status.UNKNOWN
         self.decided = False
         self.solver_time = 0.0
+        self.unsolved = False
+        self.refused = False
         self.order = np.arange(problem.jobs)
 
     def solve(self, orders: Sequence[IntArray]) -> Answer:
@@ -302,13 +304,16 @@ class Search:
         model = self.write()
         least = np.inf
         if model is None:
+            self.unsolved = True
             return
         hinted = model.hint is not None
         for seconds in attempts:
             outcome = self.call(model, self.budget.part(seconds), hinted)
             better = False
+            self.unsolved = outcome.at_limit
             if outcome.found:
                 found = model.schedule(outcome, self.budget)
+                self.refused |= found is None and bool(self.beside)
                 reached = outcome.solver.objective_value
                 better = reached < least
                 least = min(reached, least)
@@ -343,6 +348,8 @@ class Search:
             self.solver_time,
             self.budget.spent,
             self.budget.exceeded,
+            self.unsolved and self.best is None,
+            self.refused,
         )
 
 

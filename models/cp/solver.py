@@ -22,16 +22,24 @@ class Outcome:
         The solver. It holds values of the variables if `status` is optimal or feasible.
     spent
         Seconds of the call. Deterministic time, or wall-clock time under such a limit.
+    valid
+        Whether CP-SAT accepts the model. A site's constraint may make it invalid.
     """
 
     status: Status
     solver: cp_model.CpSolver
     spent: float
+    valid: bool = True
 
     @property
     def found(self) -> bool:
         """Whether the variables have values."""
         return self.status in {Status.OPTIMAL, Status.FEASIBLE}
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether the limit ended the call without a result. False for an invalid model."""
+        return self.status is Status.UNKNOWN and self.valid
 
     @property
     def bound(self) -> int:
@@ -70,5 +78,6 @@ class Calls:
         parameters.log_search_progress = self.log
         if hinted:
             parameters.search_branching = cp_model.HINT_SEARCH
-        status = _STATUS.get(solver.solve(model), Status.UNKNOWN)
-        return Outcome(status, solver, solver.wall_time if self.wall else solver.deterministic_time)
+        code = solver.solve(model)
+        spent = solver.wall_time if self.wall else solver.deterministic_time
+        return Outcome(_STATUS.get(code, Status.UNKNOWN), solver, spent, code != cp_model.MODEL_INVALID)

@@ -341,14 +341,22 @@ class TestSearchControl:
         assert statuses.loc[[10, 15, 20, 35]].tolist() == ["feasible", "unchanged", "unchanged", "unchanged"]
         assert calls[0] == 3
 
-    def test_m_is_halved_while_there_is_no_schedule(self, monkeypatch):
-        calls = iter([SILENT] * 3)
+    def test_m_is_halved_while_models_are_too_large(self, monkeypatch):
+        calls = iter([replace(SILENT, too_large=True)] * 3)
         solve = Search.solve
         monkeypatch.setattr(Search, "solve", lambda *given: next(calls, None) or solve(*given))
         rows = [(0, 100, 100, 1)] + [(i, 10, 10 + k, 3) for k, i in enumerate([1] * 8 + [2, 3, 4])]
         decisions = run(rows, "hcp3:m=8").decisions.set_index("time")
         assert decisions.loc[[1, 2, 3, 4], "candidates"].tolist() == [8, 4, 2, 1]
         assert decisions.loc[[1, 2, 3], "status"].tolist() == ["unknown"] * 3
+
+    def test_m_stays_if_there_is_no_schedule_for_another_reason(self, monkeypatch):
+        calls = iter([SILENT] * 3)
+        solve = Search.solve
+        monkeypatch.setattr(Search, "solve", lambda *given: next(calls, None) or solve(*given))
+        rows = [(0, 100, 100, 1)] + [(i, 10, 10 + k, 3) for k, i in enumerate([1] * 8 + [2, 3, 4])]
+        decisions = run(rows, "hcp3:m=8").decisions.set_index("time")
+        assert decisions.loc[[1, 2, 3, 4], "candidates"].tolist() == [8] * 4
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -549,9 +557,17 @@ class TestBudget:
         assert ConstraintProgramming().settled.seconds == 1
         assert ConstraintProgramming(limit="wall", budget=5.0).settled.seconds == 5
 
-    def test_it_must_be_above_zero(self):
-        with pytest.raises(InputError, match="budget must be > 0 seconds, got 0"):
-            create_dispatcher("hcp3:budget=0")
+    def test_it_must_not_be_negative(self):
+        with pytest.raises(InputError, match="budget must be >= 0 seconds, got -1"):
+            create_dispatcher("hcp3:budget=-1")
+
+    @pytest.mark.parametrize("name", PRESETS)
+    def test_zero_leaves_lists(self, name):
+        for machine in (POOL, Machine.homogeneous(4, core=1)):
+            result = run(BUSY, f"{name}:budget=0", machine)
+            assert (result.jobs["status"] == "completed").all()
+            assert set(result.decisions["used"]) <= {"list", "none"}
+            assert result.decisions["exceeded"].max() > 0
 
 
 def test_the_models_are_exported_with_the_ids_of_the_jobs(tmp_path):
