@@ -34,6 +34,10 @@ class KeptColumns:
         """Return a copy. Its view must belong to its own table."""
         return KeptColumns(self.shown)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the table for pickling, as for a copy."""
+        return KeptColumns, (self.shown.copy(),)
+
     @property
     def shown(self) -> IntArray:
         """Read-only table."""

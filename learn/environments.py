@@ -1,9 +1,8 @@
-"""The Gymnasium environments. They run the compiled event loop, which stops at each decision."""
+"""The Gymnasium environments. They run an event loop that stops at each decision."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -11,29 +10,19 @@ import numpy as np
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
 
-from ..base import BoolArray, FloatArray, InputError, IntArray
-from ..base.checks import MOST_STEPS, check_choice, check_whole, is_number, shown
-from ..models.backfilling.job_queue import PREDICTED, waiting_rows
-from ..models.events.events import running_rows
-from ..models.events.steps import BEGIN, FEATURES, NOW, OVER, PASS, Observation, arrays_of, events_of, step
-from ..simulation import Result, simulate
-from ..workloads.sources import WorkloadLike
-from .episodes import Episodes, Outcome
-from .pictures import Image, picture
+from ..base import BoolArray, FloatArray, InputError
+from ..base.checks import shown
+from ..models.events.observations import Observation
+from .pictures import Image
 from .rules import MODES, Rules
-from .snapshots import Snapshot, checked
-
-#: Rewards that are paid as jobs start, with their indices in the costs of a simulation.
-COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
-Reward = str | Callable[[Result], float]
-WORKLOAD = "lublin:jobs=10000,processors=256"
+from .simulations import simulations
+from .snapshots import Snapshot
 
 
 def spaces_of(rules: Rules) -> tuple[Any, Any]:
     """Return the spaces of observations and of actions."""
-    box = gymnasium.spaces.Box(0.0, 1.0, (rules.visible, FEATURES), np.float32)
+    box = gymnasium.spaces.Box(0.0, 1.0, (rules.visible, len(rules.columns.names)), np.float32)
     return box, gymnasium.spaces.Discrete(rules.actions)
 
 
@@ -49,188 +38,6 @@ def _check_render_mode(mode: Any) -> None:
         raise InputError(f"environment: render_mode: expected rgb_array or None, got {shown(mode)}")
 
 
-class _Simulations:
-    """Episodes side by side, brought forward by compiled code.
-
-    Attributes
-    ----------
-    observation, masks
-        Shape (simulations, visible, 8) and (simulations, actions).
-    over
-        Which simulations have ended, shape (simulations,).
-    replaced
-        How many masked actions were replaced by action 0 in the running episodes, shape (simulations,).
-    """
-
-    def __init__(
-        self,
-        environment: str,
-        count: int,
-        workload: WorkloadLike = WORKLOAD,
-        jobs: int = 256,
-        part: tuple[float, float] = (0, 1),
-        predictor: str = "walltime",
-        reward: Reward = "bounded_slowdown",
-        masked: str = "replace",
-        **options: Any,
-    ) -> None:
-        rules = Rules.of({"id": environment, **options})
-        try:
-            check_whole("num_envs", count, 1, MOST_STEPS)
-            check_choice("masked", masked, ("replace", "error"))
-        except ValueError as error:
-            raise InputError(f"environment: {error}") from None
-        self.rules = rules
-        self.episodes = Episodes(workload, jobs, part, predictor)
-        self._reward = reward
-        self._strict = masked == "error"
-        self._array = rules.array()
-        self._paid_as_started = reward in COSTS
-        if not self._paid_as_started and not callable(reward):
-            low = self.episodes.low
-            known = simulate(self.episodes.workload.slice(low, low + jobs), "fcfs").summary()
-            if not isinstance(reward, str) or reward.removeprefix("-") not in known:
-                expected = f"{', '.join(COSTS)}, a name in Result.summary(), or a function of a Result"
-                raise InputError(f"environment: reward: expected {expected}; got {shown(reward)}")
-        self.steps = self.episodes.open(count, rules.visible)
-        self.observation: Observation = np.zeros((count, rules.visible, FEATURES), dtype=np.float32)
-        self.masks = np.zeros((count, rules.actions), dtype=np.bool_)
-        self.over = np.ones(count, dtype=np.bool_)
-        self.replaced = np.zeros(count, dtype=np.int64)
-        self.first = np.zeros(count, dtype=np.int64)
-        self._actions = np.full(count, PASS, dtype=np.int64)
-        self._cost = COSTS.index(str(reward)) if self._paid_as_started else 0
-        self._charged = np.zeros(count)
-        self._places = np.arange(count)
-
-    @property
-    def _ended(self) -> IntArray:
-        """Which simulations have no further decision, shape (simulations,)."""
-        ended: IntArray = self.steps.numbers[:, OVER]
-        return ended
-
-    @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """What a snapshot must have in common with these simulations."""
-        episodes = self.episodes
-        source = f"{episodes.workload.provenance.source}, SHA-256 {episodes.workload.digest()[:12]}"
-        options = {"jobs": episodes.jobs, "predictor": episodes.predictor, "reward": self._reward}
-        if callable(self._reward):
-            options["reward"] = getattr(self._reward, "__name__", type(self._reward).__name__)
-        return {"environments": len(self.over), "workload": source, **self.rules.fields(), **options}
-
-    def _changing(self) -> list[NDArray[Any]]:
-        """Return all arrays that a step changes."""
-        own = [self.observation, self.masks, self.over, self.replaced, self.first, self._actions, self._charged]
-        return [*arrays_of(self.steps), *own]
-
-    def snapshot(self, draws: Sequence[np.random.Generator]) -> Snapshot:
-        """Return a copy of the state, with that of the generators from which episodes are drawn."""
-        random = tuple(rng.bit_generator.state for rng in draws)
-        return Snapshot(self.facts, tuple(array.copy() for array in self._changing()), random)
-
-    def restore(self, snapshot: Any, draws: Sequence[np.random.Generator]) -> list[np.random.Generator]:
-        """Return to a snapshot. Return the generators, which are those given where there are any.
-
-        Raises
-        ------
-        InputError
-            If it is no snapshot, or one of another environment.
-        """
-        kept = checked(snapshot)
-        if kept.facts is not self.facts:
-            kept.check(self.facts)
-        for array, value in zip(self._changing(), kept.arrays, strict=True):
-            np.copyto(array, value)
-        made = list(draws) or [np.random.Generator(np.random.PCG64()) for _ in kept.random]
-        for rng, state in zip(made, kept.random, strict=False):
-            rng.bit_generator.state = state
-        return made[: len(kept.random)]
-
-    def begin(self, place: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None) -> None:
-        """Begin an episode. The first choice is shown after :meth:`act`."""
-        self.first[place] = first = self.episodes.draw(rng, options)
-        self.episodes.begin(self.steps, place, first)
-        self._actions[place] = BEGIN
-        self.over[place] = False
-        self.replaced[place] = 0
-        self._charged[place] = 0.0
-
-    def act(self) -> tuple[FloatArray, BoolArray]:
-        """Advance to the next decisions. Return the rewards and which episodes ended, of shape (simulations,)."""
-        step(self.steps, self._actions, self._array, self.observation, self.masks)
-        # Starts before the first decision are paid with that decision. An episode without decisions ends with its first
-        # step.
-        acted = self._actions >= 0
-        costs = self.steps.costs[:, self._cost]
-        rewards = np.where(acted, (self._charged - costs) / self.episodes.jobs, 0.0)
-        np.copyto(self._charged, costs, where=acted)
-        ended = (self._ended == 1) & acted
-        self.over |= ended
-        self._actions[:] = PASS
-        if not self._paid_as_started:
-            rewards[:] = 0.0
-            for place in np.flatnonzero(ended).tolist():
-                rewards[place] = self._at_end(self.outcome(place))
-        return rewards, ended
-
-    def _at_end(self, outcome: Outcome) -> float:
-        """Return the reward of an episode."""
-        if callable(self._reward):
-            found = self._reward(outcome.result)
-        else:
-            value = outcome.get(self._reward.removeprefix("-"), float("nan"))
-            found = -value if self._reward.startswith("-") else value
-        if not is_number(found):
-            first = outcome.result.manifest["start"]
-            raise InputError(f"environment: reward: expected a number, got {shown(found)} in the episode from {first}")
-        return float(found)
-
-    def choose(self, place: int, action: Any) -> None:
-        """Take an action for the next call of :meth:`act`.
-
-        Raises
-        ------
-        InputError
-            If it is out of range, or masked where that is an error, or the episode is over.
-        """
-        if self.over[place]:
-            raise InputError(f"{self.rules.id}: the episode is over; expected reset() before the next step()")
-        chosen = self.rules.action(action, None if self._ended[place] or not self._strict else self.masks[place])
-        if not self.masks[place, chosen] and not self._ended[place]:
-            self.replaced[place] += 1
-            chosen = 0
-        self._actions[place] = chosen
-
-    def choose_all(self, actions: Any) -> None:
-        """Take the actions of all episodes that are not over. See :meth:`choose`."""
-        chosen = np.asarray(actions)
-        whole = chosen.dtype.kind in "iu" and chosen.min() >= 0 and chosen.max() < self.masks.shape[1]
-        if whole and (self.masks[self._places, chosen] | (self._ended == 1)).all():
-            np.copyto(self._actions, chosen, where=~self.over)
-            return
-        for place in np.flatnonzero(~self.over).tolist():
-            self.choose(place, actions[place])
-
-    def outcome(self, place: int) -> Outcome:
-        """Return the metrics of an episode that has ended."""
-        return self.episodes.outcome(self.steps, place, int(self.first[place]), self.rules.id)
-
-    def picture(self, place: int) -> Image:
-        """Draw the running and the waiting jobs of an episode."""
-        events = events_of(self.steps, place)
-        queue, whole, now = events.queue, events.amounts[2], self.steps.numbers[place, NOW]
-        waiting, running = waiting_rows(queue), running_rows(events)
-        shares = (queue.amount / np.maximum(whole, 1)).max(axis=1)
-        predicted = queue.columns[PREDICTED]
-        left = np.maximum(queue.start[running] + predicted[running] - now, 1)
-        return picture((shares[running], left), (shares[waiting], predicted[waiting]))
-
-    def told(self, place: int) -> dict[str, Any]:
-        """Return the ``info`` of the end of an episode."""
-        return {"summary": self.outcome(place), "masked_actions": int(self.replaced[place])}
-
-
 class DispatchEnv(gymnasium.Env[Observation, Any]):
     """One episode after the other. Each is a stretch of a trace. See ``docs/how-to/learning.md``.
 
@@ -238,7 +45,7 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
     ----------
     environment
         Which one, such as ``PickJob-v0``.
-    workload, jobs, part, predictor
+    workload, jobs, part, predictor, warm_up
         As of :class:`~hpcdispatch.learn.Episodes`.
     reward
         ``"bounded_slowdown"``, ``"slowdown"``, ``"wait"`` or ``"turnaround"``: minus the mean over the jobs, paid as
@@ -261,7 +68,7 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
     def __init__(self, environment: str, render_mode: str | None = None, **options: Any) -> None:
         _check_render_mode(render_mode)
         self.render_mode = render_mode
-        self._all = _Simulations(environment, 1, **options)
+        self._all = simulations(environment, 1, **options)
         self.rules = self._all.rules
         self.observation_space, self.action_space = spaces_of(self.rules)
 
@@ -281,7 +88,16 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
         super().reset(seed=seed)
         self._all.begin(0, self.np_random, options)
         self._all.act()
-        return self._all.observation[0].copy(), {"start": int(self._all.first[0])}
+        return self._all.observation[0].copy(), {"start": int(self._all.first[0]), **self._seen()}
+
+    def _seen(self) -> dict[str, Any]:
+        """Return the ``info`` of a decision."""
+        every = self._all
+        return {
+            "now": int(every.now[0]),
+            "jobs": every.visible[0].copy(),
+            "action_mask": every.masks[0].view(np.int8).copy(),
+        }
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act, and go on to the next decision."""
@@ -289,7 +105,8 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
         every.choose(0, action)
         rewards, ended = every.act()
         over = bool(ended[0])
-        return every.observation[0].copy(), float(rewards[0]), over, False, every.told(0) if over else {}
+        info = {**self._seen(), **every.told(0)} if over else self._seen()
+        return every.observation[0].copy(), float(rewards[0]), over, False, info
 
     def snapshot(self) -> Snapshot:
         """Return the state, for :meth:`restore`. It stays as it is while the environment goes on."""
@@ -309,11 +126,16 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
         """
         for rng in self._all.restore(snapshot, self._draws):
             self._np_random = rng
-        return self._all.observation[0].copy(), {"start": int(self._all.first[0])}
+        return self._all.observation[0].copy(), {"start": int(self._all.first[0]), **self._seen()}
 
     def render(self) -> Image | None:
         """Return a picture of the machine and the queue with ``render_mode="rgb_array"``, else ``None``."""
         return None if self.render_mode is None else self._all.picture(0)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of an observation."""
+        return self.rules.columns.names
 
     def action_masks(self) -> BoolArray:
         """Return which actions are allowed, shape (actions,); for sb3-contrib."""
@@ -335,13 +157,14 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     def __init__(self, environment: str, num_envs: int = 1, render_mode: str | None = None, **options: Any) -> None:
         _check_render_mode(render_mode)
         self.render_mode = render_mode
-        self._all = _Simulations(environment, num_envs, **options)
+        self._all = simulations(environment, num_envs, **options)
         self.rules = self._all.rules
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = spaces_of(self.rules)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._draws: list[np.random.Generator] = []
+        self._each = np.ones(num_envs, dtype=np.bool_)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -357,7 +180,19 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
         for place, rng in enumerate(self._draws):
             self._all.begin(place, rng, options)
         self._all.act()
-        return self._all.observation.copy(), {"start": self._all.first.copy()}
+        return self._all.observation.copy(), {"start": self._all.first.copy(), **self._seen()}
+
+    def _seen(self) -> dict[str, Any]:
+        """Return the ``info`` of the decisions, with Gymnasium's flags that each environment has it."""
+        every = self._all
+        return {
+            "now": every.now.copy(),
+            "jobs": every.visible.copy(),
+            "action_mask": every.masks.view(np.int8).copy(),
+            "_now": self._each,
+            "_jobs": self._each,
+            "_action_mask": self._each,
+        }
 
     def step(self, actions: Any) -> tuple[Observation, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
         """Act in each, and go on to their next decisions."""
@@ -368,13 +203,13 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
             expected = f"{self.num_envs}, one per environment"
             raise InputError(f"{self.rules.id}: actions: expected {expected}, got {shown(actions)}")
         every.choose_all(actions)
-        for place in np.flatnonzero(every.over).tolist():
+        for place in every.over.nonzero()[0].tolist():
             every.begin(place, self._draws[place])
         rewards, ended = every.act()
-        info: dict[str, Any] = {}
-        for place in np.flatnonzero(ended).tolist():
+        info = self._seen()
+        for place in ended.nonzero()[0].tolist():
             info = self._add_info(info, every.told(place), place)
-        return every.observation.copy(), rewards, ended, np.zeros(self.num_envs, dtype=np.bool_), info
+        return every.observation.copy(), rewards.copy(), ended.copy(), np.zeros(self.num_envs, dtype=np.bool_), info
 
     def snapshot(self) -> Snapshot:
         """Return the state of all episodes. See :meth:`DispatchEnv.snapshot`."""
@@ -383,7 +218,7 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
         """Return to a state of all episodes. See :meth:`DispatchEnv.restore`."""
         self._draws = self._all.restore(snapshot, self._draws)
-        return self._all.observation.copy(), {"start": self._all.first.copy()}
+        return self._all.observation.copy(), {"start": self._all.first.copy(), **self._seen()}
 
     def render(self) -> tuple[Image, ...] | None:
         """Return a picture of each machine with ``render_mode="rgb_array"``, else ``None``."""

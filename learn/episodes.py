@@ -3,27 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base import InputError, IntArray
 from ..base.checks import MOST_JOBS, check_whole, is_number, shown
+from ..dispatchers import Dispatcher
 from ..models.events import FIRST_SLOT, open_events
 from ..models.events.steps import Steps, begin, side_by_side
-from ..simulation import Result
+from ..predictors import Oracle, Predictor, Walltime
+from ..predictors import create as create_predictor
+from ..simulation import Result, simulate
 from ..simulation.eligibility import has_rules
 from ..simulation.events.compiled_events import amounts_of, slots_of
 from ..simulation.placements import on_node_zero
 from ..simulation.recorder import COMPLETED, Recorder
 from ..simulation.result import manifest
+from ..workloads import Workload
 from ..workloads.fitting_requests import nodes_in_use, on_nodes, room_for
+from ..workloads.machine_state import EndedJob, MachineState, RunningSince
 from ..workloads.sources import WorkloadLike, workload_of
+from .columns import Selection
+
+
+class Stretch(NamedTuple):
+    """The jobs of an episode.
+
+    Attributes
+    ----------
+    first
+        First job that has not been submitted before the beginning, by its position in the trace.
+    jobs
+        All jobs by their positions in the trace. Those that run or wait at the beginning come first.
+    early
+        Number of jobs that were submitted before the beginning.
+    running
+        Positions among `jobs` of those that run at the beginning, in order of their starts.
+    starts
+        Their starts, seconds.
+    """
+
+    first: int
+    jobs: IntArray
+    early: int
+    running: IntArray
+    starts: IntArray
+
+    @property
+    def decided(self) -> int:
+        """Number of jobs that start in the episode."""
+        return len(self.jobs) - len(self.running)
 
 
 class Episodes:
-    """Stretches of a trace. Each has a number of consecutive jobs, on an empty machine.
+    """Stretches of a trace. Each has a number of consecutive jobs.
 
     Parameters
     ----------
@@ -34,7 +71,10 @@ class Episodes:
     part
         From where to where stretches are drawn, as shares of the trace.
     predictor
-        ``"walltime"`` or ``"oracle"``: what is shown of run times.
+        What is shown of run times, as for :func:`.simulate`.
+    warm_up
+        Dispatcher of the jobs before a stretch, as for :func:`.simulate`. Episodes begin with the jobs that run and
+        wait under it. ``None``: they begin on an empty machine.
 
     Raises
     ------
@@ -43,13 +83,20 @@ class Episodes:
         the workload. That loop has no dependencies, shapes, priorities, machine rules, or slots of different demands.
     """
 
-    def __init__(self, workload: WorkloadLike, jobs: int, part: tuple[float, float], predictor: str) -> None:
+    def __init__(
+        self,
+        workload: WorkloadLike,
+        jobs: int,
+        part: tuple[float, float],
+        predictor: str | Predictor,
+        warm_up: str | Dispatcher | None = None,
+    ) -> None:
         try:
             self.jobs = check_whole("jobs", jobs, 1, MOST_JOBS)
+            self._predictor = create_predictor(predictor)
         except ValueError as error:
             raise InputError(f"environment: {error}") from None
-        if predictor not in ("walltime", "oracle"):
-            raise InputError(f"environment: predictor: expected walltime or oracle, got {shown(predictor)}")
+        self.predictor = predictor if isinstance(predictor, str) else type(predictor).__name__
         whole = workload_of(workload)
         machine = whole.machine
         columns = whole.columns
@@ -76,9 +123,11 @@ class Episodes:
         self.slots = slots
         self.whole = machine.capacity[0] if pool else np.array([slots.sum()])
         self.amount = amounts_of(machine, columns) if pool else columns.nodes[:, None]
-        self.predicted = columns.walltime if predictor == "walltime" else np.maximum(columns.runtime, 1)
+        known = {Walltime: columns.walltime, Oracle: np.maximum(columns.runtime, 1)}
+        #: Whether predictions do not depend on the schedule.
+        self.constant = type(self._predictor) in known
+        self.predicted: IntArray = known.get(type(self._predictor), columns.walltime)
         self.columns = np.stack((columns.submit, self.predicted, columns.walltime, columns.runtime))
-        self.predictor = predictor
         ends = tuple(part) if isinstance(part, tuple | list) and len(part) == 2 else (1, 0)
         if not (all(map(is_number, ends)) and 0 <= ends[0] < ends[1] <= 1):
             raise InputError(f"environment: part: expected two rising numbers from 0 to 1, got {shown(part)}")
@@ -86,21 +135,69 @@ class Episodes:
         self.high = high - self.jobs
         if self.high < self.low:
             raise InputError(f"environment: part: expected at least {self.jobs} jobs, got {high - self.low}")
+        self.warm_up = warm_up if warm_up is None or isinstance(warm_up, str) else type(warm_up).__name__
+        self.most = self.jobs
+        if warm_up is not None:
+            self._warm_up(warm_up)
+
+    def _warm_up(self, dispatcher: str | Dispatcher) -> None:
+        """Simulate the whole trace, to know what runs and waits at the beginning of each stretch."""
+        try:
+            done = simulate(self.workload, dispatcher, self.fresh_predictor()).jobs
+        except InputError as error:
+            raise InputError(f"environment: warm_up: {error}") from None
+        ran = (done["status"] == "completed").to_numpy()
+        # Jobs that never ran leave as they come.
+        self._end: IntArray = np.where(ran, done["end"].to_numpy(), self.columns[0])
+        self._start: IntArray = np.where(ran, self._end - self.columns[3], self.columns[0])
+        self._predicted_once: IntArray = done["predicted"].to_numpy()
+        # A job that ended before a submission was submitted before it.
+        gone = np.searchsorted(np.sort(self._end), self.columns[0])
+        self.most = self.jobs + int((np.arange(len(gone)) - gone).max())
+
+    def fresh_predictor(self) -> Predictor:
+        """Return a predictor that has learnt nothing."""
+        made = deepcopy(self._predictor)
+        if hasattr(made, "reset"):
+            made.reset()
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Episodes:
         """Return itself: nothing of it changes."""
         return self
 
-    def open(self, count: int, shown: int) -> Steps:
-        """Return a number of simulations side by side, with room for any stretch."""
-        first, jobs = slice(0, self.jobs), self.jobs
-        submit, predicted, walltime, work = self.columns[:, first]
+    def open(self, count: int, shown: int, columns: Selection) -> Steps:
+        """Return a number of simulations side by side, with room for any stretch.
+
+        Parameters
+        ----------
+        count, shown
+            Number of simulations, and of visible rows.
+        columns
+            Of the observations.
+        """
+        most = self.most
+        rows = np.arange(most) % len(self.workload)
+        submit, predicted, walltime, work = self.columns[:, rows]
         slots = self.slots if len(self.slots) else None
-        events = open_events(submit, work, predicted, walltime, self.amount[first], self.whole, slots=slots)
-        most = int(np.sort(self.amount[:, 0])[-jobs:].sum()) if len(self.slots) else 0
-        room = np.zeros((6, jobs + 1), dtype=np.int64), np.zeros(jobs + 1, dtype=np.int64)
-        events = events._replace(running=room[0], chosen=room[1], placed=np.empty(most, dtype=np.int32))
-        return side_by_side(events, count, shown)
+        events = open_events(submit, work, predicted, walltime, self.amount[rows], self.whole, slots=slots)
+        placed = int(np.sort(self.amount[:, 0])[-most:].sum()) if len(self.slots) else 0
+        room = np.zeros((6, most + 1), dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
+        events = events._replace(running=room[0], chosen=room[1], placed=np.empty(placed, dtype=np.int32))
+        self._traits = columns.of_jobs(self.workload.columns)
+        machine = self.workload.machine
+        pool = not len(self.slots)
+        units = (
+            (machine.primary, 1)
+            if pool
+            else (0, int(self.workload.columns.amounts(self._primary)[0] // self.amount[0, 0]))
+        )
+        return side_by_side(events, count, shown, len(columns.traits), units)
+
+    @property
+    def _primary(self) -> str:
+        machine = self.workload.machine
+        return machine.resources[machine.primary]
 
     def draw(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> int:
         """Return the first job of a stretch: sampled, or the ``start`` of the options.
@@ -119,22 +216,82 @@ class Episodes:
         except ValueError as error:
             raise InputError(f"reset: options: {error}") from None
 
-    def begin(self, steps: Steps, place: int, first: int) -> None:
-        """Begin a simulation with the stretch from a job on."""
-        part = slice(first, first + self.jobs)
-        begin(steps, place, self.columns[:, part], self.amount[part], self.whole, self.slots)
+    def stretch(self, first: int) -> Stretch:
+        """Return the jobs of the episode from a job on."""
+        later = np.arange(first, first + self.jobs)
+        nothing = np.zeros(0, dtype=np.int64)
+        if self.warm_up is None:
+            return Stretch(first, later, 0, nothing, nothing)
+        submit = self.columns[0]
+        begin = int(submit[first])
+        before = np.flatnonzero(self._end[:first] >= begin)
+        early = int((submit[before] < begin).sum())
+        running = np.flatnonzero(self._start[before[:early]] < begin)
+        running = running[np.argsort(self._start[before[running]], kind="stable")]
+        return Stretch(first, np.concatenate((before, later)), early, running, self._start[before[running]])
 
-    def outcome(self, steps: Steps, place: int, first: int, name: str) -> Outcome:
+    def begin(self, steps: Steps, place: int, stretch: Stretch) -> None:
+        """Begin a simulation with a stretch."""
+        jobs = stretch.jobs
+        begin(
+            steps,
+            place,
+            self.columns[:, jobs],
+            self.amount[jobs],
+            self.whole,
+            self.slots,
+            self._traits[:, jobs],
+            jobs,
+            (stretch.running, stretch.starts),
+            stretch.early,
+        )
+
+    def part_of(self, stretch: Stretch) -> Workload:
+        """Return the workload of a stretch."""
+        if not stretch.early:
+            return self.workload.slice(int(stretch.jobs[0]), int(stretch.jobs[-1]) + 1)
+        return replace(self.workload, jobs=self.workload.columns.take(stretch.jobs), records=None)
+
+    def state_of(
+        self, stretch: Stretch, part: Workload, placements: list[Any] | None = None, learn: bool = False
+    ) -> MachineState | None:
+        """Return the state at the beginning of a stretch, ``None`` for an empty machine.
+
+        Parameters
+        ----------
+        stretch, part
+            The stretch, and its workload.
+        placements
+            Of the running jobs, by default unknown.
+        learn
+            Whether predictors learn from the jobs before.
+        """
+        if self.warm_up is None:
+            return None
+        at = int(self.columns[0, stretch.first])
+        running = []
+        for place, (row, start) in enumerate(zip(stretch.running.tolist(), stretch.starts.tolist(), strict=True)):
+            placement = None if placements is None else tuple(placements[place].tolist())
+            running.append(RunningSince(part.jobs[row].id, start, placement))
+        ended, predicted = [], {}
+        if learn:
+            gone = np.flatnonzero(self._end < at)
+            ended = [EndedJob(self.workload.jobs[row], int(self._start[row])) for row in gone.tolist()]
+            early = stretch.jobs[: stretch.early].tolist()
+            predicted = {self.workload.jobs[row].id: int(self._predicted_once[row]) for row in early}
+        return MachineState(at, tuple(running), predicted, tuple(ended))
+
+    def outcome(self, steps: Steps, place: int, stretch: Stretch, name: str) -> Outcome:
         """Return what became of a stretch that has ended."""
         queue = steps.events.queue
-        start = queue.start[place].copy()
+        start = queue.start[place, : len(stretch.jobs)].copy()
         placed = None
         if len(self.slots):
             placed = steps.events.placed[place].copy(), queue.columns[place, FIRST_SLOT].copy()
-        return Outcome(lambda: self._result(first, start, placed, name))
+        return Outcome(lambda: self._result(stretch, start, placed, name))
 
-    def _result(self, first: int, start: IntArray, placed: tuple[Any, IntArray] | None, name: str) -> Result:
-        part = self.workload.slice(first, first + self.jobs)
+    def _result(self, stretch: Stretch, start: IntArray, placed: tuple[Any, IntArray] | None, name: str) -> Result:
+        part = self.part_of(stretch)
         recorder, jobs = Recorder(part), part.columns
         order = np.argsort(start + jobs.runtime, kind="stable")
         run = jobs.runtime[order]
@@ -153,13 +310,20 @@ class Episodes:
             )
         )
         recorder.stays.frombytes(stays.tobytes())
-        np.frombuffer(recorder.predicted, dtype=np.int64)[:] = self.predicted[first : first + self.jobs]
-        for job in order.tolist():
+        np.frombuffer(recorder.predicted, dtype=np.int64)[:] = self.predicted[stretch.jobs]
+
+        def placement(job: int) -> Any:
             nodes = int(jobs.nodes[job])
             at = 0 if placed is None else int(placed[1][job])
-            recorder.placements.append(on_node_zero(nodes) if placed is None else placed[0][at : at + nodes])
-        made = manifest(part, {"dispatcher": name, "predictor": self.predictor}, {"start": first})
-        return Result.from_recorder(part, recorder, made, 0.0)
+            return on_node_zero(nodes) if placed is None else placed[0][at : at + nodes]
+
+        recorder.placements.extend(map(placement, order.tolist()))
+        options: dict[str, Any] = {"start": stretch.first}
+        state = self.state_of(stretch, part, list(map(placement, stretch.running.tolist())))
+        if state is not None:
+            options["state"] = {"at": state.at, "running": len(state.running)}
+        made = manifest(part, {"dispatcher": name, "predictor": self.predictor}, options)
+        return Result.from_recorder(part, recorder, made, 0.0, (), state)
 
 
 class Outcome(Mapping[str, float]):

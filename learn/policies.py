@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Sequence
+from inspect import signature
 from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,32 +17,20 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from ..base import BoolArray, FloatArray, InputError, IntArray
+from ..base import BoolArray, FloatArray, InputError
 from ..base.checks import shown
 from ..base.files import read_bounded
-from ..dispatchers import Action, Start, State, Wake, create_dispatcher, space_of
-from ..models.events import open_events
-from ..models.events.steps import (
-    BEGIN,
-    FEATURES,
-    HELD,
-    INSPECT,
-    SELECT,
-    STARTED,
-    Steps,
-    decide,
-    events_of,
-    resume,
-    show,
-    side_by_side,
-)
+from ..dispatchers import Action, State
 from ..workloads import Machine
+from .decisions import Decider
 from .rules import Rules
 
 Policy = Callable[[NDArray[np.float32], BoolArray], Any]
 #: The policy that :class:`PolicyFile` runs by default.
 TRAINED = Path(__file__).parent / "trained.npz"
 _MOST_BYTES = 100_000_000
+#: A dispatcher by name, perhaps with an order.
+_PLAIN = re.compile(r"[\w.-]*(:order=[\w.-]+)?")
 
 
 class Network:
@@ -49,9 +39,9 @@ class Network:
     Parameters
     ----------
     layers
-        Weights of shape (inputs, outputs) and biases of shape (outputs,). The first layer has 8 inputs and the last 1
-        output for a network on each row. This output is the score of the row's job. Otherwise there are 8 inputs per
-        row, and an output per action.
+        Weights of shape (inputs, outputs) and biases of shape (outputs,). For a network on each row, the first layer
+        has an input per column of an observation, 8 by default, and the last has 1 output. This output is the score of
+        the row's job. Otherwise there are as many inputs per row, and an output per action.
 
     Raises
     ------
@@ -73,7 +63,11 @@ class Network:
             width = weight.shape[1]
         if not self.layers:
             raise InputError("network: expected one or more layers, got none")
-        self.by_row = self.layers[0][0].shape[0] == FEATURES
+
+    @property
+    def by_row(self) -> bool:
+        """Whether it scores each row."""
+        return bool(self.layers[-1][0].shape[1] == 1)
 
     def __call__(self, observation: NDArray[np.float32], mask: BoolArray) -> int:
         """Return the allowed action with the highest score. Ties go to the first."""
@@ -86,9 +80,10 @@ class Network:
         """Return a score per row, or per action."""
         values = observation.astype(np.float64)
         values = values if self.by_row else values.reshape(-1)
+        if values.shape[-1] != self.layers[0][0].shape[0]:
+            what = "columns of an observation" if self.by_row else "inputs"
+            raise InputError(f"network: expected {self.layers[0][0].shape[0]} {what}, got {values.shape[-1]}")
         for place, (weight, bias) in enumerate(self.layers):
-            if values.shape[-1] != weight.shape[0]:
-                raise InputError(f"network: expected {weight.shape[0]} inputs, got {values.shape[-1]}")
             values = (np.tanh(values) if place else values) @ weight + bias
         return values.reshape(-1)
 
@@ -124,6 +119,7 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
             count = sum(name.startswith("weight") for name in kept.files)
             layers = [(kept[f"weight{place}"], kept[f"bias{place}"]) for place in range(count)]
             rules = json.loads(str(kept["rules"]))
+            _check_names(rules)
             return PolicyDispatcher(Network(layers), rules)
     except (
         ValueError,
@@ -140,6 +136,20 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
         raise InputError(f"{where}: expected a policy that save_policy wrote, got {reason}") from None
 
 
+def _check_names(rules: Any) -> None:
+    """Raise an error if a file names dispatchers or orders with options, which could read other files.
+
+    Raises
+    ------
+    ValueError
+        The only option is a plain order, as in ``easy:order=f1``.
+    """
+    for field in ("policies", "order", "base", "head"):
+        for name in str(dict(rules).get(field, "")).split("+"):
+            if not _PLAIN.fullmatch(name):
+                raise ValueError(f"{field} with options; expected names, or NAME:order=NAME")
+
+
 class PolicyDispatcher:
     """A policy that decides as in an environment, on any workload.
 
@@ -148,15 +158,23 @@ class PolicyDispatcher:
     Parameters
     ----------
     policy
-        Called with an observation, float32 of shape (visible, 8), and which actions are allowed, shape (actions,);
-        returns an allowed action. Or a model with ``predict(observation, action_masks=..., deterministic=True)``.
+        Called with an observation, float32 of shape (visible, columns), and which actions are allowed, shape
+        (actions,); returns an allowed action. Or a model with ``predict(observation, deterministic=True)``. If its
+        ``predict`` also takes ``action_masks``, it must return an allowed action. Otherwise a masked action counts as
+        action 0, as in an environment.
     env_spec
         The environment it was trained in, its ``spec``, or a mapping with its ``id`` and options as of :class:`.Rules`.
+
+    Attributes
+    ----------
+    replaced
+        How many masked actions were replaced by action 0 in the last simulation.
 
     Raises
     ------
     InputError
-        If there is no such environment; in :meth:`dispatch`, if an action is none or masked.
+        If there is no such environment, or a model has spaces of another one. In :meth:`dispatch`, if the policy fails,
+        or its action is none or masked.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -167,95 +185,73 @@ class PolicyDispatcher:
             raise InputError(f"policy: expected a function of observation and mask, or a model, got {shown(policy)}")
         self.rules = Rules.of(env_spec)
         self.policy = policy
+        self._masks = predicts and _takes_masks(policy)
         self._ask: Policy = self._predict if predicts else policy
+        self._check_spaces()
         self.name = f"policy {self.rules.id}"
-        self._array = self.rules.array()
-        self._observation = np.zeros((1, self.rules.visible, FEATURES), dtype=np.float32)
-        self._mask = np.ones((1, self.rules.actions), dtype=np.bool_)
-        self._parts = [create_dispatcher(name) for name in self.rules.names]
-        self.reset(None)
+        self._decider = Decider(self.rules)
+        self.replaced = 0
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
         """Forget the last simulation."""
-        self._held: str | None = None
-        self._put_off: dict[str, int] = {}
-        self._part = 0
-        self._until = -1
-        self._wake = -1
+        self._decider.reset(machine, rng)
+        self.replaced = 0
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what the policy chooses."""
-        steps, running = self._steps(state)
-        if self.rules.mode == SELECT:
-            return self._select(state, steps, running)
-        ids = [waiting.id for waiting in state.queue.entries]
-        if self._held in ids:
-            steps.numbers[0, HELD] = running + ids.index(str(self._held))
-        if self.rules.mode == INSPECT:
-            steps.put_off[0, running:] = [self._put_off.get(name, 0) for name in ids]
-        action, actions = BEGIN, list[Action]()
-        while decide(steps, action, self._array, self._observation, self._mask):
-            action = self._answer()
-            if self.rules.mode == INSPECT and action == 1:
-                name = ids[int(steps.numbers[0, HELD]) - running]
-                self._put_off[name] = self._put_off.get(name, 0) + 1
-                if self._wake <= state.now:
-                    self._wake = state.now + self.rules.delay
-                    actions.append(Wake(self._wake))
-        held = int(steps.numbers[0, HELD])
-        self._held = ids[held - running] if self.rules.commit and held >= 0 else None
-        space = space_of(state, "first-fit")
-        for row in steps.started[0, : steps.numbers[0, STARTED]].tolist():
-            waiting = state.queue.entries[row - running]
-            placement = space.place(waiting.nodes, waiting.demand)
-            if placement is not None:
-                self._put_off.pop(waiting.id, None)
-                actions.append(Start(waiting, placement))
-        return actions
-
-    def _select(self, state: State, steps: Steps, running: int) -> Sequence[Action]:
-        if state.now >= self._until:
-            rows = np.arange(self.rules.visible) + running
-            shown = min(len(state.queue), self.rules.visible)
-            show(events_of(steps, 0), rows, shown, state.now, self._observation[0])
-            self._part = self._answer()
-            self._until = state.now + self.rules.every
-        return self._parts[self._part].dispatch(state)
+        decider = self._decider
+        asks = decider.open(state)
+        while asks:
+            asks = decider.act(self._answer())
+        return decider.actions()
 
     def _answer(self) -> int:
-        return self.rules.action(self._ask(self._observation[0].copy(), self._mask[0].copy()), self._mask[0])
+        mask = self._decider.mask
+        try:
+            given = self._ask(self._decider.observation.copy(), mask.copy())
+        except InputError:
+            raise
+        except Exception as error:  # a policy may raise any error
+            reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            expected = f"an action for an observation of shape {observation_shape(self.rules)}"
+            raise InputError(f"{self.name}: expected {expected}, got {reason}") from error
+        if callable(getattr(self.policy, "predict", None)) and not self._masks:
+            action = self.rules.action(given)
+            self.replaced += not mask[action]
+            return action if mask[action] else 0
+        return self.rules.action(given, mask)
 
     def _predict(self, observation: NDArray[np.float32], mask: BoolArray) -> Any:
         model: Any = self.policy
-        found, _ = model.predict(observation, action_masks=mask, deterministic=True)
-        return np.asarray(found).item()
+        masks = {"action_masks": mask} if self._masks else {}
+        found = model.predict(observation, deterministic=True, **masks)
+        # Models of Stable-Baselines3 also return a hidden state.
+        return np.asarray(found[0] if isinstance(found, tuple) else found).reshape(-1)[:1].item()
 
-    def _steps(self, state: State) -> tuple[Steps, int]:
-        """Return the state as a simulation that stops at this instant, and its number of running jobs."""
-        queue = state.queue
-        running = state.running
-        nodes = len(state.free) > 1
-        demands = {each.demand for each in queue.entries} | {each.demand for each in running.entries}
-        alike = nodes and len(demands) == 1
-        if alike:
-            amount = np.concatenate((running.nodes, queue.nodes))[:, None]
-            demand = np.array(demands.pop())
-            asked = demand > 0
-            free = np.array([(state.free[:, asked] // demand[asked]).min(axis=1).sum()])
-        else:
-            amount = np.concatenate((running.nodes[:, None] * running.demand, queue.nodes[:, None] * queue.demand))
-            free = state.free.sum(axis=0)
-        count, now = len(running), state.now
-        left = np.array([each.expected_end(now) - now for each in running.entries], dtype=np.int64)
-        predicted = np.concatenate((left, queue.predicted)).astype(np.int64)
-        submit = np.concatenate((np.full(count, now), queue.submit)).astype(np.int64)
-        whole = free + amount[:count].sum(axis=0)
-        amount = np.minimum(amount, whole)  # of jobs that wait for nodes that are closed
-        eligible: IntArray = np.full(len(amount), now, dtype=np.int64)
-        events = open_events(submit, predicted, predicted, predicted, amount, whole, eligible=eligible)
-        steps = side_by_side(events, 1, self.rules.visible)
-        resume(steps, count, now)
-        return steps, count
+    def _check_spaces(self) -> None:
+        """Raise an error if a model has other spaces than the environment."""
+        space = getattr(getattr(self.policy, "observation_space", None), "shape", None)
+        shape = observation_shape(self.rules)
+        if space is not None and tuple(space) != shape:
+            told = f"expected a model for observations of shape {shape}, got one for {tuple(space)}"
+            raise InputError(f"policy: {told}; give the environment it was trained in as env_spec")
+        count = getattr(getattr(self.policy, "action_space", None), "n", None)
+        if count is not None and count != self.rules.actions:
+            raise InputError(f"policy: expected a model with {self.rules.actions} actions, got one with {count}")
+
+
+def observation_shape(rules: Rules) -> tuple[int, int]:
+    """Return the shape of the observations of an environment."""
+    return rules.visible, len(rules.columns.names)
+
+
+def _takes_masks(model: Any) -> bool:
+    """Return whether a model's ``predict`` takes ``action_masks``."""
+    try:
+        parameters = signature(model.predict).parameters
+    except (TypeError, ValueError):
+        return True
+    return "action_masks" in parameters or any(each.kind == each.VAR_KEYWORD for each in parameters.values())
 
 
 class PolicyFile(PolicyDispatcher):

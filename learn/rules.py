@@ -11,18 +11,38 @@ import numpy as np
 
 from ..base import BoolArray, InputError, IntArray
 from ..base.checks import LONGEST, check_choice, check_flag, check_whole, shown
-from ..dispatchers import EASY, create_dispatcher
-from ..dispatchers.backfilling.list_scheduling import COMPILED
-from ..models.events.steps import BACKFILL, INSPECT, PICK, SELECT
+from ..dispatchers import EASY, ListScheduler, create_dispatcher
+from ..dispatchers.backfilling.orders import create_order, orders
+from ..dispatchers.protocol import Dispatcher
+from ..dispatchers.registered import registry
+from ..models.events.job_orders import GIVEN, ORDERS
+from ..models.events.steps import BACKFILL, CHOSEN, INSPECT, PICK, SELECT, TWO_LEVELS
+from .columns import DEFAULT, Selection, names_of, selected
 
 Behind = Literal["none", "easy", "sjbf"]
 #: The environments, what each decides, and its options.
-MODES = {"PickJob-v0": PICK, "Backfill-v0": BACKFILL, "Inspect-v0": INSPECT, "PolicySelect-v0": SELECT}
-_OPTIONS = (("backfill", "commit"), (), ("base", "delay", "most", "backfill"), ("policies", "every"))
+MODES = {
+    "PickJob-v0": PICK,
+    "Backfill-v0": BACKFILL,
+    "Inspect-v0": INSPECT,
+    "PolicySelect-v0": SELECT,
+    "TwoLevel-v0": TWO_LEVELS,
+}
+_OPTIONS = (
+    ("backfill", "commit"),
+    (),
+    ("base", "delay", "most", "backfill"),
+    ("policies", "every"),
+    ("head", "fill", "skip", "commit", "delay", "most"),
+)
+#: Options of all environments.
+_ALWAYS = ("visible", "observe", "order")
 _BEHIND = ("none", "easy", "sjbf")
-#: Dispatchers by name. Options are not accepted: those from a file of a stranger could read other files.
-_LISTS = ("fcfs", "sjf", "ljf", "lxf")
-_DISPATCHERS = (*_LISTS, "easy", "easy-sjbf")
+_POLICY = "policy"
+#: List schedulers by name, with the order of each in compiled code.
+_LISTS = {"fcfs": ORDERS["submission"], **{name: code for name, code in ORDERS.items() if name != "submission"}}
+#: Dispatchers that compiled code has.
+_COMPILED = ("fcfs", "sjf", "ljf", "lxf", "easy", "easy-sjbf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +61,27 @@ class Rules:
     commit
         Whether a chosen job that does not fit stays chosen until it starts, as in RLScheduler (``PickJob-v0``).
     base
-        ``"fcfs"``, ``"sjf"``, ``"ljf"`` or ``"lxf"``. The next job of this list scheduler is accepted or put off
-        (``Inspect-v0``).
+        The next job of this list scheduler is accepted or put off: ``"fcfs"``, or an order that compiled code has, such
+        as ``"sjf"`` or ``"f1"`` (``Inspect-v0``).
     delay, most
-        For how many seconds a job is put off at most, and how often, before it starts unasked (``Inspect-v0``).
+        For how many seconds a job is put off at most, and how often, before it starts unasked (``Inspect-v0``). In
+        ``TwoLevel-v0``, for how many seconds nothing starts, and how often in a row.
     policies
-        Dispatchers to choose among, with ``+`` between: those of `base`, ``easy`` and ``easy-sjbf``
+        Dispatchers to choose among, with ``+`` between. An order, such as ``f1``, is the list scheduler with this order
         (``PolicySelect-v0``).
     every
         Least seconds between two choices (``PolicySelect-v0``).
+    head
+        What chooses the next job, which gets a reservation if it does not fit: ``"policy"``, or an order as for `base`
+        (``TwoLevel-v0``).
+    fill
+        What starts behind a job with a reservation: ``"policy"``, or as for `backfill` (``TwoLevel-v0``).
+    skip
+        Whether one more action, the last, starts nothing for now (``TwoLevel-v0``).
+    order
+        Order of the rows: any registered one. If there are more jobs than rows, the first in this order are visible.
+    observe
+        Names of the columns of an observation, see :mod:`.columns`. By default the eight of all environments.
     """
 
     id: str
@@ -61,6 +93,11 @@ class Rules:
     most: int = 72
     policies: str = "fcfs+sjf+lxf+easy+easy-sjbf"
     every: int = 3600
+    head: str = _POLICY
+    fill: str = _POLICY
+    skip: bool = False
+    order: str = "submission"
+    observe: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", str(self.id).removeprefix("hpcdispatch/"))
@@ -72,12 +109,25 @@ class Rules:
             check_whole("delay", self.delay, 1, LONGEST)
             check_whole("most", self.most, 0)
             check_whole("every", self.every, 1, LONGEST)
-            check_choice("base", self.base, _LISTS)
-            for name in self.names:
-                check_choice("policies", name, _DISPATCHERS)
-            for each in fields(self)[2:]:
-                if each.name not in _OPTIONS[self.mode] and getattr(self, each.name) != each.default:
+            check_choice("base", self.base, tuple(_LISTS))
+            check_choice("head", self.head, (_POLICY, *_LISTS))
+            check_choice("fill", self.fill, (_POLICY, *_BEHIND))
+            check_flag("skip", self.skip)
+            for each in fields(self):
+                used = each.name in ("id", *_ALWAYS) or each.name in _OPTIONS[self.mode]
+                if not used and getattr(self, each.name) != each.default:
                     raise ValueError(f"{each.name} is no option of {self.id}")
+            if not isinstance(self.policies, str):
+                raise ValueError(f"policies must be names with + between, got {shown(self.policies)}")
+            if not isinstance(self.order, str):
+                raise ValueError(f"order must be the name of an order, got {shown(self.order)}")
+            create_order(self.order)
+            for name in self.names if self.mode == SELECT else ():
+                create_part(name)
+            object.__setattr__(self, "observe", names_of(self.observe))
+        except InputError as error:
+            told = str(error)
+            raise InputError(told if told.startswith("environment: ") else f"environment: {told}") from None
         except ValueError as error:
             raise InputError(f"environment: {error}") from None
 
@@ -110,12 +160,24 @@ class Rules:
     @property
     def names(self) -> list[str]:
         """The dispatchers to choose among."""
-        return self.policies.split("+") if isinstance(self.policies, str) else [self.policies]
+        return self.policies.split("+")
+
+    @property
+    def columns(self) -> Selection:
+        """The columns of an observation."""
+        return selected(self.observe or (*DEFAULT, *(("reserved",) if self.mode == TWO_LEVELS else ())))
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled code has the order of the rows and all dispatchers."""
+        return self.order in ORDERS and (self.mode != SELECT or set(self.names) <= set(_COMPILED))
 
     @property
     def actions(self) -> int:
         """How many actions there are."""
-        return 2 if self.mode == INSPECT else len(self.names) if self.mode == SELECT else self.visible
+        if self.mode == SELECT:
+            return len(self.names)
+        return 2 if self.mode == INSPECT else self.visible + self.skip
 
     def action(self, given: Any, mask: BoolArray | None = None) -> int:
         """Return an action as a whole number.
@@ -139,17 +201,35 @@ class Rules:
     def array(self) -> IntArray:
         """Return the rules as compiled code has them."""
         parts: list[int] = []
-        for name in self.names if self.mode == SELECT else [self.base]:
-            made: Any = create_dispatcher(name)
-            easy = isinstance(made, EASY)
-            parts += (1, 0, made.shortest_first) if easy else (0, COMPILED[made.order], made.blocked == "skip")
+        if self.mode == TWO_LEVELS:
+            parts = [0, CHOSEN if self.head == _POLICY else _LISTS[self.head], 0]
+        for name in self.names if self.mode == SELECT else [self.base] if self.mode == INSPECT else []:
+            made: Any = create_part(name)
+            if isinstance(made, EASY):
+                parts += (1, 0, made.shortest_first)
+            else:
+                parts += (0, _LISTS.get(name, 0), getattr(made, "blocked", "") == "skip")
         delay = self.every if self.mode == SELECT else self.delay
-        behind = _BEHIND.index(self.backfill)
-        return np.array([self.mode, behind, self.commit, delay, self.most, *parts], dtype=np.int64)
+        fill = self.fill if self.mode == TWO_LEVELS else self.backfill
+        behind = (*_BEHIND, _POLICY).index(fill)
+        sort = ORDERS.get(self.order, GIVEN)
+        return np.array([self.mode, behind, self.commit, delay, self.most, sort, self.skip, *parts], dtype=np.int64)
 
     def fields(self) -> dict[str, Any]:
         """Return the rules as a mapping, which :meth:`of` takes."""
         return asdict(self)
+
+
+def create_part(name: str) -> Dispatcher:
+    """Create a dispatcher to choose: a registered one, or the list scheduler of a registered order.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    known = name not in registry.names() and name.partition(":")[0] in orders.names()
+    return ListScheduler(order=name) if known else create_dispatcher(name)
 
 
 NAMES = tuple(each.name for each in fields(Rules))

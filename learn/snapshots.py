@@ -26,11 +26,15 @@ class Snapshot:
         The simulations and the last observations.
     random
         States of the random number generators, one per environment that has drawn an episode.
+    stretches, parts
+        Jobs of each episode, and the engines of those that are not compiled.
     """
 
     facts: Mapping[str, Any]
     arrays: tuple[NDArray[Any], ...]
     random: tuple[Mapping[str, Any], ...]
+    stretches: tuple[Any, ...]
+    parts: list[Any]
 
     def check(self, facts: Mapping[str, Any]) -> None:
         """Raise an error unless an environment has the same facts.

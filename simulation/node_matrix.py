@@ -40,6 +40,15 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
         copied._hold(self.shown.copy())
         return copied
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return machine and free amounts, for pickling."""
+        return {"machine": self.machine, "free": self.shown.copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the free amounts, with views of its own."""
+        self.machine = state["machine"]
+        self._hold(state["free"])
+
     @property
     def shown(self) -> IntArray:
         """Free amounts for dispatchers, read-only integer array of shape (nodes, resources). It changes later."""

@@ -32,14 +32,14 @@ from ..compiled import borrowing, compiled
 #: Rows of the input of jobs: eligibility, submission, predicted run time, walltime and run time, seconds. Then the
 #: number of jobs that it waits for. Then the begin in `lists` of its successors, and of the corrections of its
 #: prediction.
-_ELIGIBLE, _SUBMIT, _PREDICTED, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRECTIONS = range(8)
+ELIGIBLE, _SUBMIT, _PREDICTED, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRECTIONS = range(8)
 #: Value instead of blockers, for a job that already has a row.
 _ENTERED = -1
 #: Columns after those of the queue: begin of the row's slots in `placed`, and its next correction.
 FIRST_SLOT, _CORRECTION = 6, 7
 #: Counters after those of the queue: eligible jobs, running jobs, closed times that are over. Then the lowest node that
 #: may have a free slot, and the number of placed slots. Then the time of the next forced decision, seconds, 0 for none.
-_ARRIVED, RUNNING, WINDOW, _LOWEST, _PLACED, WAKE = range(3, 9)
+ARRIVED, RUNNING, WINDOW, _LOWEST, _PLACED, WAKE = range(3, 9)
 #: Rows of the running jobs, latest end first: the end and the row. The same by expected ends, and by walltimes, see
 #: :func:`literal_room_of`.
 _END, _ROW, _EXPECTED, _EXPECTED_ROW, _LITERAL, _LITERAL_ROW = range(6)
@@ -150,8 +150,8 @@ def open_events(
 def next_instant(events: Events) -> int:
     """Return the time of the next event, seconds, or :data:`.NEVER`."""
     numbers, now = events.queue.numbers, NEVER
-    if numbers[_ARRIVED] < len(events.amount):
-        now = events.jobs[_ELIGIBLE, numbers[_ARRIVED]]
+    if numbers[ARRIVED] < len(events.amount):
+        now = events.jobs[ELIGIBLE, numbers[ARRIVED]]
     if numbers[RUNNING] > 0:
         now = min(now, events.running[_END, numbers[RUNNING] - 1])
     if numbers[WAKE] > 0 and (now < NEVER or numbers[WAITING] > 0):
@@ -185,20 +185,20 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
         for place in range(jobs[_SUCCESSORS, job], jobs[_SUCCESSORS, job + 1]):
             successor = events.lists[place]
             jobs[_BLOCKERS, successor] -= 1
-            if jobs[_BLOCKERS, successor] == 0 and successor < numbers[_ARRIVED]:
+            if jobs[_BLOCKERS, successor] == 0 and successor < numbers[ARRIVED]:
                 jobs[_SUBMIT, successor] = now
                 settle(events.queue, enter(events, successor, now))
         ended[gone] = job
         gone += 1
     while numbers[WINDOW] < len(events.closed) and events.closed[numbers[WINDOW], 1] <= now:
         numbers[WINDOW] += 1
-    while numbers[_ARRIVED] < len(events.amount) and jobs[_ELIGIBLE, numbers[_ARRIVED]] <= now:
-        job = numbers[_ARRIVED]
+    while numbers[ARRIVED] < len(events.amount) and jobs[ELIGIBLE, numbers[ARRIVED]] <= now:
+        job = numbers[ARRIVED]
         if jobs[_BLOCKERS, job] == 0:
-            row = enter(events, job, jobs[_ELIGIBLE, job])
+            row = enter(events, job, jobs[ELIGIBLE, job])
             if not ordered:
                 settle(events.queue, row)
-        numbers[_ARRIVED] += 1
+        numbers[ARRIVED] += 1
     return gone
 
 

@@ -9,8 +9,10 @@ from ...base import BoolArray, FloatArray, IntArray
 from ..backfilling.easy import SUBMISSION, backfill, backfill_behind, fill, reserve
 from ..backfilling.job_queue import (
     COUNT,
+    EXPANSION,
     HEAD,
     NEVER,
+    ORDER,
     PREDICTED,
     RUNTIME,
     SUBMIT,
@@ -22,18 +24,35 @@ from ..backfilling.job_queue import (
     next_allowed,
 )
 from ..compiled import borrowing
-from .events import RUNNING, WAKE, Events, advance, next_instant, put_on_machine, room_of, start
+from .events import (
+    ARRIVED,
+    ELIGIBLE,
+    RUNNING,
+    WAKE,
+    Events,
+    advance,
+    enter,
+    next_instant,
+    put_on_machine,
+    room_of,
+    start,
+)
+from .job_orders import GIVEN, insert_ranked, rank
+from .observations import ALLOWED, Observation, Sight, Traits, show, show_columns
 
-Observation = NDArray[np.float32]
-#: What a policy decides: the next job, the job to backfill, whether the next job starts now, or the dispatcher.
-PICK, BACKFILL, INSPECT, SELECT = range(4)
-#: What happens behind a job that does not fit: nothing, backfilling in queue order, or backfilling of the shortest job
-#: first.
-NOTHING, IN_ORDER, SHORTEST_FIRST = range(3)
+#: What a policy decides: the next job, the job to backfill, whether the next job starts now, the dispatcher, or the
+#: next job and then the jobs to backfill behind it.
+PICK, BACKFILL, INSPECT, SELECT, TWO_LEVELS = range(5)
+#: What happens behind a job that does not fit: nothing, backfilling in queue order, backfilling of the shortest job
+#: first, or a decision.
+NOTHING, IN_ORDER, SHORTEST_FIRST, BY_POLICY = range(4)
+#: Order of the next job if the policy chooses it.
+CHOSEN = 99
 #: Entries of the rules. `COMMIT`: whether a chosen job that does not fit stays the next one. `DELAY`, `MOST`: seconds
-#: by which a job is delayed, or for which a dispatcher is chosen, and the most delays of a job. From `PARTS` on, three
-#: per dispatcher: whether it is EASY, its order, and whether it skips blocked jobs or backfills the shortest job first.
-MODE, BEHIND, COMMIT, DELAY, MOST, PARTS, ORDERED, FLAG = range(8)
+#: by which a job is delayed, or for which a dispatcher is chosen, and the most delays. `SORT`: order of the visible
+#: jobs. `SKIP`: whether the last action of :data:`TWO_LEVELS` is a delay. From `PARTS` on, three per dispatcher:
+#: whether it is EASY, its order, and whether it skips blocked jobs or backfills the shortest job first.
+MODE, BEHIND, COMMIT, DELAY, MOST, SORT, SKIP, PARTS, ORDERED, FLAG = range(10)
 #: Entries of a simulation's numbers:
 #:
 #: * Time.
@@ -44,15 +63,14 @@ MODE, BEHIND, COMMIT, DELAY, MOST, PARTS, ORDERED, FLAG = range(8)
 #: * Whether the simulation is over.
 #: * Number of started jobs.
 #: * Chosen dispatcher, and the end of its choice, seconds.
-NOW, OPEN, SHOWN, HELD, LIMIT, OVER, STARTED, PART, UNTIL, NUMBERS = range(10)
+#: * Whether jobs behind the next one are chosen, and the number of delays since the last start, for
+#:   :data:`TWO_LEVELS`.
+#: * Number of jobs over which costs are averaged.
+NOW, OPEN, SHOWN, HELD, LIMIT, OVER, STARTED, PART, UNTIL, BACKFILLS, SKIPS, COUNTED, NUMBERS = range(13)
+#: Entry of the costs after those of :func:`_count`: what has been paid as rewards.
+_PAID = 4
 #: Values for no action: before the first decision, and to skip a simulation.
 BEGIN, PASS = -1, -2
-#: Number of features per row of an observation. All are from 0 to 1, see :func:`show`.
-FEATURES = 8
-#: Wait and queue length that count as 1/2 in an observation, seconds and jobs.
-_HALF_WAIT, _HALF_QUEUE = 3600.0, 128.0
-#: Logarithm of the run time that counts as 1: 10^8 s.
-_LONGEST = 18.42
 #: Least run time in a bounded slowdown, seconds.
 _BOUND = 10.0
 
@@ -66,6 +84,13 @@ class One(NamedTuple):
     rows: IntArray
     put_off: IntArray
     started: IntArray
+    keys: FloatArray
+    ranks: FloatArray
+    visible: NDArray[np.int32]
+    trace: IntArray
+    traits: Traits
+    spare: IntArray
+    units: IntArray
 
 
 class Steps(NamedTuple):
@@ -76,15 +101,30 @@ class Steps(NamedTuple):
     events
         Events of the simulations. Every array except `closed` has them as a further first axis.
     numbers
-        See :data:`NOW` and the following, shape (simulations, 9).
+        See :data:`NOW` and the following, shape (simulations, 12).
     costs
-        Sums over started jobs: wait and turnaround, seconds, slowdown, and bounded slowdown. Shape (simulations, 4).
+        Sums over started jobs: wait and turnaround, seconds, slowdown, and bounded slowdown. Then what has been paid.
+        Shape (simulations, 5).
     rows
         Rows of the visible jobs, shape (simulations, most).
     put_off
         Number of delays of each row, shape (simulations, jobs).
     started
         Rows in order of their starts, shape (simulations, jobs).
+    keys
+        Ranks of the visible rows if they are sorted, shape (simulations, most).
+    ranks
+        Rank of each row for :data:`.GIVEN`, shape (simulations, jobs).
+    visible
+        Visible jobs by their positions in the trace, -1 for none. Shape (simulations, most).
+    trace
+        Position of each job in the trace, shape (simulations, jobs).
+    traits
+        See :class:`.Sight`, shape (simulations, traits, jobs).
+    spare
+        Buffer, shape (simulations, resources).
+    units
+        See :class:`.Sight`, shape (simulations, 2).
     ended
         Buffer for jobs that end at one instant, longer than the number of jobs.
     """
@@ -95,11 +135,28 @@ class Steps(NamedTuple):
     rows: IntArray
     put_off: IntArray
     started: IntArray
+    keys: FloatArray
+    ranks: FloatArray
+    visible: NDArray[np.int32]
+    trace: IntArray
+    traits: Traits
+    spare: IntArray
+    units: IntArray
     ended: IntArray
 
 
 @borrowing
-def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observation, masks: BoolArray) -> None:
+def step(
+    steps: Steps,
+    actions: IntArray,
+    rules: IntArray,
+    columns: IntArray,
+    cost: int,
+    observation: Observation,
+    masks: BoolArray,
+    rewards: FloatArray,
+    ended: BoolArray,
+) -> None:
     """Take an action in each simulation, and advance to its next decision.
 
     Parameters
@@ -109,33 +166,62 @@ def step(steps: Steps, actions: IntArray, rules: IntArray, observation: Observat
     actions
         An allowed action for each simulation, or :data:`BEGIN` or :data:`PASS`.
     rules
-        See :data:`MODE` and the following, shape (5 + 3 * dispatchers,).
+        See :data:`MODE` and the following, shape (7 + 3 * dispatchers,).
+    columns
+        As for :func:`.show_columns`. Shape (2, 0) for those of :func:`.show`.
+    cost
+        Index of the cost that rewards pay.
     observation, masks
-        Receive the observations, float32, shape (simulations, most, 8), and the allowed actions. Shape (simulations,
-        actions).
+        Receive the observations, float32, shape (simulations, most, columns), and the allowed actions. Shape
+        (simulations, actions).
+    rewards, ended
+        Receive the rewards, and which simulations ended with this action, shape (simulations,). Starts before the first
+        decision are paid with that decision. A simulation without decisions ends with its first action.
     """
     for place in range(len(actions)):
-        if actions[place] == PASS or steps.numbers[place, OVER] == 1:
+        rewards[place] = 0.0
+        ended[place] = False
+        if actions[place] == PASS:
             continue
         one = simulation(steps, place)
         events, numbers = one.events, one.numbers
+        if numbers[OVER] == 0:
+            if actions[place] != BEGIN:
+                act(one, actions[place], rules)
+            while not (numbers[OPEN] == 1 and asks(one, rules)):
+                now = next_instant(events)
+                if now == NEVER:
+                    numbers[OVER], numbers[SHOWN] = 1, 0
+                    break
+                if 0 < events.queue.numbers[WAKE] <= now:
+                    events.queue.numbers[WAKE] = 0
+                advance(events, now, steps.ended, 0)
+                _open(one, now)
+            view(one, rules, columns, observation[place], masks[place])
         if actions[place] != BEGIN:
-            act(one, actions[place], rules)
-        while not (numbers[OPEN] == 1 and asks(one, rules)):
-            now = next_instant(events)
-            if now == NEVER:
-                numbers[OVER], numbers[SHOWN] = 1, 0
-                break
-            if 0 < events.queue.numbers[WAKE] <= now:
-                events.queue.numbers[WAKE] = 0
-            advance(events, now, steps.ended, 0)
-            numbers[NOW] = now
-            numbers[OPEN] = 1
-            numbers[LIMIT] = -1
-        view(one, rules, observation[place], masks[place])
+            rewards[place] = (one.costs[_PAID] - one.costs[cost]) / numbers[COUNTED]
+            one.costs[_PAID] = one.costs[cost]
+            ended[place] = numbers[OVER] == 1
 
 
-def side_by_side(events: Events, count: int, shown: int) -> Steps:
+@borrowing
+def take_allowed(
+    chosen: IntArray, masks: BoolArray, nothing_left: BoolArray, over: BoolArray, actions: IntArray
+) -> bool:
+    """Copy chosen actions where simulations are not over, if all are allowed. Return whether they are.
+
+    Where nothing is left to decide, any action is allowed. All but `masks` have shape (simulations,).
+    """
+    for place in range(len(chosen)):
+        if not 0 <= chosen[place] < masks.shape[1] or not (masks[place, chosen[place]] or nothing_left[place]):
+            return False
+    for place in range(len(chosen)):
+        if not over[place]:
+            actions[place] = chosen[place]
+    return True
+
+
+def side_by_side(events: Events, count: int, shown: int, traits: int = 0, units: tuple[int, int] = (0, 1)) -> Steps:
     """Return several simulations of the same jobs, before their first instant.
 
     Parameters
@@ -146,6 +232,8 @@ def side_by_side(events: Events, count: int, shown: int) -> Steps:
         Number of simulations.
     shown
         Most rows that are visible at a decision.
+    traits, units
+        Number of traits of a job, and the units of the primary resource; see :class:`.Sight`.
     """
 
     def repeated(array: Any) -> Any:
@@ -157,17 +245,35 @@ def side_by_side(events: Events, count: int, shown: int) -> Steps:
     steps = Steps(
         events=repeats,
         numbers=np.zeros((count, NUMBERS), dtype=np.int64),
-        costs=np.zeros((count, 4)),
+        costs=np.zeros((count, 5)),
         rows=np.zeros((count, shown), dtype=np.int64),
         put_off=np.zeros((count, jobs), dtype=np.int64),
         started=np.zeros((count, jobs), dtype=np.int64),
+        keys=np.zeros((count, shown)),
+        ranks=np.zeros((count, jobs)),
+        visible=np.full((count, shown), -1, dtype=np.int32),
+        trace=np.tile(np.arange(jobs), (count, 1)),
+        traits=np.zeros((count, traits, jobs), dtype=np.float32),
+        spare=np.zeros((count, events.amount.shape[1]), dtype=np.int64),
+        units=np.tile(np.array(units, dtype=np.int64), (count, 1)),
         ended=np.zeros(jobs + 1, dtype=np.int64),
     )
     steps.numbers[:, (HELD, LIMIT)] = -1
     return steps
 
 
-def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: IntArray, slots: IntArray) -> None:
+def begin(
+    steps: Steps,
+    place: int,
+    columns: IntArray,
+    amount: IntArray,
+    whole: IntArray,
+    slots: IntArray,
+    traits: Traits,
+    trace: IntArray,
+    starts: tuple[IntArray, IntArray] | None = None,
+    early: int = 0,
+) -> None:
     """Restart one simulation with other jobs.
 
     Parameters
@@ -176,29 +282,57 @@ def begin(steps: Steps, place: int, columns: IntArray, amount: IntArray, whole: 
         The simulations, and the position of this one.
     columns
         Submission, predicted run time, walltime, and time on the machine, seconds, in order of submission. Shape (4,
-        jobs).
+        jobs), at most as many jobs as there is room for. They get the last numbers.
     amount, whole
         Amounts of each job and of the machine, shape (jobs, resources) and (resources,).
     slots
         Slots of each node, shape (nodes,), or (0,) on a pool.
+    traits, trace
+        Shape (traits, jobs) and (jobs,), see :class:`Steps`.
+    starts
+        Jobs that run at the beginning, and their starts, seconds, in order of their starts. None by default.
+    early
+        Number of the first jobs that came before the beginning. Those that do not run wait.
     """
     events = steps.events
+    unused = events.amount.shape[1] - len(amount)
     events.jobs[place] = 0
-    events.jobs[place, 0, :-1] = columns[0]
-    events.jobs[place, 1:5, :-1] = columns
-    events.amount[place] = amount
+    events.jobs[place, 0, unused:-1] = columns[0]
+    events.jobs[place, 1:5, unused:-1] = columns
+    events.amount[place, unused:] = amount
     events.slots[place] = slots
     events.queue.least[place] = NEVER
     events.queue.numbers[place] = 0
+    events.queue.numbers[place, ARRIVED] = unused
     events.amounts[place, :2] = whole
     steps.numbers[place] = 0
     steps.costs[place] = 0.0
     steps.put_off[place] = 0
+    steps.traits[place, :, unused:] = traits
+    steps.trace[place, unused:] = trace
     steps.numbers[place, HELD] = steps.numbers[place, LIMIT] = -1
+    steps.numbers[place, COUNTED] = len(amount)
+    if early:
+        jobs, times = (np.zeros(0, dtype=np.int64),) * 2 if starts is None else starts
+        steps.numbers[place, COUNTED] -= len(jobs)
+        begin_early(steps, place, unused, early, jobs, times)
 
 
 @borrowing
-def decide(steps: Steps, action: int, rules: IntArray, observation: Observation, masks: BoolArray) -> bool:
+def begin_early(steps: Steps, place: int, first: int, early: int, jobs: IntArray, times: IntArray) -> None:
+    """Let the first jobs of a simulation come, and start some of them. See :func:`begin`."""
+    events = simulation(steps, place).events
+    for job in range(first, first + early):
+        enter(events, job, events.jobs[ELIGIBLE, job])
+        events.queue.numbers[ARRIVED] += 1
+    for at in range(len(jobs)):
+        start(events, jobs[at], times[at])
+
+
+@borrowing
+def decide(
+    steps: Steps, action: int, rules: IntArray, columns: IntArray, observation: Observation, masks: BoolArray
+) -> bool:
     """Take an action in the first simulation. Return whether a further decision is needed at this instant.
 
     :data:`BEGIN` takes no action.
@@ -208,7 +342,7 @@ def decide(steps: Steps, action: int, rules: IntArray, observation: Observation,
         act(one, action, rules)
     if one.numbers[OPEN] == 0 or not asks(one, rules):
         return False
-    view(one, rules, observation[0], masks[0])
+    view(one, rules, columns, observation[0], masks[0])
     return True
 
 
@@ -216,13 +350,30 @@ def decide(steps: Steps, action: int, rules: IntArray, observation: Observation,
 def resume(steps: Steps, running: int, now: int) -> None:
     """Start the first `running` jobs of the first simulation. The others wait. It has only this instant."""
     one = simulation(steps, 0)
-    events, numbers = one.events, one.numbers
+    events = one.events
     advance(events, now, steps.ended, 0)
     for row in range(running):
         start(events, row, now)
+    _open(one, now)
+
+
+@borrowing
+def _open(one: One, now: int) -> None:
+    """Begin the decisions of an instant."""
+    numbers = one.numbers
     numbers[NOW] = now
     numbers[OPEN] = 1
     numbers[LIMIT] = -1
+    numbers[BACKFILLS] = 1 if numbers[HELD] >= 0 else 0
+
+
+@borrowing
+def look(steps: Steps, rules: IntArray, columns: IntArray, observation: Observation, masks: BoolArray) -> None:
+    """Fill the observation of the first simulation with the first waiting jobs."""
+    one = simulation(steps, 0)
+    one.numbers[SHOWN] = 0
+    _show_waiting(one, rules)
+    view(one, rules, columns, observation[0], masks[0])
 
 
 def arrays_of(steps: Steps) -> list[NDArray[Any]]:
@@ -261,7 +412,19 @@ def simulation(steps: Steps, place: int) -> One:
         events.placed[place],
     )
     return One(
-        only, steps.numbers[place], steps.costs[place], steps.rows[place], steps.put_off[place], steps.started[place]
+        only,
+        steps.numbers[place],
+        steps.costs[place],
+        steps.rows[place],
+        steps.put_off[place],
+        steps.started[place],
+        steps.keys[place],
+        steps.ranks[place],
+        steps.visible[place],
+        steps.trace[place],
+        steps.traits[place],
+        steps.spare[place],
+        steps.units[place],
     )
 
 
@@ -272,7 +435,9 @@ def asks(one: One, rules: IntArray) -> bool:
         return _asks_next(one, rules)
     if rules[MODE] == SELECT:
         return _asks_dispatcher(one, rules)
-    return _asks_backfill(one) if rules[MODE] == BACKFILL else _asks_start(one, rules)
+    if rules[MODE] == TWO_LEVELS:
+        return _asks_two_levels(one, rules)
+    return _asks_backfill(one, rules) if rules[MODE] == BACKFILL else _asks_start(one, rules)
 
 
 @borrowing
@@ -292,39 +457,113 @@ def _asks_next(one: One, rules: IntArray) -> bool:
         numbers[OPEN] = 0
         return False
     numbers[SHOWN] = 0
-    _show_waiting(queue, one.rows, numbers)
+    _show_waiting(one, rules)
     return True
 
 
 @borrowing
-def _asks_backfill(one: One) -> bool:
+def _asks_backfill(one: One, rules: IntArray) -> bool:
     events = one.events
     numbers = one.numbers
-    rows = one.rows
     queue = events.queue
     free = events.amounts[0]
-    spare = events.amounts[1]
     if numbers[LIMIT] < 0:
         while queue.numbers[HEAD] < queue.numbers[COUNT] and fits(queue.amount, queue.numbers[HEAD], free):
             _start(one, queue.numbers[HEAD])
-        if queue.numbers[WAITING] > 1:
-            now = numbers[NOW]
-            running = queue.numbers[RUNNING]
-            shadow = reserve(queue, room_of(events), queue.numbers[HEAD], running, now, now)
-            numbers[LIMIT] = shadow - now if shadow < NEVER else NEVER
-    rows[0] = queue.numbers[HEAD]
+    if queue.numbers[WAITING] < 2:
+        numbers[OPEN] = 0
+        return False
+    return _asks_behind(one, rules, queue.numbers[HEAD])
+
+
+@borrowing
+def _asks_behind(one: One, rules: IntArray, blocked: int) -> bool:
+    """Show a blocked job, and the jobs that fit without a delay of it. Return whether there are any."""
+    events = one.events
+    numbers = one.numbers
+    queue = events.queue
+    free = events.amounts[0]
+    spare = events.amounts[1]
+    now = numbers[NOW]
+    if numbers[LIMIT] < 0:
+        shadow = reserve(queue, room_of(events), blocked, queue.numbers[RUNNING], now, now)
+        numbers[LIMIT] = shadow - now if shadow < NEVER else NEVER
+    one.rows[0] = blocked
     numbers[SHOWN] = 1
-    row = queue.numbers[HEAD] + 1
-    while queue.numbers[WAITING] > 1 and numbers[SHOWN] < len(rows):
+    row = queue.numbers[HEAD]
+    while rules[SORT] != SUBMISSION or numbers[SHOWN] < len(one.rows):
         row = next_allowed(queue, row, free, spare, numbers[LIMIT], PREDICTED)
         if row == queue.numbers[COUNT]:
             break
-        rows[numbers[SHOWN]] = row
-        numbers[SHOWN] += 1
+        _show_row(one, rules, row, 1)
         row += 1
     if numbers[SHOWN] == 1:
         numbers[OPEN] = 0
     return bool(numbers[SHOWN] > 1)
+
+
+@borrowing
+def _asks_two_levels(one: One, rules: IntArray) -> bool:
+    events, numbers = one.events, one.numbers
+    queue = events.queue
+    free = events.amounts[0]
+    while queue.numbers[WAITING] > 0:
+        if numbers[BACKFILLS] == 1:
+            if fits(queue.amount, numbers[HELD], free):
+                _start(one, numbers[HELD])
+                numbers[HELD] = -1
+                numbers[BACKFILLS] = 0
+                continue
+            if rules[BEHIND] == BY_POLICY and _asks_behind(one, rules, numbers[HELD]):
+                return True
+            if rules[BEHIND] != BY_POLICY:
+                _backfill(one, numbers[HELD], rules[BEHIND])
+            break
+        if rules[ORDERED] == CHOSEN:
+            nothing = next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]
+            if nothing and rules[COMMIT] == 0:
+                break
+            numbers[HELD] = -1
+            numbers[SHOWN] = 0
+            _show_waiting(one, rules)
+            return True
+        numbers[HELD] = _best(one, rules[ORDERED])
+        if fits(queue.amount, numbers[HELD], free):
+            if rules[SKIP] == 1 and one.put_off[numbers[HELD]] < rules[MOST]:
+                one.rows[0] = numbers[HELD]
+                numbers[SHOWN] = 1
+                _show_waiting(one, rules)
+                return True
+            _start(one, numbers[HELD])
+            continue
+        numbers[BACKFILLS] = 1
+    _close(one, rules)
+    return False
+
+
+@borrowing
+def _close(one: One, rules: IntArray) -> None:
+    """End the decisions of an instant. A chosen job stays chosen only by :data:`COMMIT`."""
+    numbers = one.numbers
+    numbers[OPEN] = 0
+    if numbers[BACKFILLS] == 0 or rules[COMMIT] == 0:
+        numbers[HELD] = -1
+
+
+@borrowing
+def _best(one: One, order: int) -> int:
+    """Return the row of the first waiting job by an order."""
+    queue = one.events.queue
+    if order == SUBMISSION:
+        return int(queue.numbers[HEAD])
+    best = np.inf
+    found = queue.numbers[HEAD]
+    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
+        if queue.start[row] == WAITS:
+            key = _rank(one, order, row)
+            if key < best:
+                best, found = key, row
+    return int(found)
 
 
 @borrowing
@@ -338,6 +577,8 @@ def _asks_start(one: One, rules: IntArray) -> bool:
             bound[resource] = free[resource] if rules[FLAG] == 1 else NEVER
         if rules[ORDERED] == SUBMISSION:
             row = next_allowed(queue, queue.numbers[HEAD], bound, bound, NEVER, PREDICTED)
+        elif rules[ORDERED] > EXPANSION:
+            row = _best(one, rules[ORDERED])
         else:
             head = queue.numbers[HEAD]
             row = best_allowed(queue, head, bound, bound, NEVER, PREDICTED, rules[ORDERED], numbers[NOW])
@@ -350,7 +591,7 @@ def _asks_start(one: One, rules: IntArray) -> bool:
             one.rows[0] = row
             numbers[SHOWN] = 1
             numbers[HELD] = row
-            _show_waiting(queue, one.rows, numbers)
+            _show_waiting(one, rules)
             return True
         _start(one, row)
     numbers[OPEN] = 0
@@ -362,7 +603,7 @@ def _asks_dispatcher(one: One, rules: IntArray) -> bool:
     queue, numbers = one.events.queue, one.numbers
     numbers[SHOWN] = 0
     if queue.numbers[WAITING] > 0 and numbers[NOW] >= numbers[UNTIL]:
-        _show_waiting(queue, one.rows, numbers)
+        _show_waiting(one, rules)
         return True
     _dispatch(one, rules)
     return False
@@ -374,9 +615,10 @@ def act(one: One, action: int, rules: IntArray) -> None:
     events, numbers = one.events, one.numbers
     queue = events.queue
     free = events.amounts[0]
-    spare = events.amounts[1]
     row = one.rows[action] if rules[MODE] < INSPECT else 0
-    if rules[MODE] == SELECT:
+    if rules[MODE] == TWO_LEVELS:
+        _act_on_levels(one, action, rules)
+    elif rules[MODE] == SELECT:
         numbers[PART], numbers[UNTIL] = action, numbers[NOW] + rules[DELAY]
         _dispatch(one, rules)
     elif rules[MODE] == PICK:
@@ -391,17 +633,59 @@ def act(one: One, action: int, rules: IntArray) -> None:
         if action == 0:
             numbers[OPEN] = 0
             return
-        if queue.columns[PREDICTED, row] > numbers[LIMIT]:
-            for resource in range(len(spare)):
-                spare[resource] -= queue.amount[row, resource]
-        _start(one, row)
+        _backfill_chosen(one, row)
     elif action == 0:
         _start(one, numbers[HELD])
     else:
         one.put_off[numbers[HELD]] += 1
-        if queue.numbers[WAKE] == 0:
-            queue.numbers[WAKE] = numbers[NOW] + rules[DELAY]
-        numbers[OPEN] = 0
+        _wait(one, rules)
+
+
+@borrowing
+def _act_on_levels(one: One, action: int, rules: IntArray) -> None:
+    numbers = one.numbers
+    queue = one.events.queue
+    if numbers[BACKFILLS] == 1:
+        if action == 0:
+            _close(one, rules)
+        else:
+            _backfill_chosen(one, one.rows[action])
+        return
+    if rules[SKIP] == 1 and action == len(one.rows):
+        if rules[ORDERED] == CHOSEN:
+            numbers[SKIPS] += 1
+        else:
+            one.put_off[numbers[HELD]] += 1
+        numbers[HELD] = -1
+        _wait(one, rules)
+        return
+    row = one.rows[action]
+    if fits(queue.amount, row, one.events.amounts[0]):
+        _start(one, row)
+        numbers[HELD] = -1
+    else:
+        numbers[HELD] = row
+        numbers[BACKFILLS] = 1
+
+
+@borrowing
+def _backfill_chosen(one: One, row: int) -> None:
+    """Start a job behind a blocked one. If it runs past the shadow time, it takes extra amounts."""
+    queue = one.events.queue
+    spare = one.events.amounts[1]
+    if queue.columns[PREDICTED, row] > one.numbers[LIMIT]:
+        for resource in range(len(spare)):
+            spare[resource] -= queue.amount[row, resource]
+    _start(one, row)
+
+
+@borrowing
+def _wait(one: One, rules: IntArray) -> None:
+    """Start nothing until the next event, or until the delay is over."""
+    queue = one.events.queue
+    if queue.numbers[WAKE] == 0:
+        queue.numbers[WAKE] = one.numbers[NOW] + rules[DELAY]
+    one.numbers[OPEN] = 0
 
 
 @borrowing
@@ -460,81 +744,71 @@ def _count(one: One, row: int) -> None:
     costs[3] += max(1.0, (wait + run) / max(run, _BOUND))
     one.started[numbers[STARTED]] = row
     numbers[STARTED] += 1
+    numbers[SKIPS] = 0
 
 
 @borrowing
-def _show_waiting(queue: JobQueue, rows: IntArray, numbers: IntArray) -> None:
-    """Add the first waiting jobs to the visible rows. Skip the job that is already visible as the next one."""
+def _show_waiting(one: One, rules: IntArray) -> None:
+    """Add waiting jobs to the visible rows, in their order. Skip the job that is already visible as the next one."""
+    queue = one.events.queue
+    numbers = one.numbers
+    first = numbers[SHOWN]
     for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
-        if numbers[SHOWN] == len(rows):
+        if rules[SORT] == SUBMISSION and numbers[SHOWN] == len(one.rows):
             break
         if queue.start[row] == WAITS and row != numbers[HELD]:
-            rows[numbers[SHOWN]] = row
-            numbers[SHOWN] += 1
+            _show_row(one, rules, row, first)
 
 
 @borrowing
-def view(one: One, rules: IntArray, observation: Observation, mask: BoolArray) -> None:
-    """Fill the observation of a decision, and the allowed actions."""
+def _show_row(one: One, rules: IntArray, row: int, first: int) -> None:
+    """Add a job to the visible rows from `first` on."""
+    numbers = one.numbers
+    if rules[SORT] == SUBMISSION:
+        one.rows[numbers[SHOWN]] = row
+        numbers[SHOWN] += 1
+    else:
+        key = _rank(one, rules[SORT], row)
+        numbers[SHOWN] = insert_ranked(one.keys, one.rows, first, numbers[SHOWN], row, key)
+
+
+@borrowing
+def _rank(one: One, order: int, row: int) -> float:
+    if order == GIVEN:
+        return float(one.ranks[row])
+    queue = one.events.queue
+    columns = queue.columns
+    cores = max(1.0, float(queue.amount[row, one.units[0]] * one.units[1]))
+    return rank(order, float(columns[SUBMIT, row]), float(columns[PREDICTED, row]), cores, float(one.numbers[NOW]))
+
+
+@borrowing
+def view(one: One, rules: IntArray, columns: IntArray, observation: Observation, mask: BoolArray) -> None:
+    """Fill the observation of a decision, the allowed actions, and the visible jobs."""
     events, numbers = one.events, one.numbers
     shown, mode = numbers[SHOWN], rules[MODE]
-    show(events, one.rows, shown, numbers[NOW], observation)
+    behind = mode == BACKFILL or (mode == TWO_LEVELS and numbers[BACKFILLS] == 1)
+    # In these a single job is accepted or delayed.
+    single = mode == INSPECT or (mode == TWO_LEVELS and not behind and rules[ORDERED] != CHOSEN)
+    if columns.shape[1] == 0:
+        show(events, one.rows, shown, numbers[NOW], observation)
+    else:
+        sight = Sight(one.rows, shown, numbers[NOW], behind, one.units, one.put_off, one.traits, one.spare)
+        show_columns(events, sight, columns, observation)
+    for at in range(len(one.visible)):
+        one.visible[at] = one.trace[events.queue.columns[ORDER, one.rows[at]]] if at < shown else -1
     for at in range(len(mask)):
-        mask[at] = at < shown or mode >= INSPECT
-    if mode == BACKFILL and shown > 0:
-        observation[0, 0] = 0.0
-    if mode == INSPECT:
-        for at in range(1, shown):
+        mask[at] = at < shown or mode in (INSPECT, SELECT)
+    if mode == TWO_LEVELS:
+        if single:
+            for at in range(1, len(mask)):
+                mask[at] = False
+        if rules[SKIP] == 1:
+            mask[len(mask) - 1] = shown > 0 and not behind and numbers[SKIPS] < rules[MOST]
+    first, last = (0, 1) if behind else (1, shown) if single else (0, 0)
+    for at in range(first, min(last, shown)):
+        if columns.shape[1] == 0:
             observation[at, 0] = 0.0
-
-
-@borrowing
-def show(events: Events, rows: IntArray, shown: int, now: int, observation: Observation) -> None:
-    """Fill an observation: a row per visible job, then zeros.
-
-    The features of a row:
-
-    * 1. :func:`view` sets 0 for jobs that may not be chosen.
-    * Wait w / (w + 1 h).
-    * ln(1 + predicted run time p) / ln(10^8).
-    * Largest share of the machine that it needs, over the resources.
-    * Whether it fits now.
-    * w / (w + p).
-    * Least free share of the machine, over the resources that it has.
-    * Waiting jobs n / (n + 128).
-    """
-    queue = events.queue
-    free = events.amounts[0]
-    whole = events.amounts[2]
-    columns = queue.columns
-    waiting = float(queue.numbers[WAITING])
-    room = 1.0
-    for resource in range(len(free)):
-        if whole[resource] > 0:
-            room = min(room, free[resource] / whole[resource])
-    for at in range(len(rows)):
-        if at >= shown:
-            if observation[at, 0] == 0.0 and observation[at, 7] == 0.0:
-                break
-            for feature in range(FEATURES):
-                observation[at, feature] = 0.0
-            continue
-        row, share = rows[at], 0.0
-        for resource in range(len(free)):
-            if whole[resource] > 0:
-                share = max(share, queue.amount[row, resource] / whole[resource])
-        wait = float(now - columns[SUBMIT, row])
-        predicted = float(columns[PREDICTED, row])
-        observation[at, 0] = 1.0
-        observation[at, 1] = wait / (wait + _HALF_WAIT)
-        observation[at, 2] = min(1.0, _ln(predicted) / _LONGEST)
-        observation[at, 3] = share
-        observation[at, 4] = 1.0 if fits(queue.amount, row, free) else 0.0
-        observation[at, 5] = wait / (wait + predicted)
-        observation[at, 6] = room
-        observation[at, 7] = waiting / (waiting + _HALF_QUEUE)
-
-
-@borrowing
-def _ln(value: float) -> float:
-    return float(np.log1p(value))
+        for place in range(columns.shape[1]):
+            if columns[0, place] == ALLOWED:
+                observation[at, place] = 0.0

@@ -66,6 +66,7 @@ class Decisions:
         self._spending = spending
         self._recorder = recorder
         self._balance = 0
+        self._queued = 0
         self._idle = 0
         self._now = 0
         self._gate = RuleGate(machine, dispatcher) if machine.rules else None
@@ -84,7 +85,23 @@ class Decisions:
 
     def dispatch(self, now: int) -> None:
         """Call the dispatcher outside AccaSim's loop, and carry out its actions."""
-        answer = self.ask(now)
+        self._finish(self.ask(now))
+
+    def open(self, now: int) -> State:
+        """Begin a decision that is made outside, by :meth:`close`. Return the state."""
+        cycle, self._now = self._cycle, now
+        self._queued = len(cycle.queue.entries)
+        cycle.changed = False
+        self.wakes.discard(now)
+        self._spend()
+        return State(now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, cycle.nodes.machine)
+
+    def close(self, actions: Sequence[Action]) -> None:
+        """Carry out the actions of the decision that :meth:`open` began."""
+        rejected = self._reject(actions) if actions and Reject in map(type, actions) else []
+        self._finish((actions, rejected, self._queued, None, 0))
+
+    def _finish(self, answer: Answer) -> None:
         for id_ in answer[1]:
             del self._cycle.jobs[id_]
         self._balance += len(answer[1])

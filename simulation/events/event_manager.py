@@ -130,13 +130,13 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         queue = self.cycle.queue.entries
         loaded = self.loaded
         heap = self.calendar.heap
-        self._happen()
+        self.happen()
         while len(loaded) >= _READ_BELOW and loaded[0].queued_time < self.pause:
             if queue and decisions.due(self.current_time):
                 decisions.dispatch(self.current_time)
             time: int = loaded[0].queued_time
             self.current_time = heap[0][0] if heap and heap[0][0] < time else time
-            self._happen()
+            self.happen()
 
     def call_dispatcher(self, event_dict: dict[str, SimulatedJob], events: list[Waiting]) -> tuple[Plan, list[str]]:
         """Call the dispatcher and remove rejected jobs. Skip this if only a prediction was corrected."""
@@ -152,7 +152,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
     # Events.
 
-    def _happen(self) -> None:
+    def happen(self) -> None:
         """Run the events of this instant: ends, arrivals and corrections. Timers run while no job waits."""
         now = self.current_time
         cycle = self.cycle

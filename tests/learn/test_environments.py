@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from hpcdispatch.learn import PolicyDispatcher  # noqa: E402
 
-IDS = ["PickJob-v0", "Backfill-v0", "Inspect-v0", "PolicySelect-v0"]
+IDS = ["PickJob-v0", "Backfill-v0", "Inspect-v0", "PolicySelect-v0", "TwoLevel-v0"]
 POOL = generate("lublin:jobs=400,processors=64,load=1.1", seed=3)
 
 
@@ -80,6 +80,16 @@ SCRIPTED = [
     ("Inspect-v0", {"base": "fcfs", "backfill": "none", "most": 0}, always(1), "fcfs"),
     ("PolicySelect-v0", {"policies": "fcfs+lxf", "every": 600}, always(1), "lxf"),
     ("PolicySelect-v0", {"policies": "easy-sjbf+sjf", "every": 7}, always(0), "easy-sjbf"),
+    ("PickJob-v0", {"backfill": "none", "order": "sjf"}, always(0), "sjf"),
+    ("PickJob-v0", {"order": "f1", "visible": 1}, always(0), "easy:order=f1,backfill=submission"),
+    ("PickJob-v0", {"order": "unicep", "visible": 3}, always(0), "easy:order=unicep,backfill=submission"),
+    ("PickJob-v0", {"order": "wfp3", "backfill": "none"}, always(0), "fcfs:order=wfp3"),
+    ("Inspect-v0", {"base": "f2", "backfill": "none"}, always(0), "fcfs:order=f2"),
+    ("Backfill-v0", {"order": "sjf"}, first_backfill, "easy-sjbf"),
+    ("Backfill-v0", {"order": "f3", "visible": 2}, first_backfill, "easy:backfill=f3"),
+    ("TwoLevel-v0", {"head": "fcfs", "visible": 2}, first_backfill, "easy"),
+    ("TwoLevel-v0", {"head": "sjf", "fill": "sjbf"}, always(0), "easy:order=sjf"),
+    ("TwoLevel-v0", {"head": "fcfs", "fill": "none", "skip": True}, always(0), "fcfs"),
 ]
 
 
@@ -282,17 +292,29 @@ def test_bad_actions():
         ("PickJob-v0", {"part": (0.6, 0.5)}, "part: expected two rising numbers"),
         ("PickJob-v0", {"visible": 0}, "visible must be"),
         ("PickJob-v0", {"backfill": "all"}, "backfill must be one of none, easy, sjbf"),
-        ("PickJob-v0", {"predictor": "last2"}, "predictor: expected walltime or oracle"),
+        ("PickJob-v0", {"predictor": "last3"}, "environment: unknown predictor 'last3'"),
+        ("PickJob-v0", {"predictor": 3}, "predictor: expected a name or an object with predict"),
+        ("PickJob-v0", {"order": "f9"}, "environment: unknown order 'f9'"),
+        ("PickJob-v0", {"order": 3}, "order must be the name of an order, got 3"),
+        ("PickJob-v0", {"observe": ["colour"]}, "observe: unknown column 'colour'; expected allowed, wait"),
+        ("PickJob-v0", {"observe": ["next_end"]}, "observe: unknown column 'next_end'; .* next_end:N"),
+        ("PickJob-v0", {"observe": ["next_end:0"]}, "next_end: expected a number from 1 to 64, got '0'"),
+        ("PickJob-v0", {"observe": ["cores", "cores"]}, "expected each column once, got 'cores' twice"),
+        ("PickJob-v0", {"observe": 7}, "observe: expected a list of names of columns, got 7"),
+        ("PickJob-v0", {"warm_up": "esay"}, "warm_up: unknown dispatcher 'esay'"),
         ("PickJob-v0", {"reward": "fun"}, "reward: expected wait, turnaround"),
         ("PickJob-v0", {"masked": "maybe"}, "masked must be one of replace, error, got 'maybe'"),
         ("PickJob-v0", {"color": "red"}, "unknown option 'color'; of decisions: visible, backfill"),
         ("PickJob-v0", {"every": 60}, "every is no option of PickJob-v0"),
         ("Backfill-v0", {"backfill": "none"}, "backfill is no option of Backfill-v0"),
-        ("Inspect-v0", {"base": "easy"}, "base must be one of fcfs, sjf, ljf, lxf, got 'easy'"),
+        ("Inspect-v0", {"base": "easy"}, "base must be one of fcfs, sjf, .*f4, got 'easy'"),
         ("Inspect-v0", {"base": "fcfs:order=f1"}, "base must be one of"),
-        ("PolicySelect-v0", {"policies": "fcfs+hcp3"}, "policies must be one of fcfs, sjf, .* got 'hcp3'"),
+        ("PolicySelect-v0", {"policies": "fcfs+hcp33"}, "unknown dispatcher 'hcp33'"),
         ("PolicySelect-v0", {"every": 0}, "every must be"),
-        ("PolicySelect-v0", {"policies": ["fcfs"]}, "policies must be one of"),
+        ("PolicySelect-v0", {"policies": ["fcfs"]}, "policies must be names with"),
+        ("PickJob-v0", {"skip": True}, "skip is no option of PickJob-v0"),
+        ("TwoLevel-v0", {"head": "easy"}, "head must be one of policy, fcfs, .* got 'easy'"),
+        ("TwoLevel-v0", {"fill": "all"}, "fill must be one of policy, none, easy, sjbf, got 'all'"),
     ],
 )
 def test_bad_options(name, options, message):

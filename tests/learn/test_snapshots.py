@@ -12,7 +12,17 @@ from hpcdispatch.workloads import Job, Machine, Workload, generate
 gymnasium = pytest.importorskip("gymnasium", reason="needs Gymnasium: pip install 'hpcdispatch[learn]'")
 import hpcdispatch.learn  # noqa: E402 - registers the environments
 
-IDS = ["PickJob-v0", "Backfill-v0", "Inspect-v0", "PolicySelect-v0"]
+#: Environments. The last three run in the engine.
+CASES = [
+    ("PickJob-v0", {}),
+    ("Backfill-v0", {"warm_up": "easy"}),
+    ("Inspect-v0", {"observe": ["allowed", "user", "user_running", "shadow"]}),
+    ("PolicySelect-v0", {"warm_up": "fcfs"}),
+    ("TwoLevel-v0", {"skip": True, "order": "f1"}),
+    ("PickJob-v0", {"predictor": "last2", "warm_up": "easy"}),
+    ("PolicySelect-v0", {"policies": "conservative+lookahead+f1", "every": 900}),
+    ("TwoLevel-v0", {"order": "fairshare", "commit": True}),
+]
 #: Episodes of a test, and of a night.
 FEW, MANY = 20, 200
 COUNTS = [FEW, pytest.param(MANY, marks=pytest.mark.nightly)]
@@ -76,8 +86,9 @@ def steps_of(env, rng):
 def test_copies_go_on_alike(how, count):
     for episode in range(count):
         rng = np.random.default_rng(episode)
-        options = {"workload": workload(episode), "jobs": 60, "visible": int(rng.integers(1, 30))}
-        env = gymnasium.make(f"hpcdispatch/{IDS[episode % 4]}", **options)
+        name, special = CASES[episode % len(CASES)]
+        options = {"workload": workload(episode // 8), "jobs": 60, "visible": int(rng.integers(1, 30)), **special}
+        env = gymnasium.make(f"hpcdispatch/{name}", **options)
         env.reset(seed=episode)
         for _ in range(int(rng.integers(0, 12))):
             if env.step(chosen(env, rng))[2]:
@@ -92,8 +103,9 @@ def test_copies_go_on_alike(how, count):
 @pytest.mark.parametrize("count", COUNTS)
 def test_copies_of_vectors_go_on_alike(how, count):
     for episode in range(0, count, 4):
-        name = f"hpcdispatch/{IDS[episode // 4 % 4]}"
-        options = {"workload": workload(episode // 4), "jobs": 20, "visible": 8}
+        name, special = CASES[episode // 4 % len(CASES)]
+        name = f"hpcdispatch/{name}"
+        options = {"workload": workload(episode // 4), "jobs": 20, "visible": 8, **special}
         vector = {"num_envs": 4, "vectorization_mode": "vector_entry_point"}
         several = gymnasium.make_vec(name, **vector, **options)
         several.reset(seed=episode)
