@@ -10,9 +10,10 @@ from pathlib import Path
 from ..base import InputError, shown
 from ..dispatchers import Dispatcher, Slurm, create_dispatcher
 from ..workloads import Job, MachineState, Workload, recorded_state
+from ..workloads.machine_state import stop_time
 from ..workloads.slurm_conf import PARTITION, SlurmSite, read_slurm_conf, slurm_seconds
 from ..workloads.slurm_limits import read_slurm_limits
-from ..workloads.slurm_reservations import read_slurm_reservations
+from ..workloads.slurm_reservations import SlurmReservation, inferred_reservations, read_slurm_reservations
 from ..workloads.slurm_workload import started_at
 from .site_rules import under_rules
 from .site_scenarios import FORMS, Scenario, Texts, read_scenario
@@ -63,6 +64,12 @@ class SiteRecord:
         Seconds after the first submission; ``None``: when the first job ends.
     workload, state
         The jobs from then on, and those that run.
+    site
+        The configuration.
+    inferred
+        Reservations that jobs name and no file describes, as far as their jobs show them.
+    stop_time
+        Seconds that preempted jobs kept their nodes, the median of the record. ``None``: none was preempted.
     """
 
     texts: Texts
@@ -71,6 +78,9 @@ class SiteRecord:
     begin: int | None
     workload: Workload
     state: MachineState
+    site: SlurmSite
+    inferred: tuple[SlurmReservation, ...] = ()
+    stop_time: int | None = None
 
     @classmethod
     def read(cls, texts: Texts, shares: str, load: Load, begin: int | None) -> SiteRecord:
@@ -82,17 +92,26 @@ class SiteRecord:
         assert workload.records is not None
         last = float((jobs.submit + workload.records["wait"].fillna(0).to_numpy() + jobs.runtime).max())
         texts = replace(texts, zero=zero, begin=zero + state.at, end=zero + int(last))
-        return cls(texts, shares, load, begin, workload, state)
+        site = read_slurm_conf(texts.config)
+        known = {each.name for each in read_slurm_reservations(texts.reservations, site)} if texts.reservations else ()
+        inferred = inferred_reservations(whole, site, known, zero)
+        return cls(texts, shares, load, begin, workload, state, site, inferred, stop_time(whole))
 
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
-        own = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
+        own: dict[str, object] = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
         own["reservations"] = str(self.texts.reservations or "")
-        return Slurm(**{**own, "epoch": self.texts.zero, **changed})
+        if self.stop_time is not None:
+            own["stop_time"] = self.stop_time
+        return Slurm(**{**own, "epoch": self.texts.zero, **changed}).with_reservations(self.inferred)
 
     def baseline(self) -> Case:
         """Return the site without changes."""
-        return Case("slurm", self.workload, self.state, self.slurm())
+        notes = tuple(
+            f"reservation {each.name} is known only from its jobs: its nodes and times are guessed from them"
+            for each in self.inferred
+        )
+        return Case("slurm", self.workload, self.state, self.slurm(), notes)
 
     def rivals(self, specs: Iterable[str]) -> list[Case]:
         """Return other dispatchers under the site's limits and reservations, or ``slurm`` with other options."""
@@ -114,9 +133,11 @@ class SiteRecord:
 
     def _under_rules(self) -> tuple[Workload, tuple[str, ...]]:
         """Return the jobs under the site's rules, and a note on the missing rules."""
-        site = read_slurm_conf(self.texts.config)
-        limits = read_slurm_limits(self.texts.limits) if self.texts.limits else None
+        site = self.site
+        cluster = site.settings.get("clustername", "")
+        limits = read_slurm_limits(self.texts.limits, cluster) if self.texts.limits else None
         reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
+        reserved += self.inferred
         workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero)
         return workload, (f"it has no {', '.join(missing)}",) if missing else ()
 

@@ -1,6 +1,6 @@
 """Convert the rules of a Slurm site to rules of its machine. Those hold under every dispatcher."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..base import InputError
@@ -66,9 +66,9 @@ def under_rules(
     """
     asked = {job.reservation for job in workload.jobs}
     kept = tuple(
-        Reservation(max(each.start - epoch, 0), each.end - epoch, each.nodes, each.name if each.name in asked else "")
+        machine_reservation(each, epoch, asked, workload.machine)
         for each in reservations
-        if each.end > epoch
+        if each.nodes and (each.end > epoch or each.repeat)
     )
     named = {each.name for each in kept}
     missing = absent_rules(site)
@@ -85,6 +85,22 @@ def under_rules(
         return replace(workload, jobs=tuple(jobs), machine=with_rules(machine, rules)), missing
     except ValueError as error:
         raise InputError(f"reservations: {error}") from None
+
+
+def machine_reservation(
+    reservation: SlurmReservation, epoch: int, asked: Collection[str], machine: Machine
+) -> Reservation:
+    """Return a reservation of Slurm as one of the machine. It has a name if jobs name it."""
+    begin, end = reservation.start - epoch, reservation.end - epoch
+    if reservation.repeat:  # The first one at or after time 0.
+        later = -(begin // reservation.repeat) * reservation.repeat
+        begin, end = begin + later, end + later
+    amounts = None
+    if reservation.cores:
+        amounts = {machine.resources[machine.primary]: max(reservation.cores)}
+    name = reservation.name if reservation.name in asked else ""
+    every = reservation.repeat or None
+    return Reservation(max(begin, 0), end, reservation.nodes, name, amounts, every=every)
 
 
 def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tuple[list[SiteLimit], list[str]]:

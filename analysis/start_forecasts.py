@@ -204,6 +204,7 @@ def _to_come(workload: Workload, state: MachineState, run_times: RunTimeDraws, r
             begin=0,
             hold=False,
             reservation="",
+            together="",
             runtime=min(past[row].runtime, past[row].walltime) if row < known else run_times.draw(past[row]),
         )
         for number, (row, submit) in enumerate(zip(chosen.tolist(), submits, strict=True))

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..base import InputError
 from ..base.unfinished_files import temporary_folder
 from ..workloads.slurm_cluster import Snapshot, read_cluster
 from ..workloads.slurm_limits import read_slurm_limits
+from ..workloads.slurm_reservations import SlurmReservation
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 from .command_errors import say
 
@@ -68,6 +70,13 @@ def say_of_limits(limits: str) -> None:
         say("note", f"{limits} has no associations: all accounts lie below the root with equal shares")
     if found.passed:
         say("note", f"{limits} has limits that slurm does not hold: {', '.join(found.passed[:10])}")
+
+
+def say_of_reservations(reservations: Iterable[SlurmReservation]) -> None:
+    """Print notes on what of reservations is not modelled."""
+    for each in reservations:
+        for told in each.notes:
+            say("note", f"reservation {each.name}: {told}")
 
 
 def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapshot:

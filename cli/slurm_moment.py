@@ -19,10 +19,16 @@ from .command_errors import say
 from .parameters import option
 from .progress import spinner
 from .site_options import FILE, SnapshotFiles
-from .slurm_answers import CommandFailedError, accounting, configuration, limits_of, reservations_of
+from .slurm_answers import (
+    CommandFailedError,
+    accounting,
+    configuration,
+    limits_of,
+    reservations_of,
+    say_of_limits,
+    say_of_reservations,
+)
 
-#: Fields of reservations with unsupported values. A forecast without these reservations is better than none.
-_NOT_MODELLED = ("Flags", "CoreCnt")
 #: Days of accounting records to request.
 DAYS = 30
 
@@ -110,16 +116,16 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
     with temporary_folder() as made, spinner(told):
         config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
         past = slurm_workload(sacct, config, timezone=answers.timezone)
+        say_of_limits(names)
         site = read_slurm_conf(config)
         seen = snapshot.read()
-        workload, state = standing_jobs(seen, site, past)
-        try:
-            reservations = read_slurm_reservations(reserved, site) if reserved else ()
-        except InputError as error:
-            if not any(f"field '{name}'" in str(error) for name in _NOT_MODELLED):
-                raise
-            say("note", f"{error}; reservations are left out")
-            reserved, reservations = None, ()
+        reservations = read_slurm_reservations(reserved, site) if reserved else ()
+        say_of_reservations(reservations)
+        workload, state = standing_jobs(seen, site, past, reservations)
+        shut = [node.name for node in seen.nodes if node.reserved and reserved is None]
+        if shut:
+            listed = ", ".join(shut[:5]) + (", ..." if len(shut) > 5 else "")
+            say("note", f"{listed}: a reservation closes them for ever here; --reservations says when it ends")
         options = {
             "config": str(config),
             "shares": answers.shares,
@@ -131,7 +137,7 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
             workload,
             state,
             site,
-            read_slurm_limits(names) if names else None,
+            read_slurm_limits(names, site.settings.get("clustername", "")) if names else None,
             reservations,
             options,
             started_at(workload),

@@ -72,6 +72,8 @@ class JobView:
     qos: str
     exclusive: bool
     licences: Mapping[str, int]
+    together: str
+    spread: tuple[int, int] | None
 
     def __init__(self, job: Job, machine: Machine) -> None:
         self.id = job.id
@@ -94,6 +96,8 @@ class JobView:
         self.qos = job.qos
         self.exclusive = job.exclusive
         self.licences = job.licences
+        self.together = job.together
+        self.spread = job.spread
 
     @property
     def runtime(self) -> int:

@@ -289,6 +289,13 @@ def _name(dispatcher: Dispatcher) -> str:
     return getattr(dispatcher, "name", None) or type(dispatcher).__name__
 
 
+#: Fields of jobs that only a dispatcher with the rules of the site keeps to.
+_OF_SLURM = {
+    "together": "components of heterogeneous jobs start one by one",
+    "spread": "numbers of nodes of jobs with tasks (-N 2-4 -n 8) are not kept to",
+}
+
+
 def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[str]:
     """Return the fields of jobs that have no effect on so many nodes, and warn of them."""
     fields = []
@@ -299,6 +306,10 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
     if any(workload.columns.exclusive.values) and nodes == 1:
         warnings.warn("exclusive jobs share a machine of one node as any others do", UnheededWarning, stacklevel=3)
         fields.append("exclusive")
+    for name, told in _OF_SLURM.items():
+        if any(getattr(workload.columns, name).values) and not knows_site(dispatcher):
+            warnings.warn(told, UnheededWarning, stacklevel=3)
+            fields.append(name)
     reservation = workload.columns.reservation
     known = any(each.name for each in workload.machine.reservations)
     if known or not any(reservation.values) or knows_site(dispatcher):

@@ -184,6 +184,12 @@ class Job:
         walltime, as with PBS's ``soft_walltime``.
     licences
         Number of licences that it uses while it runs, by name.
+    together
+        Jobs with the same text are the components of a heterogeneous job. They start at the same instant under
+        ``slurm``; other dispatchers start them one by one. Empty: none.
+    spread
+        Least and largest number of nodes of its slots, as with ``-N 2-4 -n 8``. Only ``slurm`` keeps to them. ``None``:
+        any.
 
     Raises
     ------
@@ -216,6 +222,8 @@ class Job:
     exclusive: bool = False
     soft_walltime: int | None = None
     licences: Mapping[str, int] = field(default=NO_LICENCES)
+    together: str = ""
+    spread: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -253,6 +261,10 @@ class Job:
                 raise ValueError(f"{where}: licences must be whole numbers by name, got {shown(self.licences)}")
             numbers = {name: check_whole(f"{where}: licences: {name}", n, 0) for name, n in self.licences.items()}
             object.__setattr__(self, "licences", ResourceMap(numbers))
+        if type(self.together) is not str:
+            check_text(f"{where}: together", self.together)
+        if self.spread is not None:
+            object.__setattr__(self, "spread", _spread(where, self.spread))
         if type(self.priority) is not int or self.priority:
             priority = check_whole(f"{where}: priority", self.priority, -MOST_PRIORITY, MOST_PRIORITY)
             object.__setattr__(self, "priority", priority)
@@ -289,6 +301,14 @@ def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -
     for name, low in least:
         most = LARGEST if name == "nodes" else LONGEST
         object.__setattr__(owner, name, check_whole(f"{where}: {name}", getattr(owner, name), low, most))
+
+
+def _spread(where: str, spread: Any) -> tuple[int, int]:
+    """Return the least and the largest number of nodes of a job."""
+    if not isinstance(spread, Sequence) or len(spread) != 2:
+        raise ValueError(f"{where}: spread must be the least and the largest number of nodes, got {shown(spread)}")
+    least = check_whole(f"{where}: spread: least", spread[0], 1, LARGEST)
+    return least, check_whole(f"{where}: spread: most", spread[1], least, LARGEST)
 
 
 def _dependencies(where: str, depends: Any) -> tuple[tuple[Any, ...], ...]:

@@ -37,6 +37,8 @@ OTHERS = (
     "exclusive",
     "soft_walltime",
     "licences",
+    "together",
+    "spread",
 )
 #: Fields that enter a digest only if a job has one: they are newer than the digest.
 _LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS[OTHERS.index("array") :]}
@@ -141,7 +143,7 @@ class JobColumns(Sequence[Job]):
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
-    reservation, depends, begin, hold, priority, qos, exclusive, soft_walltime, licences
+    reservation, depends, begin, hold, priority, qos, exclusive, soft_walltime, licences, together, spread
         The same, coded.
 
     Raises
@@ -175,6 +177,8 @@ class JobColumns(Sequence[Job]):
     exclusive: Coded
     soft_walltime: Coded
     licences: Coded
+    together: Coded
+    spread: Coded
 
     def __post_init__(self) -> None:
         for name in ("ids", *NUMBERS):

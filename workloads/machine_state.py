@@ -146,18 +146,52 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     known = np.isfinite(wait) & (wait >= 0)
     start = np.where(known, jobs.submit + np.where(known, wait, 0), np.inf)
     end = start + jobs.runtime
-    instant = int(end.min(initial=np.inf)) if at is None and known.any() else at or 0
+    earlier = _attempts(workload)
+    first = min([end.min(initial=np.inf), *(times[2] for each in earlier.values() for times in each)])
+    instant = int(first) if at is None and known.any() else at or 0
     stays = end > instant  # A job that ends at the instant has ended: dispatchers count its usage.
     if at is None and not stays.any():
         stays = end >= instant
     runs = (start < instant) & stays
     if not stays.any():
         raise InputError(f"{workload.provenance.source}: expected jobs that end at {instant} s or later, got none")
+    jobs_ = list(workload.jobs)
+    for row, attempts in earlier.items():  # A preempted job runs in one of its attempts, or waits between them.
+        for begin, _, back, again in attempts:
+            if begin < instant < back:
+                runs[row], start[row] = True, begin
+            elif back <= instant < again:
+                jobs_[row] = replace(jobs_[row], begin=again)
     rows = np.flatnonzero(runs).tolist()
     texts = workload.records["placement"].tolist() if "placement" in workload.records else [""] * len(runs)
     where = {row: tuple(map(int, texts[row].split())) or None for row in rows}
     running = [RunningSince(workload.jobs[row].id, int(start[row]), where[row]) for row in rows]
     ended = [EndedJob(workload.jobs[row], int(start[row])) for row in np.flatnonzero(~stays).tolist()]
-    kept = tuple(workload.jobs[row] for row in np.flatnonzero(stays).tolist())
+    kept = tuple(jobs_[row] for row in np.flatnonzero(stays).tolist())
     records = workload.records[stays].reset_index(drop=True)
     return replace(workload, jobs=kept, records=records), MachineState(instant, tuple(running), ended=tuple(ended))
+
+
+def _attempts(workload: Workload) -> dict[int, list[tuple[int, int, int, int]]]:
+    """Return the earlier attempts of preempted jobs by row.
+
+    Each has its start, its end, when the job was back in the queue, and when it could start again.
+    """
+    records = workload.records
+    if records is None or "attempts" not in records:
+        return {}
+    zero = next(
+        (int(line.partition(":")[2]) for line in workload.provenance.header if line.startswith("; UnixStartTime:")), 0
+    )
+    found: dict[int, list[tuple[int, int, int, int]]] = {}
+    for row, text in enumerate(records["attempts"].tolist()):
+        for part in filter(None, text.split(";")):
+            begin, end, back, again = (int(time) - zero for time in part.split())
+            found.setdefault(row, []).append((begin, end, back, again))
+    return found
+
+
+def stop_time(workload: Workload) -> int | None:
+    """Return the median time from the preemption of a job until it is back in the queue, seconds. ``None``: none is."""
+    gaps = [back - end for attempts in _attempts(workload).values() for _, end, back, _ in attempts]
+    return max(int(np.median(gaps)), 1) if gaps else None

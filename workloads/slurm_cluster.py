@@ -42,6 +42,8 @@ _AWAY = {
 }
 
 
+#: Of these, those of reservations.
+_RESERVED = {"maint", "maintenance", "reserved"}
 #: Reasons for which a job never starts without an action of its owner or an operator.
 _NEVER = {
     "jobhelduser",
@@ -62,11 +64,15 @@ _GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/][^\W\d][^:=,]*)?(?:[:=](\d+))?(?=,
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """A node: its name and cores, and whether a job could start on it."""
+    """A node: its name and cores, and whether a job could start on it.
+
+    A node is `reserved` if only a reservation keeps jobs away.
+    """
 
     name: str
     cores: int
     usable: bool
+    reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ class ClusterJob:
         Time at which it becomes eligible, seconds since 1970. 0 if it is eligible, or unknown.
     nice
         Points that its owner gives away (``--nice``).
+    together
+        The heterogeneous job of which it is a component, whose id is then ``72+0``. Empty: none.
     """
 
     id: str
@@ -149,6 +157,7 @@ class ClusterJob:
     depends: tuple[tuple[str, str] | tuple[str, str, int], ...] = ()
     begin: int = 0
     nice: int = 0
+    together: str = ""
 
     @property
     def starts(self) -> bool:
@@ -238,15 +247,21 @@ def _nodes(entry: Mapping[str, Any], where: str) -> list[ClusterNode]:
     group = entry.get("nodes")
     if not isinstance(group, dict):
         states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
-        return [ClusterNode(_text(entry, "name"), _number(entry, "cpus", where) or 0, not states & _AWAY)]
+        cores = _number(entry, "cpus", where) or 0
+        return [ClusterNode(_text(entry, "name"), cores, not states & _AWAY, _only_reserved(states))]
     node = entry.get("node")
     cpus = entry.get("cpus")
     names = group.get("nodes")
     if not isinstance(node, dict) or not isinstance(cpus, dict) or not isinstance(names, list):
         raise InputError(f"{where}: expected 'node', 'cpus' and a list of 'nodes', as sinfo -N --json prints them")
-    usable = not set(_words(node.get("state"))) & _AWAY
+    states = set(_words(node.get("state")))
+    usable, reserved = not states & _AWAY, _only_reserved(states)
     count = _number(cpus, "maximum", where) or 0
-    return [ClusterNode(name, count, usable) for text in names for name in expand_names(str(text), where)]
+    return [ClusterNode(name, count, usable, reserved) for text in names for name in expand_names(str(text), where)]
+
+
+def _only_reserved(states: set[str]) -> bool:
+    return bool(states & _RESERVED) and not states & (_AWAY - _RESERVED)
 
 
 def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
@@ -264,6 +279,9 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
     limit = _number(entry, "time_limit", where)
     most = _number(entry, "array_max_tasks", where)
     id_ = f"{array}_{task}" if array and task is not None else _text(entry, "job_id")
+    leader = _number(entry, "het_job_id", where) or 0
+    if leader:
+        id_ = f"{leader}+{_number(entry, 'het_job_offset', where) or 0}"
     tasks: tuple[str, ...] = (id_,)
     if waits and (text := _text(entry, "array_task_string")):
         found = array_tasks(f"{array or id_}_[{text.partition('%')[0]}]")
@@ -304,6 +322,7 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         depends=_dependencies(_text(entry, "dependency")),
         begin=(_number(entry, "eligible_time", where) or 0) if waits else 0,
         nice=_nice(entry),
+        together=str(leader) if leader else "",
     )
 
 

@@ -73,6 +73,8 @@ class SlurmPartition:
         ``State``, in upper case. Jobs start only in a partition that is ``UP``.
     threads
         Least CPUs of a job on a node. These are the CPUs of a core if whole cores are allocated.
+    least_nodes
+        ``MinNodes``.
     """
 
     name: str
@@ -87,6 +89,7 @@ class SlurmPartition:
     exclusive: bool = False
     state: str = "UP"
     threads: int = 1
+    least_nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,6 +493,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         fields.get("oversubscribe", fields.get("shared", "")).upper() == "EXCLUSIVE",
         fields.get("state", "UP").upper(),
         min((_threads(read.nodes[node]) for node in names), default=1) if by_core else 1,
+        max(_whole("MinNodes", fields.get("minnodes", "1"), where), 1),
     )
 
 

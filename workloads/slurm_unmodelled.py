@@ -39,7 +39,6 @@ _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "QoS": (("n/a",), "which jobs wait, as far as no limits are given"),
     "PreemptMode": (("off", "requeue", "cancel"), "which jobs stop"),
     "GraceTime": (("0",), "which jobs stop"),
-    "MinNodes": (("0", "1"), "which jobs start"),
     "LLN": (("no",), "on which nodes"),
     "ExclusiveUser": (("no",), "beside which jobs"),
     "ExclusiveTopo": (("no",), "beside which jobs"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from .slurm_conf import (
     meets,
     read_slurm_conf,
 )
+from .slurm_reservations import SlurmReservation
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
@@ -67,7 +68,7 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
     """
     site = read_slurm_conf(config)
     most = {partition.name: partition.max_time for partition in site.partitions}
-    workload = read(sacct, partition_limits=most, **options)
+    workload = read(sacct, partition_limits=most, components=True, **options)
     records = workload.records
     if records is None or "nodes_asked" not in records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
@@ -91,7 +92,8 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    records = records.assign(placement=_placements(jobs, records, machine, site))
+    on_nodes = [" ".join(_names(text, site)) for text in records["node_list"].tolist()]
+    records = records.assign(placement=_placements(jobs, records, machine, site), on_nodes=on_nodes)
     return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))
 
 
@@ -125,7 +127,11 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         if alone:
             asked = asked.of_whole_nodes()
         apart = asked.apart(largest)
+        spread = None if alone else asked.spread()
+        apart = apart if spread is None else 0
         slots = apart or asked.tasks
+        if apart and asked.nodes_by_tasks:
+            spread = 1, apart
         per_node = asked.per_slot(machine, slots, by_core=site.memory_by_core)
         if partition is not None:
             per_node |= of_partition(known[partition], per_node["core"])
@@ -142,6 +148,8 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
             exclusive=alone,
             licences=licences_of(asked.licences, machine),
             priority=-int(asked.nice),
+            together=job.id.partition("+")[0] if "+" in job.id else "",
+            spread=spread,
         )
 
 
@@ -188,6 +196,9 @@ class _Asked(NamedTuple):
     exclusive: str
     cores_asked: int
     nice: int
+    nodes_most: int
+    tasks_asked: int
+    nodes_by_tasks: bool
 
     def of_whole_nodes(self) -> _Asked:
         """Return the request for whole nodes, with its cores and its memory per core."""
@@ -213,6 +224,19 @@ class _Asked(NamedTuple):
         had = int(self.nodes) if by_node and self.nodes > 0 else 0
         return int(self.nodes_asked) or (had if self.requested_processors <= had * largest else 0)
 
+    def spread(self) -> tuple[int, int] | None:
+        """Return the least and the largest number of nodes of tasks on a number of nodes, ``None`` if not so requested.
+
+        With memory or GPUs per node, or with one task per node, a slot is a node instead.
+        """
+        least = int(self.nodes_asked)
+        most = max(int(self.nodes_most), least)
+        tasks = int(self.tasks_asked)
+        by_node = self.gpus > 0 or self.memory_by == "node"
+        if by_node or not least or most == 1 or tasks < least or tasks == least == most or tasks != self.tasks:
+            return None
+        return least, most
+
     def per_slot(self, machine: Machine, slots: int, *, by_core: bool) -> dict[str, int]:
         """Return a slot's cores, memory and GPUs, rounded up, as far as the machine has these resources."""
         cores = -(-int(self.requested_processors) // slots)
@@ -233,7 +257,12 @@ class _Asked(NamedTuple):
         return amounts
 
 
-def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:
+def standing_jobs(
+    snapshot: Snapshot,
+    site: SlurmSite,
+    past: Workload | None = None,
+    reservations: Sequence[SlurmReservation] = (),
+) -> tuple[Workload, MachineState]:
     """Return the running and waiting jobs of a moment on a site's machine, and the ended ones.
 
     Jobs that wait for an action are left out: held ones, and those with a failed dependency. Running jobs are on their
@@ -249,10 +278,20 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
         Its configuration.
     past
         Its accounting records, from :func:`slurm_workload`.
+    reservations
+        The advance reservations. Nodes that only they close are open on the machine: the scheduler closes them for as
+        long as they last.
     """
     everything = (*snapshot.running, *snapshot.waiting)
     up = {name for job in snapshot.running for name in job.nodes}
-    closed = {node.name for node in snapshot.nodes if not node.usable} - up
+    kept = {
+        site.nodes[place]
+        for each in reservations
+        for place in each.nodes
+        if any(start <= snapshot.now for start, _ in each.spans(snapshot.now))
+    }
+    opens = {node.name for node in snapshot.nodes if node.reserved and node.name in kept}
+    closed = {node.name for node in snapshot.nodes if not node.usable} - up - opens
     constraints = (job.constraint for job in everything)
     machine = site.machine(met_by_some(site, constraints), closed)
     places = {name: place for place, name in enumerate(site.nodes)}
@@ -320,7 +359,7 @@ def _standing(
         per_slot |= of_gpu_types(job.gpu_types, job.gpus, slots, machine)
     if job.start is None and f"{FEATURE}{job.constraint}" in machine.resources:
         per_slot[f"{FEATURE}{job.constraint}"] = 1
-    depends = [each for each in job.depends if any(name == each[0] or name.startswith(f"{each[0]}_") for name in here)]
+    depends = list(_here(job, here))
     assert job.limit is not None
     limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
     submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
@@ -339,7 +378,17 @@ def _standing(
         begin=begin,
         licences=licences_of(job.licences, machine),
         priority=-job.nice,
+        together=job.together if job.start is None else "",
     )
+
+
+def _here(job: ClusterJob, here: Collection[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the dependencies of a job on jobs that are here. Of a heterogeneous job, that is on its first component."""
+    for parent, *rest in job.depends:
+        if f"{parent}+0" in here:
+            yield f"{parent}+0", *rest
+        elif parent in here or any(name.startswith(f"{parent}_") for name in here):
+            yield parent, *rest
 
 
 def _apart(job: ClusterJob, machine: Machine) -> int:

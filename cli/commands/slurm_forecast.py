@@ -1,5 +1,6 @@
 """``hpcdispatch slurm forecast``: forecast the starts of jobs, and judge these forecasts later."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,12 +9,13 @@ import click
 
 from ...analysis.kept_forecasts import ForecastScore, KeptForecast, judge, keep, read_kept
 from ...analysis.start_forecasts import LEARNED, forecast_starts
-from ...base import InputError
 from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import NOTHING, count, percent
 from ...bench.reports.tables import Table
+from ...dispatchers.protocol import JobView
 from ...predictors import create as create_predictor
 from ...workloads.fetching import cache_folder
+from ...workloads.slurm_limits import SiteLimits
 from ...workloads.slurm_workload import started_at
 from ..app import OUTPUT, subcommand
 from ..durations import Whole
@@ -72,13 +74,38 @@ def forecast(
         )
         return
     with moment_of(moment, answers, "running Slurm's rules forward") as now:
-        wanted = None if job is None else now.waiting(job)
+        held = None if job is None else now.held(job)
+        wanted = job if held is not None else None if job is None else now.waiting(job)
         made = _forecasts(now, learning)
+        without = _without(now, {each.job for each in made})
     chosen = [each for each in made if wanted in (None, each.job)]
-    if wanted is not None and not chosen:
-        raise InputError(f"job {wanted}: it starts in fewer than half of the simulations")
+    without = {id_: why for id_, why in without.items() if wanted in (None, id_, id_.partition("_")[0])}
     keep(store, chosen)
-    _print(chosen)
+    _print(chosen, without)
+
+
+def _without(now: Moment, answered: set[str]) -> dict[str, str]:
+    """Return why each other waiting job has no forecast, by id."""
+    machine = now.workload.machine
+    rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
+    planned = {job.id: job for job in now.workload.jobs}
+    found = {}
+    for id_, each in now.snapshot.by_id().items():
+        if id_ in answered:
+            continue
+        job = planned.get(id_)
+        over = rows.over(JobView(job, machine)) if rows is not None and job is not None else ()
+        if not each.starts:
+            found[id_] = f"it waits for {each.reason}, until its owner or an operator changes that"
+        elif job is None:
+            found[id_] = "it has no walltime, no cores, or no partition that is up"
+        elif over:
+            found[id_] = f"it is beyond the limit of {', '.join(sorted(over))} all alone"
+        elif machine.slots(job.per_node) < job.nodes:
+            found[id_] = "the nodes that it may use do not have so much, were they empty"
+        else:
+            found[id_] = "it starts in fewer than half of the simulations"
+    return found
 
 
 def _forecasts(now: Moment, learning: Learning) -> list[KeptForecast]:
@@ -100,7 +127,7 @@ def _forecasts(now: Moment, learning: Learning) -> list[KeptForecast]:
     ]
 
 
-def _print(made: list[KeptForecast]) -> None:
+def _print(made: list[KeptForecast], without: Mapping[str, str]) -> None:
     rows = [
         (
             each.job,
@@ -111,18 +138,25 @@ def _print(made: list[KeptForecast]) -> None:
     ]
     columns = ("job", *map(headed, ("starts in at least", "about", "at most", "Slurm says")))
     shown = Table("", columns, rows).terminal()
-    finish(_answer(made), {"forecasts": [asdict(each) for each in made]}, shown)
+    more = [f"{id_}: no forecast: {why}" for id_, why in without.items()]
+    fields = {"forecasts": [asdict(each) for each in made], "without": [*without.items()]}
+    finish(_answer(made, without), fields, *([shown] if made else []), *more)
 
 
-def _answer(made: list[KeptForecast]) -> str:
+def _answer(made: list[KeptForecast], without: Mapping[str, str]) -> str:
     """Return the first start of the jobs, against Slurm's own forecast."""
+    if not made and len(without) == 1:
+        return f"Job {next(iter(without))} has no forecast: {next(iter(without.values()))}."
     if not made:
-        return "No job waits that can be planned."
+        return f"No job waits that can be planned; {len(without):,} wait for something else."
     each = min(made, key=lambda each: each.median)
     low, median, high = (time(max(0.0, moment - each.made)) for moment in (each.low, each.median, each.high))
     text = f"Job {each.job} starts in about {median} (80% interval {low} to {high})"
     text += "" if each.slurm is None else f", where Slurm says {time(max(0, each.slurm - each.made))}"
-    return f"{text}." if len(made) == 1 else f"{text}; it is the first of {count(len(made), 'waiting job')}."
+    if len(made) == 1 and not without:
+        return f"{text}."
+    others = f", {len(without):,} more have no forecast" if without else ""
+    return f"{text}; it is the first of {count(len(made), 'waiting job')}{others}."
 
 
 def _tell(score: ForecastScore) -> None:

@@ -54,9 +54,10 @@ def question_of(now: Moment) -> Question:
     rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
     limits = [] if rows is None else site_limits(rows, jobs, machine)[0]
     reservations = [
-        Reservation(max(each.start - now.zero, 0), each.end - now.zero, each.nodes, each.name)
+        Reservation(max(start - now.zero, 0), end - now.zero, each.nodes, each.name)
         for each in now.reservations
-        if each.end > now.snapshot.now
+        if each.nodes
+        for start, end in each.spans(now.snapshot.now)
     ]
 
     def slurm(reserved: bool, limited: bool) -> Slurm:

@@ -29,6 +29,7 @@ from ...bench.reports.what_if_page import (
 )
 from ...workloads import MachineState, Workload
 from ...workloads.formats.read_log import zone_of
+from ...workloads.slurm_reservations import read_slurm_reservations
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import exact, finish, headed, time
@@ -36,7 +37,7 @@ from ..parameters import option
 from ..progress import spinner
 from ..shared_options import dispatchers_option, seed_option, split_specs, validate
 from ..site_options import FILE, SiteFiles
-from ..slurm_answers import say_of_limits
+from ..slurm_answers import say_of_limits, say_of_reservations
 
 #: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
@@ -123,6 +124,8 @@ def command(
             cases.append(record.scenario(text, Path(folder, str(number))))
         with spinner(f"simulating {count(len(cases), 'case')}, {count(1 + repeats, 'time')} each"):
             found = what_if(cases, NEAR, repeats, seed)
+    if reservations is not None:
+        say_of_reservations(read_slurm_reservations(reservations, record.site))
     for case in cases:
         for note in case.notes:
             say("note", f"{case.name}: {note}")

@@ -1,5 +1,6 @@
 """Jobs by position in the trace: columns, priorities, and nodes while they run."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,10 @@ _COLUMNS = np.dtype(
         ("place", np.int64),
         ("qos", np.float64),
         ("further", np.float64),
+        ("least", np.int64),
+        ("wanted", np.int64),
+        ("most", np.int64),
+        ("together", np.int64),
     ]
 )
 #: Number of ended jobs with cached nodes.
@@ -83,6 +88,7 @@ class Jobs:
         self.columns = np.zeros(0, _COLUMNS)
         self.owners: dict[int, tuple[tuple[str, str], Association]] = {}
         self.ids: dict[int, str] = {}
+        self._together: dict[str, int] = {}
         self._charged: dict[tuple[int, int], Charge] = {}
         self._room: dict[tuple[int, tuple[int, ...], bool], int] = {}
         self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
@@ -142,7 +148,13 @@ class Jobs:
             memory = self._index[MEMORY]
             cores = np.maximum(demand[by_core, machine.primary], 1)
             per_cpu[by_core, memory] = demand[by_core, memory] // cores
-        return WaitingJobs(partition, queue.nodes[rows], apart, demand, limit, per_cpu, per_node, order)
+        slots = queue.nodes[rows]
+        least, wanted, most = (self.columns[name][order] for name in ("least", "wanted", "most"))
+        together = self.columns["together"][order]
+        together = together if (together >= 0).any() else together[:0]
+        return WaitingJobs(
+            partition, slots, apart, demand, limit, per_cpu, per_node, order, least, wanted, most, together
+        )
 
     def test_submitted(self, state: State, joined: Sequence[Waiting]) -> None:
         """Test whether new jobs could ever run. This changes weights of nodes with GPUs."""
@@ -167,6 +179,10 @@ class Jobs:
         self._grow(max(away, default=-1))
         for place, again in away.items():
             self.columns["again"][place] = again
+
+    def components(self, state: State) -> Mapping[int, int]:
+        """Return the number of waiting components of each heterogeneous job."""
+        return Counter(self.columns["together"][state.queue.order].tolist())
 
     def could_run(self, waiting: Waiting) -> bool:
         """Return whether a job fits on the empty nodes of its partition."""
@@ -213,7 +229,8 @@ class Jobs:
         cpus = waiting.nodes * waiting.demand[self._machine.primary]
         if self._partitions.whole(job.queue):  # With only --exclusive, the requested CPUs count.
             cpus = self._limits.cpus(waiting)
-        parts = (waiting.nodes if apart else 1) / self._machine.nodes, cpus / max(self._cores, 1)
+        least = job.spread[0] if apart and job.spread else self._nodes_of(waiting, apart)[0]
+        parts = least / self._machine.nodes, cpus / max(self._cores, 1)
         size = job_size(*parts, small=self._small)
         again = self.columns["again"][order]
         self.columns[order] = (
@@ -226,10 +243,23 @@ class Jobs:
             waiting.tie,
             self._limits.factor(job),
             self._limits.relative(waiting, self._tres) + job.priority,
+            *self._nodes_of(waiting, apart),
+            self._together.setdefault(job.together, len(self._together)) if job.together else -1,
         )
         owner = (job.group, job.user)
         self.owners[order] = owner, usage.user(*owner)
         self.ids[order] = waiting.id
+
+    def _nodes_of(self, waiting: Waiting, apart: bool) -> tuple[int, int, int]:
+        """Return the least, the wanted and the largest number of nodes of a job."""
+        if apart:
+            return waiting.nodes, waiting.nodes, waiting.nodes
+        partition = self._partitions.index(waiting.job.queue)
+        least, most = waiting.job.spread or (1, waiting.nodes)
+        most = min(most, waiting.nodes, self._partitions.most_nodes[partition].item())
+        least = max(least, self._partitions.least_nodes[partition].item())
+        wanted = most if waiting.job.spread else least
+        return least, max(wanted, least), max(most, least)
 
     def prioritize(self, order: IntArray, since: IntArray, tick: int) -> None:
         """Update the priorities of jobs, as of a tick."""
@@ -243,7 +273,9 @@ class Jobs:
     def _grow(self, last: int) -> None:
         """Make room for positions up to `last`."""
         if last >= len(self.columns):
-            self.columns = np.concatenate([self.columns, np.zeros(last + 1024, _COLUMNS)])
+            more = np.zeros(last + 1024, _COLUMNS)
+            more["together"] = -1
+            self.columns = np.concatenate([self.columns, more])
 
 
 def running_by_place(state: State) -> list[Running]:

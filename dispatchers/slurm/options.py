@@ -83,6 +83,8 @@ class SlurmOptions(Checked):
     PreemptMode
         Default mode, if partition or QOS have none: ``REQUEUE``, to start again later, or ``CANCEL``. Others: no
         preemption.
+    stop_time
+        Seconds from the preemption of a job until its nodes are free. ``what-if`` takes it from the record.
     JobRequeue
         Whether preempted jobs restart. Otherwise they are cancelled.
     shares
@@ -131,6 +133,7 @@ class SlurmOptions(Checked):
     PriorityFavorSmall: bool = False
     PreemptType: str = "preempt/none"
     PreemptMode: str = "OFF"
+    stop_time: _Interval = 1
     JobRequeue: bool = True
     shares: str = ""
     limits: str = ""

@@ -20,8 +20,8 @@ class Partitions:
     ----------
     members
         Shape (partitions, nodes).
-    max_time, tier, most_nodes
-        Seconds, ``PriorityTier`` and ``MaxNodes``, shape (partitions,).
+    max_time, tier, least_nodes, most_nodes
+        Seconds, ``PriorityTier``, ``MinNodes`` and ``MaxNodes``, shape (partitions,).
     factor
         ``PriorityJobFactor`` over the largest.
     weight
@@ -38,6 +38,7 @@ class Partitions:
     members: BoolArray
     max_time: IntArray
     tier: IntArray
+    least_nodes: IntArray
     most_nodes: IntArray
     factor: FloatArray
 
@@ -87,5 +88,6 @@ class Partitions:
             self.members[row, list(each.nodes)] = True
         self.max_time = np.array([LONGEST if each.max_time is None else each.max_time for each in known])
         self.tier = np.array([each.tier for each in known])
+        self.least_nodes = np.array([each.least_nodes for each in known])
         self.most_nodes = np.array([LONGEST if each.most_nodes is None else each.most_nodes for each in known])
         self.factor = np.array([each.factor for each in known]) / max(1, *(each.factor for each in known))

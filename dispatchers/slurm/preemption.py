@@ -79,6 +79,8 @@ class JobPreemption:
         The classes.
     kill_wait
         ``KillWait``, seconds.
+    stop_time
+        Seconds from the preemption of a job until its nodes are free, at least 1.
 
     Attributes
     ----------
@@ -90,10 +92,12 @@ class JobPreemption:
         When jobs were last preempted, until the main scheduler has run.
     """
 
-    def __init__(self, classes: JobClasses, kill_wait: int) -> None:
+    def __init__(self, classes: JobClasses, kill_wait: int, stop_time: int = 1) -> None:
         self._classes = classes
         self.modes = classes.modes
-        self._patience = kill_wait + _PATIENCE
+        self._patience = max(kill_wait + _PATIENCE, stop_time + 2)
+        self._stop_time = stop_time
+        self._ending: dict[tuple[int, int], int] = {}
         self._stopped_others: dict[int, int] = {}
         self.away: dict[int, int] = {}
         self.stopped_at: int | None = None
@@ -114,6 +118,9 @@ class JobPreemption:
         classes = self._classes
         of = np.array([classes.of(each.job) for each in waiting], np.int64)
         runs = np.array([classes.of(each.job) for each in running], np.int64)
+        for place, run in enumerate(running):
+            if (run.order, run.start) in self._ending:
+                runs[place] = -1
         for place, each in enumerate(waiting):
             if now - self._stopped_others.get(each.order, -self._patience) < self._patience:
                 of[place] = -1
@@ -134,12 +141,32 @@ class JobPreemption:
         for row in np.flatnonzero(preemption.by >= 0).tolist():
             job = running[row]
             self._stopped_others[int(waiting[preemption.by[row]])] = self.stopped_at = now
-            actions.append(Stop(job, "kill"))
-            if self.modes[self._classes.of(job.job)] == "cancel":
-                self._cancelled.add(job.order)
+            if self._stop_time > 1:  # It keeps its nodes until its processes have ended.
+                self._ending[job.order, job.start] = now + self._stop_time - 1
             else:
-                self.away[job.order] = now + AWAY
+                actions.append(self._stop(job, now))
         return actions
+
+    def ended(self, running: Iterable[Running], now: int) -> list[Action]:
+        """Return the actions for preempted jobs whose processes have ended."""
+        if not self._ending:
+            return []
+        due = [job for job in running if self._ending.get((job.order, job.start), now + 1) <= now]
+        self._ending = {key: at for key, at in self._ending.items() if at > now}
+        if due:
+            self.stopped_at = now
+        return [self._stop(job, now) for job in due]
+
+    def following(self) -> list[int]:
+        """Return when the processes of preempted jobs end."""
+        return list(self._ending.values())
+
+    def _stop(self, job: Running, now: int) -> Action:
+        if self.modes[self._classes.of(job.job)] == "cancel":
+            self._cancelled.add(job.order)
+        else:
+            self.away[job.order] = now + AWAY
+        return Stop(job, "kill")
 
     def cancelled(self, waiting: Iterable[Waiting]) -> list[Action]:
         """Return rejections of cancelled jobs, which are back in the queue until then."""

@@ -11,13 +11,14 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...models.slurm.backfill import backfill_pass
 from ...models.slurm.jobs import RunningJob, WaitingJobs, job_table
-from ...models.slurm.limits import JobLimits, no_limits
+from ...models.slurm.limits import JobLimits, count_start, may_run, no_limits
 from ...models.slurm.main_scheduler import main_pass
 from ...models.slurm.preemption import Preemption
 from ...models.slurm.reservations import ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
+from ...workloads.slurm_reservations import SlurmReservation
 from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .jobs import Jobs, running_by_place
@@ -65,6 +66,11 @@ class Slurm(Configured[SlurmOptions]):
         cluster = self._site.settings.get("clustername", "") if self._site is not None else ""
         self._given_limits = read_slurm_limits(self._rules.limits, cluster) if self._rules.limits else None
         self._reserved = reserved(self._rules, self._site)
+
+    def with_reservations(self, reservations: Sequence[SlurmReservation]) -> Slurm:
+        """Add reservations to those of the options. Return the dispatcher."""
+        self._reserved = (*self._reserved, *reservations)
+        return self
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Start a simulation on a machine."""
@@ -163,7 +169,7 @@ class Slurm(Configured[SlurmOptions]):
         self._arrays = Arrays(rules.bf_max_job_array_resv)
         self._reservations = Reservations(self._reserved, machine.nodes, rules.epoch)
         classes = JobClasses(rules, site, self._partitions, self._limits)
-        self._preemption = JobPreemption(classes, rules.KillWait)
+        self._preemption = JobPreemption(classes, rules.KillWait, rules.stop_time)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._usage = AccountUsage(
             shares_of(rules.shares),
@@ -200,7 +206,10 @@ class Slurm(Configured[SlurmOptions]):
         if self._reservations.due(self._seen, state.now, state.machine):
             self._asked = self._changed = True
         self._seen = state.now
-        refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
+        refused = self._preemption.ended(running_by_place(state), state.now)
+        if refused:
+            self._jobs.give_way(self._preemption.away)
+        refused += self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
         possible = {waiting.order: self._jobs.could_run(waiting) for waiting in joined}
         refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not possible[waiting.order]]
         return refused + [
@@ -263,11 +272,30 @@ class Slurm(Configured[SlurmOptions]):
         backfill_pass(jobs, cluster, table, now, self._rules.rules(), limits, preemption, part.closed)
         first = len(running)
         begin = table.start[first:]
+        ready = (begin >= 0) & (begin <= now)
+        if len(jobs.together):
+            joint = jobs.together >= 0
+            together = self._joint(turn, jobs, limits, ready & joint)
+            ready &= ~joint | together
+            for job in np.flatnonzero(together).tolist():
+                nodes, slots = table.nodes_of(first + job), table.slots_of(first + job)
+                turn.free[nodes] -= slots[:, None] * jobs.demand[job] + jobs.by_node[job]
+                count_start(job, limits)
         starts = [
             (job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
-            for job in np.flatnonzero((begin >= 0) & (begin <= now)).tolist()
+            for job in np.flatnonzero(ready).tolist()
         ]
         self._act(turn, part, jobs, preemption, starts)
+
+    def _joint(self, turn: _Turn, jobs: WaitingJobs, limits: JobLimits, ready: BoolArray) -> BoolArray:
+        """Return the components of heterogeneous jobs of which all can start now."""
+        found = np.zeros(len(ready), np.bool_)
+        known = self._jobs.components(turn.state)
+        for job in np.unique(jobs.together[ready]).tolist():
+            rows = np.flatnonzero(ready & (jobs.together == job))
+            if len(rows) == known[job] and all(may_run(row, limits.room.shape[1], limits) for row in rows.tolist()):
+                found[rows] = True
+        return found
 
     def _first(self, turn: _Turn, part: _Part, most: int) -> tuple[WaitingJobs, JobLimits, Preemption | None]:
         """Return the first jobs left, their limits and preemption. All tasks of an array count as one."""
@@ -329,6 +357,7 @@ class Slurm(Configured[SlurmOptions]):
             times += [self._cycle + rules.bf_interval] if self._changed else []
             times += [state.now + 1] if self._preemption.stopped_at is not None else []
         times += self._preemption.away.values()
+        times += self._preemption.following()
         if waits or (rules.PriorityWeightFairshare and len(self._running)):
             times.append(self._ticked + self._period)
         if times:

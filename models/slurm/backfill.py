@@ -11,7 +11,7 @@ from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
 from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
-from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, scratch_for, without_closed
+from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, least_nodes, scratch_for, without_closed
 from .predicted_start import can_start, predicted_start
 from .preemption import Preemption, no_preemption, stop_for
 from .reservations import (
@@ -127,6 +127,7 @@ def backfill_pass(
     now_once = np.zeros((2, nodes), np.int64)
     stopped = np.zeros(len(preemption.running), np.bool_)
     ended_fits = np.zeros((2, nodes), np.bool_)
+    after = np.full(jobs, now)
     reach = Reachable(now_once[0], now_once[1], ended_fits[0], ended_fits[1], stopped)
     progress = np.zeros(3, np.int64)
     partly = closed.partly if closed else no_amounts(*cluster.free.shape)
@@ -146,6 +147,7 @@ def backfill_pass(
             limits,
             preemption,
             scratch,
+            after,
         )
         if job < 0:
             return
@@ -178,11 +180,13 @@ def consider_next(
     limits: JobLimits,
     preemption: Preemption,
     scratch: Scratch,
+    after: IntArray,
 ) -> int:
     """Plan jobs. Return the next job that needs running jobs to stop, -1 if none.
 
     `progress` holds the first job, and the numbers of considered and of started jobs. `full` holds the free amounts of
-    an empty machine.
+    an empty machine. `after` holds the earliest start of each job. Components of heterogeneous jobs are planned, each
+    no sooner than those before it, and do not start here.
     """
     first = len(table.end) - len(waiting.slots)
     nodes = len(cluster.free)
@@ -211,15 +215,16 @@ def consider_next(
         # Try each time when nodes become open, until a start is found on nodes that stay open.
         start = -1
         ended = 0
-        earliest = now - 1
-        later = now
+        earliest = after[job] - 1
+        later = after[job]
+        joint = len(waiting.together) > 0 and waiting.together[job] >= 0
         while start < 0 and later > earliest:
             earliest = later
             later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
             if len(partly.start):
                 opens = close_amounts(partly, earliest, earliest + limit, scratch.closed)
                 later = opens if opens and (not later or opens < later) else later
-            if len(partly.start) or earliest == now:
+            if len(partly.start) or earliest == after[job]:
                 without_closed(cluster.free, scratch)
                 free_cpus(scratch.free, job, waiting, cluster.primary, own, reach.now)
                 without_closed(full, scratch)
@@ -254,12 +259,20 @@ def consider_next(
             begin = at - at % rules.resolution
             end = at + limit
             end -= end % rules.resolution
-            if at <= now or at > now + rules.window or reserve(reserved, taken, begin, end, rules.resolution, True):
+            if (
+                (at <= now and not joint)
+                or at > now + rules.window
+                or reserve(reserved, taken, begin, end, rules.resolution, True)
+            ):
                 start = at
             else:
                 later = at
         array = limits.array[job]
-        starts = 0 <= start <= now
+        starts = 0 <= start <= now and not joint
+        if joint and start >= 0:
+            for other in range(job + 1, len(waiting.slots)):
+                if waiting.together[other] == waiting.together[job]:
+                    after[other] = max(after[other], start)
         if starts and stops:
             has_room = True
             for node in range(nodes):
@@ -323,7 +336,7 @@ def consider_next(
 @borrowing
 def could_start(job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, reach: Reachable) -> bool:
     """Return whether the usable nodes have enough CPUs: those free now, or all after a running job ends."""
-    least = jobs.slots[job] if jobs.apart[job] else 1
+    least = least_nodes(job, jobs)
     wanted = jobs.slots[job] * jobs.demand[job, primary]
     for node in range(len(usable)):
         if usable[node]:

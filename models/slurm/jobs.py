@@ -31,6 +31,11 @@ class WaitingJobs(NamedTuple):
         (jobs, resources).
     place
         Position in the list of all jobs, in order of submission. It breaks ties between running jobs with equal ends.
+    least, wanted, most
+        Least number of nodes of each job, the number that it gets if there is room, and the largest number. With shape
+        (0,): its slots if they lie apart. Otherwise 1, 1, and its slots.
+    together
+        The heterogeneous job of each component, -1 for other jobs. With shape (0,): none. Components start together.
     """
 
     partition: IntArray
@@ -41,6 +46,10 @@ class WaitingJobs(NamedTuple):
     per_cpu: IntArray
     by_node: IntArray
     place: IntArray
+    least: IntArray = np.empty(0, np.int64)
+    wanted: IntArray = np.empty(0, np.int64)
+    most: IntArray = np.empty(0, np.int64)
+    together: IntArray = np.empty(0, np.int64)
 
 
 class RunningJob(NamedTuple):

@@ -33,6 +33,8 @@ def main_pass(
     * Jobs after one of their partition that did not fit. That job blocks the nodes of its partition.
     * Jobs beyond the first `depth` of a partition, if `depth` is above 0.
 
+    A component of a heterogeneous job counts as one that does not fit: only backfill starts it.
+
     A job that does not fit may stop running jobs, if `stopping` is given. `stopping` holds the table of running jobs
     and their preemption. A node or amount is unusable for a job if it is in `closed` before the job's walltime ends.
     `now` is in seconds since 1970.
@@ -55,7 +57,8 @@ def main_pass(
             close_amounts(closed.partly, now, now + int(waiting.limit[job]), scratch.closed)
         if cluster.gpu >= 0:
             cluster.weight[members] |= UNTESTED
-        if can_start(job, waiting, cluster, own, scratch):
+        joint = len(waiting.together) > 0 and waiting.together[job] >= 0
+        if not joint and can_start(job, waiting, cluster, own, scratch):
             count_start(job, limits)
             nodes = np.flatnonzero(scratch.taken)
             slots = scratch.taken[nodes]
@@ -64,7 +67,7 @@ def main_pass(
             continue
         if cluster.gpu >= 0:  # Its test whether the job could ever run assumes empty nodes.
             lower_weights(job, waiting, cluster, cluster.total, own)
-        if stopping is not None and stopping[1].may_stop(job):
+        if not joint and stopping is not None and stopping[1].may_stop(job):
             stop_for(job, waiting, cluster._replace(free=cluster.free - scratch.closed), own, *stopping)
         blocked.add(partition)
         usable &= ~members

@@ -77,6 +77,14 @@ def note_submitted(job: int, jobs: WaitingJobs, cluster: Cluster) -> None:
 
 
 @borrowing
+def least_nodes(job: int, jobs: WaitingJobs) -> int:
+    """Return the least number of nodes of a job."""
+    if len(jobs.least):
+        return int(jobs.least[job])
+    return int(jobs.slots[job]) if jobs.apart[job] else 1
+
+
+@borrowing
 def gpus_of(job: int, jobs: WaitingJobs, cluster: Cluster) -> int:
     """Return the GPUs per node of a job, from its slot and its node amounts."""
     return int(jobs.demand[job, cluster.gpu] + jobs.by_node[job, cluster.gpu]) if cluster.gpu >= 0 else 0
@@ -159,7 +167,7 @@ def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray,
         return
     gpus = min(gpus, UNTESTED)
     nodes = 0
-    least = jobs.slots[job] if jobs.apart[job] else 1
+    least = least_nodes(job, jobs)
     for lowers in range(2):
         if lowers and nodes < least:
             return
@@ -200,7 +208,9 @@ def choose_nodes(
     apart = jobs.apart[job]
     unit = jobs.demand[job, cluster.primary]
     gpus = gpus_of(job, jobs, cluster)
-    least = slots if apart else 1
+    least = least_nodes(job, jobs)
+    wanted = jobs.wanted[job] if len(jobs.wanted) else least
+    largest = jobs.most[job] if len(jobs.most) else slots
     cpus = 0
     nodes = 0
     for node in range(len(usable)):
@@ -213,7 +223,9 @@ def choose_nodes(
     # A job with GPUs gets no CPUs beyond its demand.
     at_most = unit if gpus > 0 and apart else LARGEST
     count, most = 0, 0
-    while not _take_sets(slots, least, unit, at_most, cluster.weight, scratch):
+    # Tasks that must lie on several nodes are spread evenly.
+    even = wanted > 1 and not apart
+    while not _take_sets(slots, least, wanted, largest, unit, at_most, even, cluster.weight, scratch):
         if nodes <= least:
             return False
         if count == 0:
@@ -243,11 +255,23 @@ def choose_nodes(
 
 
 @borrowing
-def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray, scratch: Scratch) -> bool:
+def _take_sets(
+    slots: int,
+    least: int,
+    aim: int,
+    largest: int,
+    unit: int,
+    at_most: int,
+    even: bool,
+    weight: IntArray,
+    scratch: Scratch,
+) -> bool:
     """Take sets of consecutive nodes of one weight, until a job has enough. Return whether it has.
 
     Sets of the lowest weight come first, even if they are too small. Among them the tightest sufficient set comes
-    first, else the largest. The job gets `unit` to `at_most` CPUs per node. Its CPUs go to ``scratch.taken``.
+    first, else the largest. The job gets `unit` to `at_most` CPUs per node, on `aim` nodes if there is room, on `least`
+    to `largest` otherwise. If `even`, no node gets more than its share, as far as the nodes after it have room. The
+    CPUs go to ``scratch.taken``.
     """
     sets = scratch.sets
     cpus = scratch.left
@@ -270,9 +294,9 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
         sets[count - 1, COUNT] += 1
     # CPUs and nodes that the job still needs, and that it may still use.
     wanted = slots * unit
-    nodes = least
+    nodes = aim
     most_cpus = slots * unit
-    most_nodes = slots
+    most_nodes = largest
     while most_nodes > 0 and (nodes > 0 or wanted > 0):
         best, enough = -1, False
         for index in range(count):
@@ -289,7 +313,7 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
             if better:
                 best, enough = index, sufficient
         if best < 0:
-            return False
+            break
         first = sets[best, FIRST]
         last = sets[best, LAST]
         if nodes <= 1:  # A single node may suffice: choose the one with the fewest free CPUs.
@@ -306,14 +330,21 @@ def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray
             has = cpus[node] if cpus[node] < at_most else at_most
             if taken[node] or (most_nodes == 1 and has < wanted):
                 continue
-            others = least - (slots - most_nodes) - 1  # Leave at least one CPU to each of them.
+            others = aim - (largest - most_nodes) - 1  # Leave at least one CPU to each of them.
             room = most_cpus - (others if others > 0 else 0)
             if has > room:
                 has = cpus[node] = room if room > unit else unit
+            if even and nodes > 1:
+                rest: int = 0
+                for other in range(node + 1, last + 1):
+                    rest += 0 if taken[other] else cpus[other] - cpus[other] % unit
+                share = -(-most_cpus // (nodes * unit)) * unit
+                share = share if share > most_cpus - rest else most_cpus - rest
+                has = has if has < share else share
             taken[node] = has
             wanted -= has
             most_cpus -= has
             nodes -= 1
             most_nodes -= 1
         sets[best, COUNT] = 0
-    return nodes <= 0 and wanted <= 0
+    return largest - most_nodes >= least and wanted <= 0

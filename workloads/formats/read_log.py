@@ -66,6 +66,7 @@ class ReadOptions:
     keep_zero: bool = False
     bounds: Bounds = field(default_factory=Bounds)
     partition_limits: Mapping[str, int | None] = field(default_factory=dict)
+    components: bool = False
 
     def __post_init__(self) -> None:
         value = self.default_walltime

@@ -50,6 +50,7 @@ def read(
     keep_zero: bool = False,
     max_size: int | None = None,
     partition_limits: Mapping[str, int | None] | None = None,
+    components: bool = False,
 ) -> Workload:
     """Read a trace: SWF, the output of Slurm's ``sacct``, a table of a public data set, or JSON lines.
 
@@ -107,6 +108,8 @@ def read(
         are 200 times that when unpacked: 100 million records, 2 GB of memory.
     partition_limits
         The limit of each partition or queue (s, ``None`` for none), for jobs that have no other.
+    components
+        Read the components of a heterogeneous job of Slurm as jobs of their own, not as one job.
 
     Returns
     -------
@@ -148,6 +151,7 @@ def read(
         keep_zero,
         Bounds.of(max_size),
         partition_limits or {},
+        components,
     )
     kind, parser, needs = _parser(path, options)
     refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)

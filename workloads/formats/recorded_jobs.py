@@ -70,7 +70,8 @@ def gathered(
     if described is not None and described.own and "task" not in described.columns:
         jobs = _apart(jobs, log)
     reuses_ids = described is not None and described.reuses_ids
-    return _merged_parts(_one_record_per_job(jobs, log, reuses_ids=reuses_ids), log)
+    found = _one_record_per_job(jobs, log, reuses_ids=reuses_ids)
+    return found if options.components else _merged_parts(found, log)
 
 
 def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.DataFrame:
@@ -174,8 +175,16 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log, *, reuses_ids: bool = Fals
     other = same & (reuses_ids | (before["state"] == "COMPLETED") | (attempts["user"] != before["user"]))
     place = other.astype(int).groupby(attempts["id"]).cumsum()
     previous = attempts.index[0]
+    jobs["attempts"] = ""
     for row, preempted in zip(attempts.index, same & ~other & before["state"].eq("PREEMPTED"), strict=True):
         if preempted:  # it arrives with the previous attempt
+            ended = jobs.loc[previous, "start"] + max(jobs.loc[previous, "elapsed"], 0)
+            if np.isfinite(ended):  # its start, its end, when it was back in the queue, and when it could start again
+                back = max(jobs.loc[row, "submit"], ended)
+                again = jobs.loc[row, "eligible"] if "eligible" in jobs else back
+                times = (jobs.loc[previous, "start"], ended, back, again if again > back else back)
+                found = " ".join(f"{time:.0f}" for time in times)
+                jobs.loc[row, "attempts"] = f"{jobs.loc[previous, 'attempts']};{found}".strip(";")
             for name in {"submit", "eligible"} & set(jobs.columns):
                 jobs.loc[row, name] = jobs.loc[previous, name]
         previous = row

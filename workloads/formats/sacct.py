@@ -38,6 +38,9 @@ _TOLD = (
     "told_types",
     "told_cores",
     "told_nice",
+    "told_most",
+    "told_tasks",
+    "told_by_tasks",
 )
 _KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
 #: Replaces the options of a job without a recorded command line.
@@ -69,6 +72,11 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     * ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if present).
     * From ``SubmitLine``: ``task_cores``, ``memory_by`` (``core`` or ``node``), ``exclusive`` (``--exclusive``),
       ``nice`` (``--nice``) and ``other_options`` (which are not read).
+    * ``attempts``: earlier attempts of a preempted job. Each has its start, its end, when it was back in the queue, and
+      when it could start again, in seconds since 1970, with ``;`` between.
+    * ``nodes_by_tasks``: whether `nodes_asked` follows from ``--ntasks-per-node`` without ``-N``.
+    * ``nodes_most`` and ``tasks_asked``, from ``-N 2-4`` and ``-n`` in ``SubmitLine``; 0 if not given, or if tasks are
+      counted per node.
     * ``submitted`` (on the same clock) and ``energy`` (joules, if recorded).
 
     Raises
@@ -169,9 +177,22 @@ def _jobs(
     if any(limits):
         jobs["array_limit"] = limits
     if "SubmitLine" in frame:
-        numbers, texts = submit_lines(frame["SubmitLine"].str.strip().to_numpy(dtype=object), nodes)
+        lines_ = frame["SubmitLine"].str.strip().to_numpy(dtype=object)
+        numbers, texts = submit_lines(_of_components(text(jobs, "id"), lines_), nodes)
         jobs = jobs.assign(**numbers, **texts)
     return jobs
+
+
+def _of_components(ids: TextArray, lines: TextArray) -> TextArray:
+    """Return the command lines. Of a heterogeneous job, the component ``72+1`` has the part after the first colon."""
+    found = lines.copy()
+    for row in np.flatnonzero(["+" in id_ for id_ in ids.tolist()]).tolist():
+        number_ = ids[row].partition("+")[2]
+        parts = re.split(r"\s:(?=\s)", lines[row])
+        if number_.isdecimal() and len(parts) > 1:
+            # Options of the whole job, such as the account, are those of the first component.
+            found[row] = parts[0] if number_ == "0" else f"sbatch {parts[min(int(number_), len(parts) - 1)]}"
+    return found
 
 
 def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
@@ -216,6 +237,10 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "other_options": np.where(np.isnan(number(jobs, "told_nodes", np.nan)), UNTOLD, text(jobs, "other_options")),
         "cores_asked": compact(np.where(asked > 0, asked, number(jobs, "told_cores"))),
         "nice": compact(number(jobs, "told_nice", 0.0)),
+        "nodes_most": compact(number(jobs, "told_most", 0.0)),
+        "tasks_asked": compact(number(jobs, "told_tasks", 0.0)),
+        "nodes_by_tasks": number(jobs, "told_by_tasks", 0.0) > 0,
+        "attempts": text(jobs, "attempts"),
     }
     if "energy" in jobs:
         found["energy"] = compact(number(jobs, "energy"))

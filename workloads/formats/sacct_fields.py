@@ -69,7 +69,7 @@ _OTHERS = re.compile(
     r"gpus-per-socket|gpus-per-task|mem-per-gpu|cpus-per-gpu|priority|deadline|time-min|prefer|bb|bbf|use-min-nodes|"
     r"segment|oom-kill-step|cluster-constraint|exclusive=(?:user|mcs|topo))|-[wxsOSB])(?![\w-])"
 )
-_RANGE_OF_NODES = re.compile(r"\s(?:-N\s*|--nodes[ =])\d+-\d+")
+_RANGE_OF_NODES = re.compile(r"\s(?:-N\s*|--nodes[ =])\d+-(\d{1,9})")
 _TRES_CPUS = re.compile(r"(?:^|,)cpu=(\d+)")
 _TRES_LICENCE = re.compile(r"(?:^|,)license/([^=,]+)=(\d+)")
 
@@ -241,7 +241,7 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
     The numbers are:
 
     ``told_nodes``
-        From ``-N``; 0: tasks go anywhere, nan: no line.
+        From ``-N``, or from ``-n`` and ``--ntasks-per-node``; 0: tasks go anywhere, nan: no line.
     ``task_cores``
         From ``-c``, else 1.
     ``told_gpus``
@@ -250,6 +250,12 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
         From ``-N``, ``-n``, ``-c`` and ``--ntasks-per-node``.
     ``told_nice``
         From ``--nice``, else 0.
+    ``told_most``
+        The larger number of ``-N 2-4``, else 0.
+    ``told_tasks``
+        From ``-n``, else 0. Also 0 if tasks are counted per node.
+    ``told_by_tasks``
+        1 if the nodes follow from ``--ntasks-per-node`` without ``-N``.
 
     The texts are:
 
@@ -268,7 +274,17 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
     """
     codes, lines = pd.factorize(texts)
     rows = [_submit_line(line) for line in lines.tolist()]
-    names = ("told_nodes", "task_cores", "all_gpus", "node_gpus", "told_cores", "told_nice")
+    names = (
+        "told_nodes",
+        "task_cores",
+        "all_gpus",
+        "node_gpus",
+        "told_cores",
+        "told_nice",
+        "told_most",
+        "told_tasks",
+        "told_by_tasks",
+    )
     found = {name: np.array([row[0][at] for row in rows], dtype=np.float64)[codes] for at, name in enumerate(names)}
     words = {
         name: np.array([row[1][name] for row in rows], dtype=object)[codes]
@@ -283,10 +299,13 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
 def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
     asked, cores, every, each = (pattern.search(line) for pattern in (_ASKED, _CORES, _GPUS, _GPUS_A_NODE))
     by, alone, tasks, each_node = (pattern.search(line) for pattern in (_MEMORY_BY, _EXCLUSIVE, _TASKS, _TASKS_A_NODE))
-    nice = _NICE.search(line)
+    nice, ranged = _NICE.search(line), _RANGE_OF_NODES.search(line)
     nodes = min(int(asked[1]), MOST_PROCESSORS) if asked else 0
     of_task = max(int(cores[1]), 1) if cores else 1
     count = int(tasks[1]) if tasks else max(nodes, 1) * (int(each_node[1]) if each_node else 1)
+    by_tasks = False
+    if tasks and each_node and not nodes and int(each_node[1]) and not int(tasks[1]) % int(each_node[1]):
+        nodes, by_tasks = min(int(tasks[1]) // int(each_node[1]), MOST_PROCESSORS), True
     numbers_ = (
         nodes if line else np.nan,
         of_task,
@@ -294,9 +313,12 @@ def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
         int(each[1] or 1) if each else 0,
         min(count * of_task, MOST_PROCESSORS) if line else np.nan,
         int(nice[1] or _NICE_ALONE) if nice else 0,
+        max(int(ranged[1]), nodes) if ranged else 0,
+        int(tasks[1]) if tasks and not each_node else 0,
+        by_tasks,
     )
     found = {name: match[1] if (match := pattern.search(line)) else "" for name, pattern in _TEXTS.items()}
     found["memory_by"] = ("core" if by[1] else "node") if by else ""
     found["exclusive"] = (alone[1] or "yes") if alone else ""
-    others = _OTHERS.findall(line.partition(" --wrap")[0]) + ["-N MIN-MAX"] * bool(_RANGE_OF_NODES.search(line))
+    others = _OTHERS.findall(line.partition(" --wrap")[0])
     return numbers_, found | {"told_types": gpu_types(line), "other_options": " ".join(dict.fromkeys(others))}
