@@ -18,6 +18,9 @@ from .site_cases import Case
 JITTER = 10
 #: Upper ends of the classes by walltime (seconds) and by cores.
 _WALLTIMES = {"up to 10m": 600, "10m to 1h": 3600, "1h to 6h": 6 * 3600, "6h to 1d": 86400, "over 1d": np.inf}
+#: Least jobs of a class for a judgement of the model on it. Its mean wait is off if it differs from the recorded one by
+#: more than this share of the longer one, and by more than so many seconds.
+LEAST_JOBS, OFF_BY, OFF_SECONDS = 5, 0.3, 20.0
 _SIZES = {"1 core": 1, "2-4 cores": 4, "5-16 cores": 16, "17-64 cores": 64, "65-256 cores": 256, "more cores": np.inf}
 
 
@@ -161,6 +164,85 @@ def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
                 )
     columns = ("kind", "jobs_of", "scheduler", "jobs", "wait", "slowdown", "utilization", "change", "least", "most")
     return pd.DataFrame(parts, columns=list(columns))
+
+
+@dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """The model on the record, for a class of jobs.
+
+    Attributes
+    ----------
+    kind, jobs_of
+        Partition, account or QOS, and the class.
+    jobs
+        Number of its jobs.
+    recorded, model
+        Mean waits, seconds.
+    deviation
+        Mean distance of the starts from the real ones, seconds.
+    trusted
+        Whether the mean wait of the model is near the recorded one.
+    reason
+        Why it is not; empty if it is.
+    """
+
+    kind: str
+    jobs_of: str
+    jobs: int
+    recorded: float
+    model: float
+    deviation: float
+    trusted: bool
+    reason: str
+
+
+def self_check(workload: Workload, found: Sequence[WhatIf]) -> list[SelfCheck]:
+    """Return how well the model meets the record by partition, account and QOS.
+
+    A class is trusted if it has :data:`LEAST_JOBS` jobs and the mean wait of the model is near the recorded one.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    found
+        Of :func:`what_if`: the record, then the unchanged site.
+    """
+    jobs = workload.columns
+    kinds = {
+        "partition": jobs.queue.categories(),
+        "account": jobs.group.categories(),
+        "qos": jobs.qos.categories(),
+    }
+    real, waits = found[0].waits, found[1].waits
+    both = ~np.isnan(real) & ~np.isnan(waits)
+    checks = []
+    for kind, names in kinds.items():
+        for name in names.categories:
+            mine = both & (names == name)
+            count = int(mine.sum())
+            if not count:
+                continue
+            recorded, model = _mean(real[mine]), _mean(waits[mine])
+            off = abs(model - recorded)
+            reason = ""
+            if count < LEAST_JOBS:
+                reason = "too few jobs"
+            elif off > max(OFF_BY * max(recorded, model), OFF_SECONDS):
+                reason = "its mean wait is off"
+            deviation = _mean(np.abs(waits[mine] - real[mine]))
+            checks.append(SelfCheck(kind, name or "(none)", count, recorded, model, deviation, not reason, reason))
+    return checks
+
+
+def without_untrusted(classes: pd.DataFrame, checks: Sequence[SelfCheck]) -> pd.DataFrame:
+    """Return the classes of :func:`by_class`. For untrusted ones, results other than the record and slurm are nan."""
+    untrusted = {(each.kind, each.jobs_of) for each in checks if not each.trusted}
+    keys = zip(classes["kind"], classes["jobs_of"], classes["scheduler"], strict=True)
+    hidden = [(kind, name) in untrusted and scheduler not in ("recorded", "slurm") for kind, name, scheduler in keys]
+    found = classes.copy()
+    found.loc[np.array(hidden, np.bool_), ["wait", "slowdown", "utilization", "change", "least", "most"]] = np.nan
+    return found
 
 
 def _primary(workload: Workload) -> str:

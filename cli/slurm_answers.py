@@ -101,7 +101,9 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
 
 def accounting(folder: Path, days: int) -> Path:
     """Write the jobs that ended within `days` days to a file in a folder, and return it."""
-    return _written(folder / "jobs.sacct", ["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS])
+    return _written(
+        folder / "jobs.sacct", ["sacct", "-a", "-D", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS]
+    )
 
 
 def configuration(folder: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from ..workloads.slurm_workload import slurm_workload, standing_jobs, started_at
 from .command_errors import say
 from .parameters import option
 from .progress import spinner
+from .site_folder import CONFIG, DAYS, SACCT, SiteFolder
 from .site_options import FILE, SnapshotFiles
 from .slurm_answers import (
     CommandFailedError,
@@ -28,9 +29,6 @@ from .slurm_answers import (
     say_of_limits,
     say_of_reservations,
 )
-
-#: Days of accounting records to request.
-DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,8 @@ class Moment:
 def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[Moment]:
     """Read a moment from files or Slurm, while a spinner shows a text. Temporary files stay until the end."""
     with temporary_folder() as made, spinner(told):
-        config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
+        answers = in_folder(answers, snapshot.site)
+        config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.asks)
         past = slurm_workload(sacct, config, timezone=answers.timezone)
         say_of_limits(names)
         site = read_slurm_conf(config)
@@ -142,6 +141,20 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
             options,
             started_at(workload),
         )
+
+
+def in_folder(answers: SiteAnswers, site: Path | None) -> SiteAnswers:
+    """Return the files of a site, with those of an export folder in place of those that are not given."""
+    if site is None:
+        return answers
+    folder = SiteFolder(site)
+    return replace(
+        answers,
+        config=answers.config or folder.need(folder.config, "--config", CONFIG),
+        sacct=answers.sacct or folder.need(folder.sacct, "--sacct", SACCT),
+        limits=answers.limits or folder.limits,
+        reservations=answers.reservations or folder.reservations,
+    )
 
 
 def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tuple[Path, Path, str, Path | None]:

@@ -211,7 +211,8 @@ def _reservation(fields: Mapping[str, str], places: Mapping[str, int], site: Slu
             raise InputError(f"{where}: field {name!r}: expected {wanted}, got {shown(fields[name])}")
     name, start, end = fields["ReservationName"], int(fields["StartTime"]), int(fields["EndTime"])
     notes = []
-    repeat, days = 0, ()
+    repeat = 0
+    days: tuple[int, ...] = ()
     flags = {flag.partition("=")[0].upper() for flag in fields.get("Flags", "").split(",")} - {"", "(NULL)"}
     for flag in sorted(flags):
         if flag in _REPEATED:

@@ -13,6 +13,7 @@ from ..output import finish
 from ..parameters import argument, option
 from ..site_options import SnapshotFiles
 from .slurm_evict import evict
+from .slurm_export import export
 from .slurm_forecast import forecast
 from .slurm_why import why
 
@@ -40,7 +41,7 @@ def command() -> None:
     """Commands that read a running Slurm. None of them changes it."""
 
 
-for each in (evict, forecast, why):
+for each in (evict, export, forecast, why):
     command.add_command(each)
 
 

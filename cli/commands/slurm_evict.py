@@ -8,8 +8,8 @@ from typing import Annotated
 
 import click
 
-from ...analysis.cluster_state import cluster_state
-from ...base import InputError
+from ...analysis.cluster_state import Unit, cluster_state
+from ...base import InputError, read_bounded
 from ...base.command_arguments import job_argument, node_argument
 from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
@@ -19,6 +19,7 @@ from ..command_errors import say
 from ..durations import Duration, Whole
 from ..output import exact, finish
 from ..parameters import option
+from ..site_folder import SiteFolder
 from ..site_options import SnapshotFiles
 from ..slurm_answers import answer
 
@@ -30,7 +31,8 @@ _LOOKS, _KILL_WAIT = 30, 30
 
 @subcommand("evict", "hpcdispatch slurm evict --nodes 64 --deadline 15m")
 def evict(
-    nodes: Annotated[int, option("Nodes that are needed.", "K", Whole(1), group="Decision")],
+    nodes: Annotated[int, option("Nodes, or cores, that are needed.", "K", Whole(1), group="Decision")],
+    unit: Annotated[Unit, option("What is counted: cores where jobs share nodes.", default="node")],
     deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
     hold: Annotated[int, option("For how long after it they are reserved.", "TIME", Duration(60), default="15m")],
     moment: SnapshotFiles,
@@ -43,20 +45,21 @@ def evict(
     its walltime ends in time, with KillWait and half a minute.
     """
     snapshot = moment.read()
-    state = cluster_state(snapshot, late=_late(asked=moment.squeue is None))
+    state = cluster_state(snapshot, unit, _late(moment))
     jobs = state.running()
     decision = plan(jobs, max(nodes - state.idle, 0), deadline)[deadline]
     if not decision.feasible:
-        say("infeasible", f"{count(nodes, 'node')} asked for, and the machine has {state.machine.nodes:,}")
+        say("infeasible", f"{count(nodes, unit)} asked for, and the machine has {state.machine.nodes:,}")
         click.get_current_context().exit(1)
     operator = _is_operator()
-    commands = _commands(snapshot, decision, nodes, deadline + hold, reserve=operator)
+    commands = _commands(snapshot, decision, (nodes, unit), deadline + hold, reserve=operator)
     _refuse_others(snapshot, decision, operator=operator)
     loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
     killed = sum(action == "kill" for action in decision.actions.values())
     lines = [shlex.join(command) for command in commands]
     fields = {
         "nodes": nodes,
+        "unit": unit,
         "deadline_s": deadline,
         "jobs": killed,
         "loss_node_hours": loss,
@@ -65,21 +68,28 @@ def evict(
     }
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
-    gives = f"{count(killed, 'job')} to give way, {ratio(loss)} node-hours lost"
+    gives = f"{count(killed, 'job')} to give way, {ratio(loss)} {unit}-hours lost"
     if settings().json:
-        finish(f"{gives}, {nodes:,} nodes by {exact(deadline)}.", fields)
+        finish(f"{gives}, {count(nodes, unit)} by {exact(deadline)}.", fields)
         return
     for line in lines:
         click.echo(line)
-    say("note", f"{gives}, {nodes:,} nodes by {exact(deadline)}")
+    say("note", f"{gives}, {count(nodes, unit)} by {exact(deadline)}")
 
 
-def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
-    """Return the commands: reserve the nodes, then stop jobs."""
+def _commands(
+    snapshot: Snapshot, decision: Eviction, amount: tuple[int, Unit], seconds: int, *, reserve: bool
+) -> list[list[str]]:
+    """Return the commands: reserve the nodes, or an amount of cores on them, then stop jobs."""
+    nodes, unit = amount
     taken = {name for job in snapshot.running for name in job.nodes}
     freed = [name for job in snapshot.running if job.id in decision.actions for name in job.nodes]
     idle = [node.name for node in snapshot.nodes if node.usable and node.name not in taken]
-    chosen = [node_argument(name, "squeue, sinfo") for name in (freed + idle)[:nodes]]
+    if unit == "core":
+        idle = [node.name for node in snapshot.nodes if node.usable]
+    chosen = [node_argument(name, "squeue, sinfo") for name in dict.fromkeys(freed + idle)]
+    chosen = chosen[:nodes] if unit == "node" else chosen
+    cores = [f"CoreCnt={nodes}"] if unit == "core" else []
     made = [
         [
             "scontrol",
@@ -89,6 +99,7 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
             "StartTime=now",
             f"Duration={-(-seconds // 60)}",
             f"Nodes={','.join(chosen)}",
+            *cores,
             "Flags=IGNORE_JOBS",
         ]
     ]
@@ -100,9 +111,12 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
     return made * reserve + stops
 
 
-def _late(*, asked: bool) -> int:
+def _late(moment: SnapshotFiles) -> int:
     """Return how many seconds a job may use its nodes after its walltime: from Slurm, or its defaults."""
-    told = answer(["scontrol", "show", "config"]).decode(errors="replace") if asked else ""
+    config = None if moment.site is None else SiteFolder(moment.site).config
+    told = answer(["scontrol", "show", "config"]).decode(errors="replace") if moment.asks else ""
+    if config is not None:
+        told = read_bounded(config, "a configuration of Slurm").decode(errors="replace")
     known = {name: int(value) for name, value in re.findall(r"(?m)^(KillWait|OverTimeLimit)\s*=\s*(\d+)", told)}
     return _LOOKS + known.get("KillWait", _KILL_WAIT) + 60 * known.get("OverTimeLimit", 0)
 

@@ -23,7 +23,7 @@ from ..output import exact, finish, headed, time
 from ..parameters import argument, option
 from ..shared_options import validate
 from ..site_options import SnapshotFiles
-from ..slurm_moment import Moment, SiteAnswers, accounted, moment_of
+from ..slurm_moment import Moment, SiteAnswers, accounted, in_folder, moment_of
 
 #: Largest errors in seconds of a forecast that counts as near.
 NEAR = (300, 1200, 3600)
@@ -62,7 +62,7 @@ def forecast(
     store = learning.kept or cache_folder() / "forecasts.jsonl"
     if judged:
         with temporary_folder() as folder:
-            past = accounted(answers, Path(folder))
+            past = accounted(in_folder(answers, moment.site), Path(folder))
         assert past.records is not None
         starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
         _tell(

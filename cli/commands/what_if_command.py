@@ -12,7 +12,7 @@ from rich.console import RenderableType
 
 from ...analysis.site_cases import SiteRecord
 from ...analysis.site_scenarios import FORMS, Texts
-from ...analysis.what_if import WhatIf, by_class, what_if
+from ...analysis.what_if import SelfCheck, WhatIf, by_class, self_check, what_if, without_untrusted
 from ...base import InputError, shown
 from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import count, percent, ratio
@@ -112,9 +112,14 @@ def command(
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
     specs = [spec for spec in split_specs(dispatchers, "dispatcher") if spec != "slurm"]
     validate(specs, ["walltime"])
+    there = site.folder
+    if there is not None:
+        limits, reservations = limits or there.limits, reservations or there.reservations
+        for name, lack in there.lacking():
+            say("note", f"{there.folder} has no {name}: {lack}")
     given = ";".join(map(str, limits))
     say_of_limits(given)
-    texts = Texts(site.config, given, reservations, zone_of(site.timezone) if site.timezone else UTC)
+    texts = Texts(site.config_file, given, reservations, zone_of(site.timezone) if site.timezone else UTC)
     record = SiteRecord.read(texts, shares, site.load, begin)
     if repeats is None:
         repeats = 4 if len(record.workload) <= MANY else 0
@@ -132,13 +137,19 @@ def command(
     for row in found[1:]:
         if row.unstarted:
             say("note", f"{row.name}: {count(row.unstarted, 'job')} without a start, not in its means")
-    classes = by_class(record.workload, found)
+    checks = self_check(record.workload, found)
+    classes = without_untrusted(by_class(record.workload, found), checks)
     if out is not None:
         _write(record, found, classes, site, out)
     rows = [{key: value for key, value in asdict(row).items() if key not in ("waits", "repeated")} for row in found]
     finish(
         answer(found, time),
-        {"schedulers": rows, "classes": classes.to_dict("records")},
+        {
+            "schedulers": rows,
+            "classes": classes.to_dict("records"),
+            "self_check": [asdict(each) for each in checks],
+        },
+        *_checked(checks),
         *_shown(record.workload, found, record.state, classes),
     )
 
@@ -146,7 +157,7 @@ def command(
 def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site: SiteFiles, out: Path) -> None:
     """Write the page."""
     facts = [
-        ("Files", f"{site.sacct.name}, {site.config.name}"),
+        ("Files", f"{site.sacct_file.name}, {site.config_file.name}"),
         ("Jobs", _begun(record.workload, record.state)),
         *(("To be known", note) for note in record.workload.provenance.notes),
         *(("To be known", f"{row.name}: {note}") for row in found for note in row.notes),
@@ -154,6 +165,24 @@ def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site:
     submit = record.workload.columns.submit.astype(np.float64)
     folder = write_what_if(found, submit, classes, facts, out)
     say("note", f"{out}, with its figures and tables in {folder}")
+
+
+def _checked(checks: list[SelfCheck]) -> list[RenderableType]:
+    """Return the table of the model on the record, and the classes that get no advice."""
+    columns = ("of", "jobs", *map(headed, ("recorded wait", "model", "deviation")), "trust")
+    rows = [
+        (
+            f"{each.kind} {each.jobs_of}",
+            f"{each.jobs:,}",
+            *map(time, (each.recorded, each.model, each.deviation)),
+            "yes" if each.trusted else f"no: {each.reason}",
+        )
+        for each in checks
+    ]
+    shown: list[RenderableType] = ["Self-check: the model on the record", Table("", columns, rows).terminal()]
+    if untrusted := [f"{each.kind} {each.jobs_of}" for each in checks if not each.trusted]:
+        shown.append(f"No advice for {', '.join(untrusted)}: the model does not meet their recorded waits.")
+    return [*shown, ""]
 
 
 def _begun(workload: Workload, state: MachineState) -> str:

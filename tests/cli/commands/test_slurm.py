@@ -317,12 +317,12 @@ def test_why_a_job_waits(invoke, waiting, tmp_path, job, more, kind, detail):
     assert (told["kind"], detail in told["detail"]) == (kind, True), told
 
 
-def test_a_reservation_that_is_not_modelled_is_left_out(invoke, waiting, tmp_path):
+def test_what_is_not_modelled_of_a_reservation_is_said(invoke, waiting, tmp_path):
     text = (tmp_path / "reserved.txt").read_text()
     (tmp_path / "reserved.txt").write_text(text.replace("Flags=MAINT", "Flags=TIME_FLOAT"))
     found = invoke("slurm", "why", "3", *waiting, "--reservations", tmp_path / "reserved.txt", "--json")
-    assert json.loads(found.stdout)["kind"] == "priority"
-    assert "reservations are left out" in found.stderr
+    assert json.loads(found.stdout)["kind"] == "reservation"
+    assert "TIME_FLOAT: its times move with the clock" in found.stderr
     (tmp_path / "reserved.txt").write_text("hello\n")
     assert invoke("slurm", "why", "3", *waiting, "--reservations", tmp_path / "reserved.txt").exit_code == 2
 

@@ -190,8 +190,9 @@ def test_some_cores_of_a_node_stay_open(site):
     ]
     workload = Workload(tuple(jobs), read_slurm_conf(options["config"]).machine())
     result = simulate(workload, Slurm(**options))
-    assert result.jobs["start"].tolist()[:2] == [0, 0]
-    assert result.jobs["start"].tolist()[2] > 0
+    first, second, third = result.jobs["start"].tolist()
+    assert max(first, second) < 5
+    assert third >= 60
 
 
 @pytest.mark.parametrize(
