@@ -21,6 +21,8 @@ _WALLTIMES = {"up to 10m": 600, "10m to 1h": 3600, "1h to 6h": 6 * 3600, "6h to 
 #: Least jobs of a class for a judgement of the model on it. Its mean wait is off if it differs from the recorded one by
 #: more than this share of the longer one, and by more than so many seconds.
 LEAST_JOBS, OFF_BY, OFF_SECONDS = 5, 0.3, 20.0
+#: Reasons not to trust the model on a class.
+FAR, FEW = "its mean wait is off", "too few jobs to tell"
 _SIZES = {"1 core": 1, "2-4 cores": 4, "5-16 cores": 16, "17-64 cores": 64, "65-256 cores": 256, "more cores": np.inf}
 
 
@@ -226,18 +228,18 @@ def self_check(workload: Workload, found: Sequence[WhatIf]) -> list[SelfCheck]:
             recorded, model = _mean(real[mine]), _mean(waits[mine])
             off = abs(model - recorded)
             reason = ""
-            if count < LEAST_JOBS:
-                reason = "too few jobs"
-            elif off > max(OFF_BY * max(recorded, model), OFF_SECONDS):
-                reason = "its mean wait is off"
+            if off > max(OFF_BY * max(recorded, model), OFF_SECONDS) and count >= LEAST_JOBS:
+                reason = FAR
+            elif count < LEAST_JOBS:
+                reason = FEW
             deviation = _mean(np.abs(waits[mine] - real[mine]))
             checks.append(SelfCheck(kind, name or "(none)", count, recorded, model, deviation, not reason, reason))
     return checks
 
 
 def without_untrusted(classes: pd.DataFrame, checks: Sequence[SelfCheck]) -> pd.DataFrame:
-    """Return the classes of :func:`by_class`. For untrusted ones, results other than the record and slurm are nan."""
-    untrusted = {(each.kind, each.jobs_of) for each in checks if not each.trusted}
+    """Return the classes of :func:`by_class`. Where the model is off, results but the record's and slurm's are nan."""
+    untrusted = {(each.kind, each.jobs_of) for each in checks if each.reason == FAR}
     keys = zip(classes["kind"], classes["jobs_of"], classes["scheduler"], strict=True)
     hidden = [(kind, name) in untrusted and scheduler not in ("recorded", "slurm") for kind, name, scheduler in keys]
     found = classes.copy()

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 
 from ...analysis.site_cases import SiteRecord
 from ...analysis.site_scenarios import FORMS, Texts
-from ...analysis.what_if import SelfCheck, WhatIf, by_class, self_check, what_if, without_untrusted
+from ...analysis.what_if import FAR, SelfCheck, WhatIf, by_class, self_check, what_if, without_untrusted
 from ...base import InputError, shown
 from ...base.unfinished_files import temporary_folder
 from ...bench.reports.number_formats import count, percent, ratio
@@ -180,7 +180,7 @@ def _checked(checks: list[SelfCheck]) -> list[RenderableType]:
         for each in checks
     ]
     shown: list[RenderableType] = ["Self-check: the model on the record", Table("", columns, rows).terminal()]
-    if untrusted := [f"{each.kind} {each.jobs_of}" for each in checks if not each.trusted]:
+    if untrusted := [f"{each.kind} {each.jobs_of}" for each in checks if each.reason == FAR]:
         shown.append(f"No advice for {', '.join(untrusted)}: the model does not meet their recorded waits.")
     return [*shown, ""]
 

@@ -125,7 +125,7 @@ def test_groups_that_the_model_misses_get_no_advice(invoke, site):
     # Half an hour of waits on idle nodes: the model cannot know why.
     text = (site / "jobs.sacct").read_text()
     late = [
-        f"{800 + n}|bob|b|all|{600 + n}|{600 + n}|{2400 + 50 * n}|{2440 + 50 * n}|1|1|4|COMPLETED|n1|normal|sbatch -N 1 x"
+        f"{800 + n}|bob|b|all|{600 + n}|{600 + n}|{2400 + 50 * n}|{2440 + 50 * n}|1|1|4|COMPLETED|n1|normal|sbatch -N 1"
         for n in range(6)
     ]
     (site / "jobs.sacct").write_text(text + "\n".join([*late, ""]))
