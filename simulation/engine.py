@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..base import InputError
+from ..base import InputError, IntArray
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.registered import knows_site, layers
 from ..predictors import Predictor
@@ -236,10 +236,9 @@ def simulate(
     nodes = np.arange(workload.machine.nodes)
     if state is None and not _shows_all(workload, dispatching):
         nodes = nodes_in_use(workload)
-    whole = with_exclusive_nodes(workload, len(nodes))
-    simulated = on_nodes(whole, nodes)
+    recorder = recorder_on(workload, nodes)
+    simulated = recorder.workload
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
-    recorder = Recorder(simulated, whole.machine)
     begin = perf_counter()
     plain = same_instant == "batch" and budget is None and state is None
     engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
@@ -329,7 +328,17 @@ def _shows_all(workload: Workload, dispatcher: Dispatcher) -> bool:
     return any(getattr(part, "constraints", None) for part in layers(dispatcher))
 
 
-def with_exclusive_nodes(workload: Workload, nodes: int) -> Workload:
+def recorder_on(workload: Workload, nodes: IntArray) -> Recorder:
+    """Return the recorder of a simulation on some of the nodes.
+
+    Its workload has the machine as dispatchers see it. A state is taken and continued on this one, or the reservations
+    that a dispatcher keeps would have the form of another machine.
+    """
+    whole = _with_exclusive_nodes(workload, len(nodes))
+    return Recorder(on_nodes(whole, nodes), whole.machine)
+
+
+def _with_exclusive_nodes(workload: Workload, nodes: int) -> Workload:
     """Return the workload with one more resource if there are exclusive jobs and several `nodes` in use.
 
     An exclusive job takes all of it on its nodes.

@@ -16,13 +16,18 @@ _RESOURCES = ("core", "mem", "gpu")
 def machines(draw: st.DrawFn) -> Machine:
     """Generate a machine of up to 4 nodes and 3 resources.
 
-    A node has 1 to 8 cores, and up to 8 of each other resource.
+    A node has 1 to 8 cores, and up to 8 of each other resource. Some machines name a resource that none of their nodes
+    has.
     """
     nodes = draw(st.integers(1, 4))
     count = draw(st.integers(1, len(_RESOURCES)))
     cores = st.integers(1, 8)
     others = st.lists(st.integers(0, 8), min_size=count - 1, max_size=count - 1)
     rows = [[draw(cores), *draw(others)] for _ in range(nodes)]
+    nowhere = draw(st.integers(0, 2 * count - 1))  # The resource that no node has, in about half of the machines.
+    if 0 < nowhere < count:
+        for row in rows:
+            row[nowhere] = 0
     return Machine(_RESOURCES[:count], np.array(rows, dtype=np.int64))
 
 

@@ -70,6 +70,7 @@ class Reservations:
 
     def __init__(self, state: State, rule: PlacementRule) -> None:
         self.rule = rule
+        self._resources = state.machine.resources
         self.profile = self._empty(state)
         self.running: dict[str, Booking] = {}
         self.reserved: dict[str, Booking] = {}
@@ -90,17 +91,30 @@ class Reservations:
             profile.take(*taken)
 
     def memory(self) -> dict[str, Any]:
-        """Return running jobs and reservations, in order of booking."""
+        """Return running jobs and reservations, in order of booking.
+
+        Amounts have the names of their resources: the machine that recalls them may lack those that no job is left for.
+        """
         return {
-            name: [(id_, each.start, each.end, each.placement.tolist(), each.demand) for id_, each in held.items()]
+            name: [
+                (
+                    id_,
+                    each.start,
+                    each.end,
+                    each.placement.tolist(),
+                    dict(zip(self._resources, each.demand, strict=True)),
+                )
+                for id_, each in held.items()
+            ]
             for name, held in (("running", self.running), ("reserved", self.reserved))
         }
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Restore the bookings, before any others."""
         for held, rows in ((self.running, memory["running"]), (self.reserved, memory["reserved"])):
-            for id_, start, end, placement, demand in rows:
-                held[id_] = booking = Booking(None, start, end, np.array(placement, dtype=np.int64), tuple(demand))
+            for id_, start, end, placement, amounts in rows:
+                demand = tuple(amounts.get(name, 0) for name in self._resources)
+                held[id_] = booking = Booking(None, start, end, np.array(placement, dtype=np.int64), demand)
                 self.profile.take(max(start, state.now), end, booking.placement, booking.demand)
 
     def follow(self, state: State) -> bool:

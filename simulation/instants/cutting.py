@@ -13,7 +13,7 @@ from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Machine, Workload
 from ...workloads.machine_state import EndedJob, MachineState, RunningSince
-from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap, simulate, with_exclusive_nodes
+from ..engine import Engine, SameInstant, engine_of, fresh_parts, recorder_on, settled_heap, simulate
 from ..overrun import Overrun
 from ..recorder import STAY, Recorder
 from ..simulated_job import SimulatedJob
@@ -113,9 +113,9 @@ def state_at(
     InputError
         If all jobs have left, or a job that has not left was stopped earlier. A state cannot hold this.
     """
-    simulated = with_exclusive_nodes(workload, workload.machine.nodes)
-    parts = fresh_parts(simulated.machine, dispatcher, predictor, seed)
-    engine = engine_of(Recorder(simulated), *parts, Overrun.parse(overrun), same_instant)
+    recorder = recorder_on(workload, np.arange(workload.machine.nodes))
+    parts = fresh_parts(recorder.workload.machine, dispatcher, predictor, seed)
+    engine = engine_of(recorder, *parts, Overrun.parse(overrun), same_instant)
     engine.mapper.pause = at
     engine.mapper.at_pause = _stop
     with settled_heap(), suppress(_ReachedError):

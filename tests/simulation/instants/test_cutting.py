@@ -1,6 +1,7 @@
 """A simulation that is cut at any instant and continued from its state gives the schedule of the uncut one."""
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -51,6 +52,25 @@ def test_a_cut_changes_nothing(workload, part, dispatcher, predictor, overrun, s
     last = int(simulate(workload, dispatcher, predictor, **options).jobs["end"].max())
     before, after = cut_and_joined(workload, int(part * last), dispatcher, predictor, **options)
     assert before.equals(after)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative", "rounds:batch=3", "sejf", "sa:over=conservative"])
+@pytest.mark.parametrize("capacity", [[[4, 0]], [[4, 0, 0]] * 2])
+def test_a_resource_of_which_there_is_none_changes_no_cut(capacity, dispatcher, exclusive):
+    """Memories were saved in the form of nodes and read in that of a pool, and exclusive jobs that had left counted."""
+    random = Random(3)
+    nodes = len(capacity)
+    jobs = [
+        Job(str(number), 7 * number, random.randrange(60), 60, random.randint(1, nodes), {"core": random.randint(1, 4)})
+        for number in range(14)
+    ]
+    if exclusive and nodes > 1:
+        jobs[0] = replace(jobs[0], exclusive=True, runtime=20)
+    workload = Workload(tuple(jobs), Machine(("core", "mem", "gpu")[: len(capacity[0])], np.array(capacity)))
+    for at in (30, 65, 120):
+        before, after = cut_and_joined(workload, at, dispatcher)
+        assert before.equals(after)
 
 
 @pytest.mark.parametrize("dispatcher", ["fcfs", "easy", pytest.param(SLURM, marks=pytest.mark.nightly)])
