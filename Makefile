@@ -1,8 +1,9 @@
 # make demo    compare the dispatchers on the built-in workload, and make a page of it
-# make test    run the tests
+# make test    run the tests that need nothing but the clone; make test-traces and make test-slurm run the others
 # make check   the linter, the type check and the tests; make hooks runs them at each commit and push
 # make docs    build the site into docs/_build/html
-# make nightly the full counts of what make test has at its smallest scale: about an hour on two cores
+# make nightly the full counts of what make test has at its smallest scale; its two parts, each of at most 80 minutes on
+#              two cores, are make nightly-tests and make nightly-long
 # Each makes .venv first, if need be, and installs the project into it; byte code is made as modules are imported,
 # whatever the environment says, or every process of the tests would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,8 +15,8 @@ REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
 PACKAGES := analysis api base bench cli dispatchers learn models predictors simulation testing workloads
 
-.PHONY: demo docs notebooks distributions lowest test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
-	nightly-studies bench clean
+.PHONY: demo docs notebooks distributions lowest test test-traces test-slurm compiled check lint types hooks mutants nightly nightly-tests nightly-long \
+	nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies bench clean
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hpcdispatch needs Python >= 3.11, got " + sys.version.split()[0] + "; say make PYTHON=python3.12, or what yours is called")'
@@ -31,9 +32,23 @@ demo: .venv/installed
 compiled: .venv/installed
 	$(BIN)/hpcdispatch compile
 
-# More at a time than there are cores on the smallest machine: tests wait for processes of their own.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+
+# They open no file outside the clone and the temporary folder, and call no other host.
 test: compiled
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+# On public traces, in ../shared/data or the folder that HPCDISPATCH_DATA names. Tests without their trace are skipped.
+test-traces: compiled
+	$(PYTEST) -m "traces and not nightly"
+
+# Beside a real Slurm, which .ci/slurm installs. Its clock runs ten times as fast, so that they run alone.
+test-slurm: compiled
+	$(BIN)/python -m pytest --durations=20 -m slurm
+
+# How many of some faults, put into the code one at a time, the tests find.
+mutants: compiled
+	PYTHONPATH=tests $(BIN)/python -m mutants
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -92,16 +107,16 @@ check: lint types test
 hooks: .venv/installed
 	$(BIN)/pre-commit install
 
-# Two of the last six at a time, each on one core and bounded in time.
-nightly: .venv/installed
-	$(BIN)/hpcdispatch compile
-	$(MAKE) nightly-tests
+nightly: nightly-tests nightly-long
+
+# Two at a time, each on one core and bounded in time.
+nightly-long: compiled
 	$(MAKE) -j2 nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies
 
 # All tests, those that only nights have among them, and how much of the code they run.
-nightly-tests: .venv/installed
+nightly-tests: compiled
 	mkdir -p results
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=json:results/coverage.json
+	$(PYTEST) -m "" --hypothesis-profile=night --hypothesis-seed=$(SEED) --cov --cov-report=json:results/coverage.json
 	$(BIN)/python tests/coverage_table.py results/coverage.json
 
 # The schedules of every registered dispatcher as they were recorded.

@@ -1,36 +1,88 @@
 """Fixtures that all tests share."""
 
+import getpass
 import logging
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import outside
 import pytest
 from hypothesis import settings
 
 from hpcdispatch.dispatchers import registry
 
-BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
-if BESIDE_THE_REPOSITORY.is_dir():
-    os.environ.setdefault("HPCDISPATCH_DATA", str(BESIDE_THE_REPOSITORY))
+#: The folder of the public traces, for tests with the mark ``traces``.
+_BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
+DATA = os.environ.get("HPCDISPATCH_DATA") or str(_BESIDE_THE_REPOSITORY)
+#: What is made once for all runs of the tests by this user: caches, and an empty folder in place of that of the traces.
+KEPT = Path(tempfile.gettempdir()) / f"hpcdispatch-tests-{getpass.getuser()}"
+NO_TRACES = KEPT / "no-traces"
+NO_TRACES.mkdir(parents=True, exist_ok=True)
+os.environ["HPCDISPATCH_DATA"] = str(NO_TRACES)
+# The user's own settings and caches are not those of the tests. The names and fonts of pictures are found once.
+os.environ["XDG_CACHE_HOME"] = str(KEPT / "cache")
+os.environ["MPLCONFIGDIR"] = str(KEPT / "matplotlib")
+#: Marks of tests that may look outside the clone.
+OUTSIDE = ("traces", "slurm", "nightly")
+_REPORTS = KEPT / f"outside-{os.getpid()}"
 
 
 # Compiling depends on earlier compiles. The text on stderr must not.
 logging.getLogger("hpcdispatch").setLevel(logging.ERROR)
 
-# Tests do not check wall-clock times. The first of many examples compiles the tested code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# Tests do not check wall-clock times. The first of many examples compiles the tested code. Random inputs are the same
+# in each run, and others each night: ``--hypothesis-profile=night --hypothesis-seed=N``.
+settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("night", deadline=None, print_blob=True)
+settings.load_profile("fixed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch what this process and its children open. The process that hands out the tests runs none."""
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        os.environ[outside.REPORTS] = str(_REPORTS)
+        children = [str(Path(__file__).parent / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(children)
+        outside.watch(str(_REPORTS))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the reports."""
+    _REPORTS.unlink(missing_ok=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[object]:
+    """Show the folder of the traces only to tests with that mark, in their fixtures as well."""
+    os.environ["HPCDISPATCH_DATA"] = DATA if item.get_closest_marker("traces") else str(NO_TRACES)
+    try:
+        return (yield)
+    finally:
+        os.environ["HPCDISPATCH_DATA"] = str(NO_TRACES)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test without a mark that has looked outside the clone, in its fixtures or by a child."""
+    yield
+    if _REPORTS.exists():
+        seen = _REPORTS.read_text(encoding="utf-8").splitlines()
+        _REPORTS.unlink()
+        if not any(item.get_closest_marker(mark) for mark in OUTSIDE):
+            pytest.fail(f"looked outside the clone: {', '.join(dict.fromkeys(seen))}")
 
 
 @pytest.fixture(scope="session")
 def trace() -> Callable[[str], Path]:
-    """Give paths of traces, in ../shared/data or HPCDISPATCH_DATA. Tests without their trace are skipped."""
-    folder = os.environ.get("HPCDISPATCH_DATA", "")
+    """Give paths of public traces, for tests with the mark ``traces``. They are skipped without their trace."""
 
     def path(name: str) -> Path:
-        found = Path(folder) / name
-        if not folder or not found.is_file():
+        folder = Path(os.environ["HPCDISPATCH_DATA"])
+        assert folder != NO_TRACES, "a test that reads a public trace has the mark traces"
+        found = folder / name
+        if not found.is_file():
             pytest.skip(f"needs {name}; set HPCDISPATCH_DATA to the folder it is in")
         return found
 
@@ -39,12 +91,13 @@ def trace() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def material() -> Callable[..., Path]:
-    """Give paths of files beside the folder of the traces. Tests without their file are skipped."""
-    folder = os.environ.get("HPCDISPATCH_DATA", "")
+    """Give paths of files beside the folder of the traces, as :func:`trace` does."""
 
     def path(*parts: str) -> Path:
-        found = Path(folder).parent.joinpath(*parts)
-        if not folder or not found.is_file():
+        folder = Path(os.environ["HPCDISPATCH_DATA"])
+        assert folder != NO_TRACES, "a test that reads what is beside the traces has the mark traces"
+        found = folder.parent.joinpath(*parts)
+        if not found.is_file():
             pytest.skip(f"needs {'/'.join(parts)} beside the folder that HPCDISPATCH_DATA names")
         return found
 

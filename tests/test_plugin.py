@@ -122,11 +122,6 @@ def test_a_late_job_is_not_passed(plugin):
     assert starts == [0, 0, 100, 20, 160]
 
 
-def test_the_example_is_short():
-    lines = sum(len(path.read_text().splitlines()) for path in PLUGIN.glob("*.py"))
-    assert lines < 100
-
-
 @pytest.mark.parametrize("machine", [Machine.pool(4), Machine.homogeneous(4, core=1)], ids=["pool", "nodes"])
 @pytest.mark.parametrize(
     "form", [{}, {"iterations": 0}, {"formulation": "pcp"}, {"formulation": "pcp", "horizon": "all"}]

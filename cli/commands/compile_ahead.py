@@ -3,12 +3,13 @@
 import itertools
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Annotated
 
 from ...bench.campaigns.fresh_processes import in_processes
 from ...bench.reports.number_formats import count
-from ...dispatchers import create_dispatcher
+from ...dispatchers import create_dispatcher, registry
 from ...models.compiled import notice
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH
@@ -25,6 +26,8 @@ FAMILIES = (
     ("conservative", "lookahead", "guarded:over=lxf"),
     ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "policy", "portfolio"),
 )
+#: The shorter of the two run times of the long queue, seconds.
+_RUN = 1800
 
 
 @subcommand("compile", "hpcdispatch compile", "hpcdispatch compile easy lookahead")
@@ -57,14 +60,31 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The workloads are no user's.
             for workload in _workloads(name):
-                simulate(workload, name)
+                simulate(workload, _hurried(name))
         found.append((name, notice.count - before, perf_counter() - begun))
     return found
 
 
 def crowd() -> Workload:
-    """Return a workload with so many waiting jobs on a pool that compiled code searches the queue."""
-    return generate("lublin:jobs=1000,processors=32,load=20", seed=5)
+    """Return a workload with so many waiting jobs on a pool that compiled code searches the queue.
+
+    Jobs arrive at few instants, and run for one of two times, so that few decisions have the long queue.
+    """
+    drawn = generate("lublin:jobs=330,processors=32", seed=5)
+    first = drawn.jobs[0].submit
+    jobs = []
+    for place, job in enumerate(drawn.jobs):
+        runtime = _RUN * (1 + place % 2)
+        jobs.append(replace(job, submit=first + place // 300, runtime=runtime, walltime=job.walltime + 2 * _RUN))
+    return drawn.with_jobs(jobs)
+
+
+def _hurried(name: str) -> str:
+    """Return a dispatcher with hardly any time for the solver, which compiles nothing, or with few cycles."""
+    if name == "slurm":
+        return "slurm:bf_interval=1800,sched_interval=1800"
+    solves = ":" not in name and "d_max" in {each.name for each in registry.options(name)}
+    return f"{name}:d=0.0005,d_max=0.001" if solves else name
 
 
 def _workloads(name: str) -> Iterator[Workload]:

@@ -35,6 +35,7 @@ def test_a_workload_goes_by_any_name(kind, trace_file):
     assert hd.compare(given, "easy").runs["jobs"].tolist() == [60]
 
 
+@pytest.mark.traces
 def test_a_published_trace_goes_by_its_name(trace, tmp_path, monkeypatch):
     shutil.copy(trace("KTH-SP2-1996-2.swf.gz"), tmp_path)
     monkeypatch.setenv("HPCDISPATCH_DATA", str(tmp_path))

@@ -44,6 +44,7 @@ def test_fcfs_equals_stock_fifo_on_whole_nodes():
     assert_equal(Workload(tuple(jobs), Machine.homogeneous(1100, core=64)))
 
 
+@pytest.mark.traces
 @pytest.mark.nightly
 def test_fcfs_equals_stock_fifo_on_the_first_jobs_of_kth(trace):
     assert_equal(on_one_core_nodes(read(trace("KTH-SP2-1996-2.swf.gz")).head(3000)))

@@ -15,6 +15,7 @@ def kth(trace):
     return read(trace(KTH))
 
 
+@pytest.mark.traces
 def test_kth_easy_as_in_the_sc15_study(kth):
     result = simulate(kth, "easy", predictor="walltime", overrun="kill")
     check(kth, result)
@@ -23,6 +24,7 @@ def test_kth_easy_as_in_the_sc15_study(kth):
     assert summary["bounded_slowdown_mean"] == pytest.approx(92.57, rel=0.005)
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize(
     ("dispatcher", "tolerance", "expected"),
     [
@@ -40,6 +42,7 @@ def test_kth_with_the_real_run_times(kth, dispatcher, tolerance, expected):
         assert summary[name] == pytest.approx(value, rel=tolerance), name
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize(
     ("name", "jobs", "tolerance", "mean", "largest"),
     [

@@ -74,6 +74,7 @@ def test_unknown_names_and_addresses(archive, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(fetching.TRACES))
+@pytest.mark.traces
 def test_the_published_sums(trace, monkeypatch, name):
     path = trace(fetching.TRACES[name].file)
     monkeypatch.setenv("HPCDISPATCH_DATA", str(path.parent))

@@ -164,6 +164,7 @@ def test_nothing_runs(files):
         cluster_state(read_cluster(*files("22.05", [], nodes("22.05")), NOW))
 
 
+@pytest.mark.traces
 def test_the_recorded_cluster_is_read(tmp_path):
     live = Path(os.environ.get("HPCDISPATCH_DATA", "")).parent / "slurm" / "recorded" / "live"
     if not (live / "squeue.json.gz").is_file():

@@ -112,6 +112,7 @@ def test_writes_a_page(found, tmp_path):
         found.report(tmp_path)
 
 
+@pytest.mark.nightly
 def test_the_page_has_no_other_runs_of_a_store(workload, tmp_path):
     compare(workload, ["sjf"], out=tmp_path / "store")
     found = compare(workload, ["easy"], out=tmp_path / "store")

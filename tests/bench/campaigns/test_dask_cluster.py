@@ -129,6 +129,7 @@ def test_a_client_is_killed_half_way_and_a_worker_of_the_next_one(campaign, runn
     assert deterministic(store) == expected
 
 
+@pytest.mark.nightly
 @with_dask
 def test_an_encrypted_cluster_takes_those_with_the_files_of_its_authority(campaign, certified, tmp_path):
     file, expected = campaign
@@ -217,6 +218,7 @@ def asked(tmp_path, code, sbatch=""):
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
 
 
+@pytest.mark.nightly
 @with_queues
 def test_a_queue_is_asked_for_workers_without_dashboards(tmp_path):
     done = asked(
@@ -300,6 +302,7 @@ def outside(address, files, before=()):
     return done.stdout.split() or done.stderr
 
 
+@pytest.mark.nightly
 @with_queues
 def test_a_queue_takes_none_but_those_with_the_files_of_the_campaign(tmp_path):
     with queue_asked(tmp_path, "lo") as (address, files, listening):
@@ -353,6 +356,7 @@ def test_a_client_in_another_network_runs_nothing_without_the_files(tmp_path, ne
         assert outside(f"tls://{ip}:{address.rpartition(':')[2]}", names, inside) == ["refused"] * 3
 
 
+@pytest.mark.nightly
 @with_queues
 def test_another_worker_is_asked_for_where_a_job_ends(tmp_path):
     """Guards against campaigns that wait for ever after the time limit of their jobs."""

@@ -253,10 +253,8 @@ sys.exit("; ".join(failed) or None)
 """
 
 
-@pytest.mark.parametrize(
-    "package",
-    [name if name == "ortools" else pytest.param(name, marks=pytest.mark.nightly) for name in versions.BEYOND],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("package", versions.BEYOND)
 def test_those_that_do_not_say_that_they_use_a_package_do_not(package):
     """Guards against results that depend on a package without its version in their key."""
     done = subprocess.run([sys.executable, "-c", BLOCKED, package], capture_output=True, text=True, check=False)
@@ -266,6 +264,7 @@ def test_those_that_do_not_say_that_they_use_a_package_do_not(package):
     assert free <= set(done.stdout.split())
 
 
+@pytest.mark.nightly
 def test_the_key_is_the_same_wherever_the_command_runs(tmp_path):
     """Guards against metadata of a checkout that is found from within it only."""
     script = "from hpcdispatch.bench.campaigns.versions import made_by; print(made_by('easy', 'walltime'))"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import pytest
 from kept_cells import deterministic
 
 from hpcdispatch.bench.campaigns.execution import Store
@@ -45,6 +46,7 @@ def unfinished(store):
     return list(store.folder.rglob(".*"))
 
 
+@pytest.mark.nightly
 def test_killed_at_random_instants(campaign, tmp_path):
     file, expected = campaign
     command = [sys.executable, "-c", KILLING, file, tmp_path / "store", tmp_path / "before"]
@@ -56,6 +58,7 @@ def test_killed_at_random_instants(campaign, tmp_path):
     assert not unfinished(store)
 
 
+@pytest.mark.nightly
 def test_the_command_killed_with_two_processes_at_work(campaign, tmp_path):
     file, expected = campaign
     store = Store(tmp_path / "store")

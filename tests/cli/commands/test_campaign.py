@@ -177,6 +177,7 @@ def test_damage_of_another_campaign_is_named_and_left(invoke, file, tmp_path):
     assert found.stderr.count("of another campaign, whose next run mends it") == 2
 
 
+@pytest.mark.nightly
 def test_ctrl_c_keeps_what_is_finished(start, plugin, file, tmp_path):
     mark = tmp_path / "mark"
     store = Store(tmp_path / "store")

@@ -163,6 +163,7 @@ def found(workload):
     }
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize(("name", "options", "expected"), READ, ids=[f"{row[0]} {row[1]}"[:60] for row in READ])
 def test_is_read_as_it_should_be(case, name, options, expected):
     with warnings.catch_warnings():
@@ -172,6 +173,7 @@ def test_is_read_as_it_should_be(case, name, options, expected):
     assert {key: got[key] for key in expected} == expected
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("name", REFUSED)
 def test_is_refused_with_what_to_do(case, name):
     with pytest.raises(InputError, match=REFUSED[name]) as caught:
@@ -179,6 +181,7 @@ def test_is_refused_with_what_to_do(case, name):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("name", ["multiline", "pipe"])
 def test_a_site_reads_command_lines_of_many_lines(case, name):
     folder = case("s32_whatif_multiline_submitline/slurm.conf").parent
@@ -186,6 +189,7 @@ def test_a_site_reads_command_lines_of_many_lines(case, name):
     assert one.jobs == other.jobs
 
 
+@pytest.mark.traces
 def test_configurations(case):
     with pytest.raises(InputError, match=r"slurm\.conf:5: Include: expected the file '/etc/slurm/nodes\.conf'"):
         read_slurm_conf(case("c01_include/slurm.conf"))
@@ -200,6 +204,7 @@ def test_configurations(case):
     assert any("6 nodes that are down or drained" in note for note in notes)
 
 
+@pytest.mark.traces
 def test_what_if_without_limits_is_what_if_with_a_year(case, tmp_path):
     """Guards against UNLIMITED being the longest limit of the queue."""
     folder = case("s32_whatif_multiline_submitline/good.sacct").parent

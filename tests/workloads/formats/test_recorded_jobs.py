@@ -195,6 +195,7 @@ def test_local_times_are_those_of_a_zone(sacct):
         read(path, timezone="Mars")
 
 
+@pytest.mark.traces
 def test_what_a_real_one_printed(recorded):
     workload = read(recorded("special.sacct"))
     names = {job.id: job.name for job in workload.jobs}
@@ -204,11 +205,13 @@ def test_what_a_real_one_printed(recorded):
     assert workload.records["requested_memory"].max() == -1
 
 
+@pytest.mark.traces
 def test_requeued_in_a_real_one(recorded):
     workload = read(recorded("requeued-D.sacct"))
     assert [(job.id, job.runtime) for job in workload.jobs] == [("288", 13)]
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("zone", ["America/New_York", None])
 def test_the_same_jobs_in_another_zone(recorded, zone):
     local = recorded("newyork.sacct")

@@ -352,6 +352,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("name", COUNTS)
 def test_published_traces(trace, name):
     jobs, unusable, filled, cores = COUNTS[name]

@@ -63,6 +63,7 @@ def test_read_and_write_keep_all_18_fields(drawn, name):
         np.testing.assert_array_equal(fields(source), fields(target))
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize(
     "name",
     ["KTH-SP2-1996-2.swf.gz", pytest.param("SDSC-SP2-1998-4.2-cln.swf.gz", marks=pytest.mark.nightly)],

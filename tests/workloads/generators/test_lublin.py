@@ -21,6 +21,7 @@ def marginals(workload):
     )
 
 
+@pytest.mark.traces
 def test_the_marginals_are_those_of_the_authors_sample(trace):
     published = marginals(read(trace("lublin-256.swf.gz"), default_walltime="runtime"))
     drawn = marginals(generate("lublin", jobs=10_000, processors=256, seed=1))

@@ -37,6 +37,7 @@ def rows(all_rows) -> list[Row]:
     return [row for row in all_rows if row.unit != "us"]
 
 
+@pytest.mark.nightly
 def test_every_requirement_has_its_row(rows):
     required = [(row.required, row.unit, row.at_least) for row in rows]
     assert required == [
@@ -112,6 +113,7 @@ def test_large_traces_are_skipped_with_a_word_where_they_are_not_at_hand():
     assert row.note == "skipped: nowhere.swf is not there; set HPCDISPATCH_DATA"
 
 
+@pytest.mark.nightly
 def test_a_large_trace_is_measured_in_a_process_of_its_own(tmp_path):
     swf, _ = write_inputs(on_one_core_nodes(generate("lublin", jobs=40, processors=64, seed=1)), tmp_path)
     seconds, megabytes = large(Setting(jobs=30), "small", "easy", swf, 60, 700)

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from hpcdispatch.bench.studies.benchmarks.eviction import DEADLINES, child, main, random_jobs, respond, scenario
 
 
+@pytest.mark.nightly
 def test_prints_both_tables():
     done = CliRunner().invoke(main, ["--small", "--markdown"])
     assert done.exit_code == 0, done.output

@@ -19,6 +19,7 @@ from hpcdispatch.models import AvailabilityProfile
 from hpcdispatch.models.reservations import ESDD
 
 
+@pytest.mark.nightly
 def test_every_table_is_printed():
     done = CliRunner().invoke(main, ["--small", "--markdown"])
     assert done.exit_code == 0, done.output

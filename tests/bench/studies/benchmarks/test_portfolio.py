@@ -9,6 +9,7 @@ from hpcdispatch.bench.studies.benchmarks.portfolio import Found, Sampling, comp
 from hpcdispatch.bench.studies.benchmarks.retuning import main as retuning
 
 
+@pytest.mark.traces
 def test_stretches_are_disjoint_and_draws_differ(trace):
     path = str(trace("KTH-SP2-1996-2.swf.gz"))
     parts = stretches(path, 100, 3)
@@ -91,6 +92,7 @@ def test_the_command_prints_a_table(tmp_path):
     assert "expected the reference and at least another one, got 'easy'" in alone.output
 
 
+@pytest.mark.nightly
 def test_the_time_of_a_tuning_is_told_on_a_pool_and_on_nodes():
     asked = ["--days", "2", "--dispatcher", "portfolio:of=easy+lxf,window=1d", "--markdown"]
     done = CliRunner().invoke(retuning, asked)

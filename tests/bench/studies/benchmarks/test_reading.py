@@ -1,11 +1,13 @@
 """The benchmark of reading: the small setting prints a row per format, of the same jobs."""
 
+import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.studies.benchmarks.reading import SACCT, SWF, main, write_traces
 from hpcdispatch.workloads import read
 
 
+@pytest.mark.nightly
 def test_both_formats_are_measured():
     done = CliRunner().invoke(main, ["--small", "--markdown"])
     assert done.exit_code == 0, done.output

@@ -55,6 +55,7 @@ def test_an_unknown_dispatcher_is_one_line():
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", WORKLOADS)
 def test_a_part_is_printed_as_points_or_a_table(part, tmp_path):
     options = ["--small", "--seconds", "0.01", "--part", part, "--dispatcher", "easy", "--dispatcher", "lxf"]

@@ -29,6 +29,7 @@ def test_makespans_that_differ_are_refused():
         agreement(1.0, 1.1)
 
 
+@pytest.mark.nightly
 def test_the_papers_scheduler_is_compared_with_the_published_figures():
     done = CliRunner().invoke(main, ["--part", "scheduleflow", "--small", "--markdown"])
     assert done.exit_code == 0, done.output

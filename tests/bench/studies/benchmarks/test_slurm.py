@@ -18,6 +18,7 @@ def record():
         pytest.skip("needs the recorded replay of Slurm beside HPCDISPATCH_DATA")
 
 
+@pytest.mark.traces
 def test_the_first_recorded_decisions_are_made_alike(record):
     rows = {row[0]: (row[1], row[2]) for row in decisions(record, 600).rows}
     assert all(alike == count for alike, count in rows.values())
@@ -154,6 +155,7 @@ def test_a_broken_record_is_one_line(monkeypatch, tmp_path, name, text, message)
     assert message in done.output
 
 
+@pytest.mark.traces
 def test_classes_of_a_site_are_within_the_noise_of_a_second_run(record):
     folder = record.folder.parent / "site-a"
     again = Path(__file__).parent / "recorded" / "site-a-again.sacct.gz"
@@ -166,6 +168,7 @@ def test_classes_of_a_site_are_within_the_noise_of_a_second_run(record):
     assert len(met) >= 0.8 * len(rows)
 
 
+@pytest.mark.traces
 def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record):
     rows = {
         row[0]: (int(row[1].replace(",", "")), int(row[2].replace(",", "")))

@@ -116,6 +116,7 @@ def test_contenders_differ_in_name_and_dispatcher():
 # What is found at the smallest scale.
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FIGURES)
 def test_one_run_decides_nothing(made, name):
     assert made[name].claims
@@ -123,6 +124,7 @@ def test_one_run_decides_nothing(made, name):
     assert all("the paper: " in claim.evidence for claim in made[name].claims if not claim.text.startswith("Ours"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_number_is_possible_and_what_is_drawn_is_among_them(made, name):
     assert all(row.measured > 0 for row in made[name].rows)
@@ -132,12 +134,14 @@ def test_every_number_is_possible_and_what_is_drawn_is_among_them(made, name):
     assert set(drawn) <= {row.measured for row in made[name].rows}
 
 
+@pytest.mark.nightly
 def test_bars_are_drawn_without_intervals(made, tmp_path):
     files = draw(find("icpp2019/fig3"), made["icpp2019/fig3"].drawing, tmp_path)
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
     assert len(pd.read_csv(files[0])) == 4 * 4 * 2
 
 
+@pytest.mark.nightly
 def test_figures_6_and_7_are_of_the_same_simulations(means, made, monkeypatch):
     monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
     found = find("icpp2019/fig7").run(means)

@@ -33,6 +33,7 @@ FIGURES = ("ijhpca2019/fig8", "ijhpca2019/fig9", "ijhpca2019/fig12")
 # What they find.
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FIGURES)
 def test_one_run_decides_nothing_and_the_paper_stands_beside_it(made, name):
     assert {claim.holds for claim in made[name].claims} == {None}
@@ -40,6 +41,7 @@ def test_one_run_decides_nothing_and_the_paper_stands_beside_it(made, name):
     assert "neither the number of nodes nor the arrivals" in " ".join(made[name].notes)
 
 
+@pytest.mark.nightly
 def test_only_rbs_has_failures_and_they_fall(made):
     rows = [row for row in made[FIGURES[0]].rows if row.metric.endswith(FAILURES)]
     assert {row.metric for row in rows} == {f"{rbs}: {FAILURES}" for rbs in RBS}
@@ -49,6 +51,7 @@ def test_only_rbs_has_failures_and_they_fall(made):
         assert found[0] > 60  # more failures than jobs
 
 
+@pytest.mark.nightly
 def test_what_is_not_printed_is_varied_where_it_matters(made):
     told = {parameter.name: parameter.sensitivity for parameter in made[FIGURES[0]].parameters}
     assert "RBS, (a), ratio 0.5: 1.3: " in told["growth of a request that failed"]  # where requests fail
@@ -63,11 +66,13 @@ def test_what_is_not_printed_is_varied_where_it_matters(made):
         assert told[name].count("; ") == 2
 
 
+@pytest.mark.nightly
 def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch):
     monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
     assert find(FIGURES[1]).run(means) == made[FIGURES[1]]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[0], 4, 8), (FIGURES[1], 4, 8), (FIGURES[2], 2, 10)])
 def test_each_is_drawn_with_a_line_for_each_dispatcher(made, name, panels, subjects, tmp_path):
     data = pd.DataFrame(made[name].drawing.data)
@@ -204,7 +209,9 @@ def test_the_surface_has_what_the_paper_prints_of_each_machine(means):
 # What can be made of what is printed, and what cannot.
 
 
-@pytest.mark.parametrize("number", [1, 2, 4, 5, 10, 11])
+@pytest.mark.parametrize(
+    "number", [4, 5, *(pytest.param(number, marks=pytest.mark.traces) for number in (1, 2, 10, 11))]
+)
 def test_figures_of_logs_that_are_not_public_say_so_and_count_nothing(means, number):
     outcome = find(f"ijhpca2019/fig{number}").run(means)
     assert outcome.claims
@@ -239,6 +246,7 @@ def test_the_range_of_most_runs_before_is_predicted():
     assert np.isnan(predicted_share(np.array([1.0, 9.0] * 11), 2))
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("number", [1, 2, 10, 11])
 def test_public_runs_are_drawn_where_the_paper_s_are_not_public(means, number, tmp_path):
     outcome = find(f"ijhpca2019/fig{number}").run(means)

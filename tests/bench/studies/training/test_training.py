@@ -21,6 +21,7 @@ def test_the_plain_loop_is_easy_behind_the_shortest():
     assert steps >= 100
 
 
+@pytest.mark.nightly
 def test_speed_compares_equal_schedules(monkeypatch):
     workload = generate("lublin:jobs=300,processors=64,load=1.0", seed=4)
     rows = speed.measured(workload, 64, 0)

@@ -37,6 +37,7 @@ def rows(printed, title):
     return [dict(zip(table[0], row, strict=True)) for row in table[2:]]
 
 
+@pytest.mark.nightly
 def test_every_decision_is_of_one_kind(printed):
     decisions = int(rows(printed, "time of a decision")[0]["decisions"])
     counts = {row[""]: int(row["decisions"]) for row in rows(printed, ": decisions")}
@@ -148,6 +149,7 @@ def test_the_verdicts_follow_the_bounds(ms, wait, slowdown, verdicts):
     assert f"{31.7 / ms:.1f} x" in found[1].rows[0]
 
 
+@pytest.mark.traces
 def test_the_published_records_are_compared(trace):
     name, workload, published = load(Setting(trace=trace("KTH-SP2-1996-2.swf.gz")))
     assert (name, len(workload), published) == ("KTH-SP2-1996-2", RECORDS, True)

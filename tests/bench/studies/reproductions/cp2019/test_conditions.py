@@ -104,6 +104,7 @@ def test_a_past_is_not_measured():
     assert found.utilization == pytest.approx(10 / 15)
 
 
+@pytest.mark.traces
 def test_what_one_queue_cannot_tell_is_not_testable(tmp_path, monkeypatch):
     jobs = tuple(Job(str(place), 5 * place, 20 + 7 * place, 400, 1 + place % 3, {"core": 1}) for place in range(8))
     contest = contenders.Contest((Samples(Workload(jobs, Machine.homogeneous(3, core=1)), 1),), "3600", "")

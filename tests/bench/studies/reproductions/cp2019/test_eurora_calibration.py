@@ -14,6 +14,7 @@ def means():
     return {key: float(np.mean([figures[key] for figures in found])) for key in TARGETS}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("target", "tolerance"),
     [
@@ -36,6 +37,7 @@ def test_a_month_comes_near_the_targets(means, target, tolerance):
     assert means[target] == pytest.approx(TARGETS[target][0], rel=tolerance)
 
 
+@pytest.mark.nightly
 def test_the_heuristic_is_much_better_than_the_requests(means):
     assert means["heuristic_error"] < 0.3 * means["request_error"]
     assert means["request_near"] < 10 < means["heuristic_near"]

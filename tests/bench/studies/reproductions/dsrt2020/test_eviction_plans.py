@@ -22,6 +22,7 @@ def test_all_figures_are_built():
     assert set(RUNS) >= set(NAMES)
 
 
+@pytest.mark.traces
 def test_what_is_not_printed_is_varied(made):
     for name in ("dsrt2020/fig5", "dsrt2020/fig8"):
         told = {parameter.name: parameter.sensitivity for parameter in made[name].parameters}
@@ -31,6 +32,7 @@ def test_what_is_not_printed_is_varied(made):
             assert len(set(values)) >= 3
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("name", NAMES)
 def test_says_what_was_drawn_and_decides_nothing_with_one_sample(made, name):
     assert "drawn by theta-scenario, seeds 0 to 0" in made[name].notes[0]
@@ -38,6 +40,7 @@ def test_says_what_was_drawn_and_decides_nothing_with_one_sample(made, name):
     assert all("the paper: " in claim.evidence or "agree" in claim.evidence for claim in made[name].claims)
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_times_are_kept_apart(made, name):
     rows = made[name].rows
@@ -51,6 +54,7 @@ def test_times_are_kept_apart(made, name):
         assert curve["value"].is_monotonic_increasing
 
 
+@pytest.mark.traces
 def test_the_extra_loss_is_never_below_zero(made, tmp_path):
     outcome = made[NAMES[3]]
     data = pd.DataFrame(outcome.drawing.data)
@@ -67,6 +71,7 @@ def test_the_extra_loss_is_never_below_zero(made, tmp_path):
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
 
 
+@pytest.mark.traces
 def test_random_jobs_that_give_way_lose_more(made, tmp_path):
     random = find(NAMES[3]).run(Means("smoke", tmp_path, control=Control("random", part="victims")))
     least, losses = (

@@ -4,9 +4,8 @@ import pytest
 
 from hpcdispatch.bench.studies.reproductions import Means, find
 from hpcdispatch.bench.studies.reproductions.dsrt2020.recorded_moments import recorded_scenarios
-from hpcdispatch.workloads import at_hand
 
-pytestmark = pytest.mark.skipif(at_hand("theta-2022.swf.gz") is None, reason="the trace of Theta is not at hand")
+pytestmark = pytest.mark.traces
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,7 @@ def test_a_chooser_that_takes_no_other_size_fails(monkeypatch):
     assert {claim.holds for claim in bushel_results.bushel(Means("small", None)).claims} == {False}
 
 
+@pytest.mark.nightly
 def test_a_sample_of_a_workload_decides_nothing_but_the_promise(tmp_path):
     outcome = find("jsspp2000/bushel").run(Means("smoke", tmp_path))
     decided = [claim for claim in outcome.claims if claim.counts and claim.holds is not None]

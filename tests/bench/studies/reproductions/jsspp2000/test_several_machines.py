@@ -4,7 +4,7 @@ import pytest
 
 from hpcdispatch.bench.studies.reproductions import Means, find, try_controls
 from hpcdispatch.bench.studies.reproductions.jsspp2000.several_machines import ALL, ONE, SEVERAL, measure
-from hpcdispatch.workloads import Job, Machine, Workload, at_hand, generate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
 def busy(processors, until):
@@ -37,7 +37,7 @@ def test_a_machine_without_a_fitting_size_is_left_out():
     assert len(found) == 6
 
 
-@pytest.mark.skipif(at_hand("KTH-SP2-1996-2.swf.gz") is None, reason="the log of KTH is not at hand")
+@pytest.mark.traces
 def test_the_control_meets_no_gain(tmp_path):
     means = Means("smoke", tmp_path, seeds=3)
     outcome = find("jsspp2000/several").run(means)

@@ -4,9 +4,8 @@ import pytest
 
 from hpcdispatch.bench.studies.reproductions import Means, entries, find
 from hpcdispatch.bench.studies.reproductions.jsspp2000 import RUNS
-from hpcdispatch.workloads import at_hand
 
-pytestmark = pytest.mark.skipif(at_hand("KTH-SP2-1996-2.swf.gz") is None, reason="the log of KTH is not at hand")
+pytestmark = pytest.mark.traces
 FIGURES = tuple(name for name in RUNS if name not in ("jsspp2000/table1", "jsspp2000/bushel"))
 
 

@@ -1,0 +1,63 @@
+"""Tells what this process and its children open outside the clone, and whom they call over the network.
+
+:func:`watch` adds an audit hook. Children of Python have it as well, by ``sitecustomize`` in `tests/watched`. What they
+report is in one file per process of tests.
+"""
+
+import os
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+#: The variable with the file of reports. Children report to the same one.
+REPORTS = "HPCDISPATCH_TESTS_OUTSIDE"
+ROOT = Path(__file__).resolve().parents[1]
+#: Folders of the system. What is in them is not made by hand for a test.
+SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/opt", "/proc", "/run", "/sbin", "/sys", "/usr", "/var/lib")
+#: Hosts on this machine.
+HERE = ("127.", "localhost", "::1", "0.0.0.0")
+
+
+def allowed():
+    """Return the folders from which tests read: the clone, temporary folders, Python, and the system's."""
+    python = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values()}
+    kept = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("PYTHONPYCACHEPREFIX")
+    folders = {str(ROOT), tempfile.gettempdir(), *python, *SYSTEM, *filter(None, kept)}
+    return tuple(sorted({os.path.join(os.path.realpath(folder), "") for folder in folders} | {"/dev/null"}))
+
+
+def outside(event, arguments, folders):
+    """Return what an audit event shows of the outside, or ``None``."""
+    if event == "open":
+        path = arguments[0]
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return None
+        path = os.path.abspath(os.fsdecode(path))
+        if path.startswith(folders) or os.path.realpath(path).startswith(folders) or not os.path.isfile(path):
+            return None
+        return f"opened {path}"
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        address = arguments[1] if event == "socket.connect" else arguments[0]
+        host = address[0] if isinstance(address, tuple) else address
+        host = host.decode(errors="replace") if isinstance(host, bytes) else host
+        if not isinstance(host, str) or not host or host.startswith(HERE) or isinstance(address, bytes):
+            return None
+        return None if event == "socket.connect" and isinstance(address, str) else f"called {host}"
+    return None
+
+
+def watch(reports):
+    """Report each look outside as a line of the file `reports`."""
+    folders = allowed()
+
+    def hook(event, arguments):
+        if event != "open" and not event.startswith("socket."):
+            return
+        seen = outside(event, arguments, folders)
+        if seen is not None:
+            file = os.open(reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            os.write(file, f"{seen}\n".encode())
+            os.close(file)
+
+    sys.addaudithook(hook)
