@@ -121,7 +121,6 @@ class Decider:
         assert self._steps is not None
         before = self._steps.put_off[0].copy(), int(self._steps.numbers[0, SKIPS])
         asks = self._decide(action)
-        self._skips = int(self._steps.numbers[0, SKIPS])
         later = np.flatnonzero(self._steps.put_off[0] > before[0])
         for row in later.tolist():
             self._put_off[state.queue.entries[row - self._running].id] = int(self._steps.put_off[0, row])
@@ -155,6 +154,8 @@ class Decider:
         assert steps is not None
         asks = decide(steps, action, self._array, self._columns.array, self._observation, self._mask)
         self.visible[:] = steps.visible[0]
+        # Also before the first decision: a held job may have started.
+        self._skips = int(steps.numbers[0, SKIPS])
         return asks
 
     def _resumed(self, state: State) -> tuple[Steps, int]:

@@ -187,17 +187,21 @@ class Episodes:
         self._traits = columns.of_jobs(self.workload.columns)
         machine = self.workload.machine
         pool = not len(self.slots)
-        units = (
-            (machine.primary, 1)
-            if pool
-            else (0, int(self.workload.columns.amounts(self._primary)[0] // self.amount[0, 0]))
-        )
+        units = (machine.primary, 1) if pool else (0, int(self.units[0] // self.amount[0, 0]))
         return side_by_side(events, count, shown, len(columns.traits), units)
 
-    @property
-    def _primary(self) -> str:
+    @cached_property
+    def units(self) -> IntArray:
+        """Units of the primary resource of each job, shape (jobs,)."""
         machine = self.workload.machine
-        return machine.resources[machine.primary]
+        found: IntArray = self.workload.columns.amounts(machine.resources[machine.primary])
+        return found
+
+    @cached_property
+    def capacity(self) -> int:
+        """Units of the primary resource of the machine."""
+        machine = self.workload.machine
+        return int(machine.capacity[:, machine.primary].sum())
 
     def draw(self, rng: np.random.Generator, options: Mapping[str, Any] | None) -> int:
         """Return the first job of a stretch: sampled, or the ``start`` of the options.

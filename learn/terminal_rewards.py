@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import FloatArray, IntArray
-from ..simulation.metrics import bounded_slowdown
+from ..simulation.metrics import CLASSES, bounded_slowdown
 from .episodes import Episodes, Stretch
 
 _STATISTICS: dict[str, Callable[[FloatArray], Any]] = {
@@ -18,6 +18,7 @@ _STATISTICS: dict[str, Callable[[FloatArray], Any]] = {
     "p99": lambda values: np.percentile(values, 99),
     "max": np.max,
 }
+_CLASSES = {name: (low, high) for name, low, high in CLASSES}
 
 
 def quick_metric(name: str, episodes: Episodes, stretch: Stretch, start: IntArray) -> float | None:
@@ -26,30 +27,40 @@ def quick_metric(name: str, episodes: Episodes, stretch: Stretch, start: IntArra
     Parameters
     ----------
     name
-        Such as ``wait_mean``, or ``makespan``.
+        Such as ``wait_mean``, ``slowdown_p95_long``, ``makespan`` or ``utilization``.
     episodes, stretch
         The jobs.
     start
         Their starts, seconds, shape (jobs,).
     """
     submit, _, _, runtime = episodes.columns[:, stretch.jobs]
-    if name == "makespan":
-        begin = episodes.columns[0, stretch.first] if episodes.warm_up is not None else submit.min()
-        return float((start + runtime).max() - begin)
-    kind, _, statistic = name.rpartition("_")
-    if statistic not in _STATISTICS:
+    if name in ("makespan", "utilization", "occupancy"):
+        begin = int(submit.min() if episodes.warm_up is None else episodes.columns[0, stretch.first])
+        span = int((start + runtime).max()) - begin
+        if name == "makespan":
+            return float(span)
+        before = np.maximum(begin - start, 0) if episodes.warm_up is not None else 0
+        used = int((np.maximum(runtime - before, 0) * episodes.units[stretch.jobs]).sum())
+        return used / float(episodes.capacity * span) if span else float("nan")
+    stem, _, last = name.rpartition("_")
+    chosen = np.ones(len(start), dtype=bool)
+    if last in _CLASSES:
+        low, high = _CLASSES[last]
+        chosen = (runtime >= low) & (runtime < high)
+        stem, _, last = stem.rpartition("_")
+    if last not in _STATISTICS:
         return None
-    turnaround = (start + runtime - submit).astype(np.float64)
-    run = runtime.astype(np.float64)
+    turnaround = (start + runtime - submit).astype(np.float64)[chosen]
+    run = runtime.astype(np.float64)[chosen]
     values: FloatArray
-    if kind == "wait":
-        values = (start - submit).astype(np.float64)
-    elif kind == "turnaround":
+    if stem == "wait":
+        values = (start - submit).astype(np.float64)[chosen]
+    elif stem == "turnaround":
         values = turnaround
-    elif kind == "slowdown":
+    elif stem == "slowdown":
         values = np.maximum(1.0, turnaround / np.maximum(run, 1.0))
-    elif kind == "bounded_slowdown":
+    elif stem == "bounded_slowdown":
         values = bounded_slowdown(turnaround, run)
     else:
         return None
-    return float(_STATISTICS[statistic](values))
+    return float(_STATISTICS[last](values)) if len(values) else float("nan")

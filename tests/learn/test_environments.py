@@ -182,6 +182,19 @@ def test_vectors_of_gymnasium_run_it_too():
         several.close()
 
 
+def test_a_mask_is_one_for_samples():
+    """Gymnasium samples with a mask of int8 only."""
+    env = make("Backfill-v0")
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].dtype == np.int8
+    assert info["action_mask"].tolist() == env.unwrapped.action_masks().tolist()
+    env.action_space.seed(0)
+    over = False
+    while not over:
+        *_, over, _, info = env.step(env.action_space.sample(info["action_mask"]) if info["action_mask"].any() else 0)
+    assert info["masked_actions"] == 0
+
+
 def test_observations_are_as_documented():
     jobs = [Job("0", 0, 5000, 5000, 6), Job("1", 100, 50, 99, 4), Job("2", 200, 80, 1000, 8), Job("3", 200, 10, 10, 2)]
     env = make("PickJob-v0", Workload(jobs, Machine.pool(8)), jobs=4, visible=3)

@@ -2,9 +2,11 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -140,6 +142,51 @@ def test_a_model_is_asked_for_predictions():
 
     result = hd.simulate(WORKLOAD, PolicyDispatcher(Model(), PICK))
     assert result.jobs["start"].equals(hd.simulate(WORKLOAD, "easy").jobs["start"])
+
+
+class Plain:
+    """A model that takes no masks, as those of Stable-Baselines3."""
+
+    def __init__(self, shape=(20, 8), actions=20, error=None):
+        self.observation_space = SimpleNamespace(shape=shape)
+        self.action_space = SimpleNamespace(n=actions)
+        self.error = error
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        if self.error is not None:
+            raise self.error
+        return np.array(19), None
+
+
+def test_a_masked_action_of_a_model_without_masks_is_action_0():
+    dispatcher = PolicyDispatcher(Plain(), PICK)
+    result = hd.simulate(WORKLOAD, dispatcher)
+    assert dispatcher.replaced > 0
+    first = hd.simulate(WORKLOAD, PolicyDispatcher(lambda _, mask: 19 if mask[19] else 0, PICK))
+    assert result.jobs["start"].equals(first.jobs["start"])
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Plain((64, 8)), r"policy: expected a model for observations of shape \(20, 8\), got one for \(64, 8\); give"),
+        (Plain((20, 14)), r"policy: expected a model for observations of shape \(20, 8\), got one for \(20, 14\)"),
+        (Plain(actions=5), "policy: expected a model with 20 actions, got one with 5"),
+    ],
+)
+def test_models_of_other_environments(model, message):
+    with pytest.raises(InputError, match=message):
+        PolicyDispatcher(model, PICK)
+
+
+@pytest.mark.parametrize("policy", [Plain(error=ValueError("wrong\nshape")), lambda *_: {}["column"]])
+def test_a_policy_that_fails(policy):
+    with pytest.raises(
+        InputError, match=r"policy PickJob-v0: expected an action for an observation of shape \(20, 8\)"
+    ) as e:
+        hd.simulate(WORKLOAD, PolicyDispatcher(policy, PICK))
+    assert "\n" not in str(e.value)
+    assert re.search("got (ValueError: wrong|KeyError: .column.)$", str(e.value))
 
 
 def test_a_choice_of_dispatchers():
