@@ -205,6 +205,7 @@ class _Read:
     down: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    future: set[str] = field(default_factory=set)
 
 
 def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
@@ -379,7 +380,9 @@ def _ends(ranges: str, where: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _site(read: _Read, path: Path) -> SlurmSite:
-    read.nodes = {name: each for name, each in read.nodes.items() if each.get("state", "").upper() not in _FUTURE}
+    # Nodes that do not exist yet have no capacity. Partitions may name them.
+    read.future = {name for name, each in read.nodes.items() if each.get("state", "").upper().startswith(_FUTURE)}
+    read.nodes = {name: each for name, each in read.nodes.items() if name not in read.future}
     if not read.nodes:
         raise InputError([*read.missing, f"{path}: expected lines with NodeName=, got none"][0])
     places = {name: place for place, name in enumerate(read.nodes)}
@@ -472,7 +475,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         members = _members(each.removeprefix("-"), read, where)
         others = {node: None for node in names if node not in members}
         names = others if each[:1] == "-" else names | dict.fromkeys(members)
-    if unknown := [node for node in names if node not in places]:
+    if unknown := [node for node in names if node not in places and node not in read.future]:
         found = shown(unknown[0])
         raise InputError(
             f"{where}: partition {shown(name)}: field 'Nodes': expected nodes with a NodeName, got {found}"
@@ -482,7 +485,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
     nodes, cpus = (None if each.upper() in ("UNLIMITED", "INFINITE") else each for each in most)
     return SlurmPartition(
         name,
-        tuple(sorted(places[node] for node in names)),
+        tuple(sorted(places[node] for node in names if node in places)),
         slurm_seconds(fields.get("maxtime", "UNLIMITED"), where),
         _whole("PriorityTier", fields.get("prioritytier", "1"), where),
         _whole("PriorityJobFactor", fields.get("priorityjobfactor", "1"), where),
@@ -492,7 +495,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         None if nodes is None else _whole("MaxNodes", nodes, where),
         fields.get("oversubscribe", fields.get("shared", "")).upper() == "EXCLUSIVE",
         fields.get("state", "UP").upper(),
-        min((_threads(read.nodes[node]) for node in names), default=1) if by_core else 1,
+        min((_threads(read.nodes[node]) for node in names if node in places), default=1) if by_core else 1,
         max(_whole("MinNodes", fields.get("minnodes", "1"), where), 1),
     )
 

@@ -143,6 +143,8 @@ class SlurmQos:
         Limits of all its jobs, of those per user and per account, and of each job.
     least
         Least request of a job (``MinTRES``).
+    exempt
+        Seconds that its jobs run before they may be preempted (``PreemptExemptTime``); ``None``: those of the cluster.
     """
 
     priority: int = 0
@@ -155,6 +157,7 @@ class SlurmQos:
     accounts: Most = field(default_factory=dict)
     job: Most = field(default_factory=dict)
     least: Most = field(default_factory=dict)
+    exempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,15 +426,24 @@ def _guessed_parents(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def _quality(row: Mapping[str, str], where: str) -> SlurmQos:
     factor = row.get("UsageFactor", "") or "1"
+    exempt = row.get("PreemptExemptTime", "")
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", factor):
         raise InputError(f"{where}: field 'UsageFactor': expected a number, got {shown(factor)}")
+    every, users, accounts, one, least = (
+        _most(row, columns, where) for columns in (_ALL, _OF_USERS, _OF_ACCOUNTS, _OF_JOBS, {"MinTRES": ""})
+    )
     return SlurmQos(
         _whole(row.get("Priority", ""), where) or 0,
         float(factor),
         tuple(filter(None, row.get("Preempt", "").split(","))),
         row.get("PreemptMode", "").lower() or "cluster",
         frozenset(filter(None, row.get("Flags", "").lower().split(","))),
-        *(_most(row, columns, where) for columns in (_ALL, _OF_USERS, _OF_ACCOUNTS, _OF_JOBS, {"MinTRES": ""})),
+        every,
+        users,
+        accounts,
+        one,
+        least,
+        slurm_seconds(exempt, where) if exempt else None,
     )
 
 

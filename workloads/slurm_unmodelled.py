@@ -1,7 +1,7 @@
 """List settings of Slurm and options of jobs that the dispatcher ``slurm`` does not model."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -20,7 +20,6 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "PreemptType": (("preempt/none", "preempt/partition_prio", "preempt/qos"), "which jobs stop"),
     "PreemptMode": (("off", "requeue", "cancel"), "which jobs stop"),
     "PreemptParameters": ((), "which jobs stop"),
-    "PreemptExemptTime": (("-1", "0", "00:00:00", "none"), "which jobs stop"),
     "SelectType": (("select/cons_tres", "select/cons_res", "select/linear"), "on which nodes, and beside which jobs"),
     "TopologyPlugin": (("topology/none", "topology/default", "topology/flat"), "on which nodes"),
     "TopologyParam": ((), "on which nodes"),
@@ -30,7 +29,7 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "MaxMemPerCPU": (("0", "unlimited"), "how many cores jobs take"),
     "MaxMemPerNode": (("0", "unlimited"), "which jobs start"),
     "BurstBufferType": ((), "when data is there"),
-    "MCSPlugin": (("mcs/none",), "beside which jobs"),
+    "MCSPlugin": (("mcs/none", "mcs/label=none"), "beside which jobs"),
 }
 #: The same for the fields of partitions and of nodes.
 _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
@@ -117,11 +116,19 @@ _HARMLESS = (
 _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 
 
-def unmodelled(site: SlurmSite, records: pd.DataFrame) -> tuple[str, ...]:
-    """Return what is not modelled, as ``GraceTime=9 (which jobs stop; 12 jobs)``: settings, and options of jobs.
+#: Size of the effect by what a setting changes.
+_EFFECTS = (
+    ("large effect", ("which jobs start", "the order", "which jobs wait", "which jobs stop")),
+    ("medium effect", ("how many cores", "when nodes are", "beside which jobs", "no node has it", "of jobs")),
+    ("small effect", ("on which nodes", "when jobs are killed", "when data is there")),
+)
 
-    Each has its possible effect and the number of affected jobs. A setting of partitions or nodes affects their jobs
-    only.
+
+def unmodelled(site: SlurmSite, records: pd.DataFrame, ids: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what is not modelled, the largest expected effect first.
+
+    A line is ``GraceTime=9 (which jobs stop; large effect; 12 jobs of partition all)``: a setting, or an option of
+    jobs, with its possible effect and the affected jobs. A setting of partitions or nodes affects their jobs only.
 
     Parameters
     ----------
@@ -129,19 +136,38 @@ def unmodelled(site: SlurmSite, records: pd.DataFrame) -> tuple[str, ...]:
         The configuration.
     records
         The accounting records of :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`.
+    ids
+        Ids of the jobs, for examples.
     """
     touched = Counter(name for text in records["partitions"] for name in set(text.split(",")))
     for text, jobs in Counter(records["node_list"]).items():
         for name in set() if " " in text else set(expand_names(text, "field 'NodeList'")):
             touched[f"node {name}"] += jobs
-    found = {line: len(records) for line in _of_settings(site)} | _of_tables(site.tables, touched)
-    found |= Counter(f"{name} (of jobs" for text in records["other_options"] for name in text.split() if name != UNTOLD)
-    for text, jobs in Counter(text for text in records["constraint"] if text).items():
-        if "*" in text or "[" in text:
-            found[f"-C {text} (of jobs, how many nodes have which feature"] = jobs
-        elif not any(meets(text, has) for has in site.features):
-            found[f"-C {text} (of jobs, no node has it"] = jobs
-    return tuple(f"{line}; {jobs:,} {'job' if jobs == 1 else 'jobs'})" for line, jobs in found.items())
+    every = len(records)
+    found = [(line, every, "") for line in _of_settings(site)] + _of_tables(site.tables, touched)
+    options: dict[str, list[int]] = {}
+    for row, text in enumerate(records["other_options"].tolist()):
+        for name in text.split() if text != UNTOLD else ():
+            options.setdefault(f"{name} (of jobs", []).append(row)
+    for row, text in enumerate(records["constraint"].tolist()):
+        if text and ("*" in text or "[" in text):
+            options.setdefault(f"-C {text} (of jobs, how many nodes have which feature", []).append(row)
+        elif text and not any(meets(text, has) for has in site.features):
+            options.setdefault(f"-C {text} (of jobs, no node has it", []).append(row)
+    for line, rows in options.items():
+        examples = ", ".join(ids[row] for row in rows[:3]) if len(ids) else ""
+        found.append((line, len(rows), f", such as {examples}" if examples else ""))
+    ranked = [(_effect(line), -jobs, line, jobs, whose) for line, jobs, whose in found]
+    return tuple(
+        f"{line}; {_EFFECTS[effect][0]}; {jobs:,} {'job' if jobs == 1 else 'jobs'}{whose})"
+        for effect, _, line, jobs, whose in sorted(ranked, key=lambda each: each[:2])
+    )
+
+
+def _effect(line: str) -> int:
+    """Return the place of the effect of a line in :data:`_EFFECTS`."""
+    changes = line.partition(" (")[2]
+    return next((place for place, (_, starts) in enumerate(_EFFECTS) if changes.startswith(starts)), 1)
 
 
 def _of_settings(site: SlurmSite) -> Iterator[str]:
@@ -164,21 +190,32 @@ def _of_settings(site: SlurmSite) -> Iterator[str]:
         yield f"SchedulerParameters={','.join(others)} (which jobs start"
 
 
-def _of_tables(tables: Collection[Mapping[str, str]], touched: Counter[str]) -> dict[str, int]:
-    """Return the fields of partitions and nodes with the number of affected jobs."""
-    found = Counter[str]()
+def _of_tables(tables: Collection[Mapping[str, str]], touched: Counter[str]) -> list[tuple[str, int, str]]:
+    """Return the fields of partitions and nodes, with the number of affected jobs and whose they are."""
+    found: dict[str, tuple[int, list[str]]] = {}
+
+    def add(line: str, jobs: int, name: str) -> None:
+        before, names = found.get(line, (0, []))
+        found[line] = before + jobs, [*names, name]
+
     for fields in tables:
         node = "nodename" in fields
+        name = fields["name"]
+        jobs = touched[f"node {name}" if node else name]
+        whose = f"node {name}" if node else f"partition {name}"
         for key, (usual, changes) in _FIELDS.items():
             value = fields.get(key.lower(), "")
             if _says_more(value, usual):
-                found[f"{key}={value} ({changes}"] += touched[f"node {fields['name']}" if node else fields["name"]]
+                add(f"{key}={value} ({changes}", jobs, whose)
         if not node and fields.get("state", "UP").upper() != "UP":
-            found[f"PartitionName={fields['name']} State={fields['state']} (which jobs start"] = touched[fields["name"]]
+            add(f"PartitionName={name} State={fields['state']} (which jobs start", jobs, whose)
         for part in _parts(fields.get("gres", "")) if node else ():
             if not part.startswith("gpu"):
-                found[f"Gres={part.partition(':')[0]} (on which nodes"] += touched[f"node {fields['name']}"]
-    return dict(found)
+                add(f"Gres={part.partition(':')[0]} (on which nodes", jobs, whose)
+    return [
+        (line, jobs, f" of {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}")
+        for line, (jobs, names) in found.items()
+    ]
 
 
 def _parts(text: str) -> list[str]:

@@ -39,8 +39,9 @@ SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
     "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
-#: Unknown properties of jobs without a command line.
-_GUESSED = "nodes or tasks, memory by core or by node, whole nodes, QOS and features are guessed, which costs accuracy"
+#: Unknown properties of jobs without a command line, and the columns that tell some of them.
+_GUESSED = ("nodes or tasks", "memory by core or by node", "whole nodes")
+_TOLD = {"QOS": "qos", "features": "constraint"}
 #: Arguments of ``scontrol show`` for a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
@@ -87,9 +88,14 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
             notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
     notes += site.missing
     if untold := int((records["other_options"] == UNTOLD).sum()):
-        notes.append(f"{untold:,} of {len(records):,} jobs have no SubmitLine: {_GUESSED}")
-    if left_out := unmodelled(site, records):
-        notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
+        told = {"qos": any(workload.columns.qos.values), "constraint": bool((records["constraint"] != "").any())}
+        parts = [*_GUESSED, *(name for name, column in _TOLD.items() if not told[column])]
+        what = f"{', '.join(parts[:-1])} and {parts[-1]}"
+        notes.append(
+            f"{untold:,} of {len(records):,} jobs have no SubmitLine: {what} are guessed, which costs accuracy"
+        )
+    left_out = unmodelled(site, records, [job.id for job in workload.jobs])
+    notes += [f"{site.source}: not modelled: {line}" for line in left_out]
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
     on_nodes = [" ".join(_names(text, site)) for text in records["node_list"].tolist()]

@@ -83,6 +83,8 @@ class SlurmOptions(Checked):
     PreemptMode
         Default mode, if partition or QOS have none: ``REQUEUE``, to start again later, or ``CANCEL``. Others: no
         preemption.
+    PreemptExemptTime
+        Time that a job runs before it may be preempted, as Slurm writes it.
     stop_time
         Seconds from the preemption of a job until its nodes are free. ``what-if`` takes it from the record.
     JobRequeue
@@ -133,6 +135,7 @@ class SlurmOptions(Checked):
     PriorityFavorSmall: bool = False
     PreemptType: str = "preempt/none"
     PreemptMode: str = "OFF"
+    PreemptExemptTime: str = "00:00:00"
     stop_time: _Interval = 1
     JobRequeue: bool = True
     shares: str = ""
@@ -148,6 +151,13 @@ class SlurmOptions(Checked):
             raise ValueError(f"PriorityCalcPeriod must be above 0, got {shown(self.PriorityCalcPeriod)}")
         shares_of(self.shares)
         tres_weights(self.PriorityWeightTRES)
+        _ = self.exempt
+
+    @property
+    def exempt(self) -> int:
+        """``PreemptExemptTime`` in seconds, 0 for none."""
+        text = self.PreemptExemptTime
+        return 0 if text.startswith("-") or text.upper() == "NONE" else seconds("PreemptExemptTime", text)
 
     def rules(self) -> BackfillRules:
         """Return the parameters of a backfill cycle."""

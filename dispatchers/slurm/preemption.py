@@ -37,6 +37,8 @@ class JobClasses:
         Rank of each class, lowest preempted first, shape (classes,).
     gives_way
         Whether the first class may preempt the second, shape (classes, classes).
+    exempt
+        Seconds that jobs of each class run before they may be preempted.
     """
 
     def __init__(self, options: SlurmOptions, site: SlurmSite | None, partitions: Partitions, limits: Limits) -> None:
@@ -61,6 +63,8 @@ class JobClasses:
         if self.by_qos:
             named = [limits.qualities[name].preempt for name in self._row]
             above = np.array([[other in names for other in self._row] for names in named], np.bool_)
+        own = [limits.qualities[name].exempt for name in self._row] if self.by_qos else [None] * len(given)
+        self.exempt = [options.exempt if each is None else each for each in own]
         self.gives_way = above.reshape(len(given), len(given)) & stopped
         if not self.gives_way.any():
             self.modes = []
@@ -98,6 +102,7 @@ class JobPreemption:
         self._patience = max(kill_wait + _PATIENCE, stop_time + 2)
         self._stop_time = stop_time
         self._ending: dict[tuple[int, int], int] = {}
+        self._exempt_until = 0
         self._stopped_others: dict[int, int] = {}
         self.away: dict[int, int] = {}
         self.stopped_at: int | None = None
@@ -119,7 +124,11 @@ class JobPreemption:
         of = np.array([classes.of(each.job) for each in waiting], np.int64)
         runs = np.array([classes.of(each.job) for each in running], np.int64)
         for place, run in enumerate(running):
-            if (run.order, run.start) in self._ending:
+            exempt = classes.exempt[runs[place]] if runs[place] >= 0 else 0
+            if now - run.start < exempt:
+                self._exempt_until = min(self._exempt_until or run.start + exempt, run.start + exempt)
+                runs[place] = -1
+            elif (run.order, run.start) in self._ending:
                 runs[place] = -1
         for place, each in enumerate(waiting):
             if now - self._stopped_others.get(each.order, -self._patience) < self._patience:
@@ -149,6 +158,8 @@ class JobPreemption:
 
     def ended(self, running: Iterable[Running], now: int) -> list[Action]:
         """Return the actions for preempted jobs whose processes have ended."""
+        if self._exempt_until and self._exempt_until <= now:
+            self._exempt_until = 0
         if not self._ending:
             return []
         due = [job for job in running if self._ending.get((job.order, job.start), now + 1) <= now]
@@ -158,8 +169,8 @@ class JobPreemption:
         return [self._stop(job, now) for job in due]
 
     def following(self) -> list[int]:
-        """Return when the processes of preempted jobs end."""
-        return list(self._ending.values())
+        """Return when the processes of preempted jobs end, and when the next job may be preempted."""
+        return [*self._ending.values(), *([self._exempt_until] if self._exempt_until else [])]
 
     def _stop(self, job: Running, now: int) -> Action:
         if self.modes[self._classes.of(job.job)] == "cancel":

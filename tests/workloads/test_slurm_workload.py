@@ -148,9 +148,42 @@ def test_another_trace_is_refused(site, tmp_path):
 
 def test_what_slurm_does_not_do_is_noted(site):
     sacct, conf = site()
-    conf.write_text(CONF + "PreemptExemptTime=9\n")
-    notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "slurm does not do" in note]
-    assert notes == [f"{conf} has what slurm does not do: PreemptExemptTime=9 (which jobs stop; 3 jobs)"]
+    conf.write_text(CONF + "CompleteWait=9\nPriorityFlags=MAX_TRES\n")
+    notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "not modelled" in note]
+    assert notes == [
+        f"{conf}: not modelled: PriorityFlags=MAX_TRES (the order; large effect; 3 jobs)",
+        f"{conf}: not modelled: CompleteWait=9 (when nodes are free; medium effect; 3 jobs)",
+    ]
+
+
+NOT_ENDED = (
+    *JOBS[:2],
+    "3|ben|g|chem|short|1020|1030|Unknown|1|1|1|4|RUNNING|sbatch -n 4 c",
+    "4|ann|g|phys|long|1030|Unknown|Unknown|60|2|2|8|PENDING|sbatch -N 2 --ntasks-per-node=4 d",
+    "5|ann|g|phys|long|1030|Unknown|1040|60|2|2|8|CANCELLED by 7|sbatch -N 2 --ntasks-per-node=4 d",
+)
+
+
+def test_jobs_that_ran_or_waited_at_the_export_take_part(site):
+    workload = slurm_workload(*site(NOT_ENDED))
+    assert [job.id for job in workload.jobs] == ["1", "2", "3", "4"]
+    runtimes = {job.id: job.runtime for job in workload.jobs}
+    assert runtimes["3"] > 32  # It ran until the last time of the export.
+    assert runtimes["4"] == 1800  # Half of its walltime, as ann's other job.
+    assert workload.records["wait"].tolist() == [0, 2, 10, -1]
+    (note,) = [note for note in workload.provenance.notes if "when the records were printed" in note]
+    assert note.startswith("1 job ran and 1 waited when the records were printed")
+    # Other readers leave them out.
+    assert [job.id for job in read(site(NOT_ENDED)[0]).jobs] == ["1", "2"]
+
+
+def test_nodes_that_do_not_exist_yet_have_no_capacity(site):
+    sacct, conf = site()
+    conf.write_text(
+        CONF.replace("NodeName=n[1-4] CPUs=4", "NodeName=n[1-4] CPUs=4\nNodeName=n[5-9] CPUs=4 State=FUTURE")
+    )
+    conf.write_text(conf.read_text().replace("Nodes=n[1-2]", "Nodes=n[1-2],n[5-6]"))
+    assert slurm_workload(sacct, conf).machine.nodes == 4
 
 
 NODES = "NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2\nPartitionName=all Nodes=ALL\n"

@@ -312,6 +312,8 @@ def workload_of(
     relative
         Whether times already have a zero. Otherwise they count from the first arrival.
     """
+    if options.components:
+        _estimate_unfinished(jobs, log)
     arrival = arrivals(jobs, log)
     if np.isnan(arrival).all():
         raise NothingUsableError(f"{log.path}: expected records with the time of a submission, got none")
@@ -340,6 +342,45 @@ def workload_of(
         f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
     )
     return assemble(table, machine, header, options, log)
+
+
+def _estimate_unfinished(jobs: pd.DataFrame, log: Log) -> None:
+    """Give run times to jobs that ran or waited when the records were printed, as far as they were eligible.
+
+    Left out, they would be missing in the queue, and all others would start earlier. Their run time is the median share
+    of the walltime that the same user's jobs had, or all jobs. Running ones have run at least until the last time of
+    the records.
+    """
+    state = np.array([text_.split(" ")[0].rstrip("+") for text_ in text(jobs, "state").tolist()], dtype=object)
+    start, end = number(jobs, "start", np.nan), number(jobs, "end", np.nan)
+    walltime, elapsed = number(jobs, "walltime", np.nan), number(jobs, "elapsed", 0.0)
+    eligible = number(jobs, "eligible", np.nan) if "eligible" in jobs else number(jobs, "submit", np.nan)
+    waits = (state == "PENDING") & np.isnan(start) & ~np.isnan(eligible)
+    runs = np.isin(state, ("RUNNING", "COMPLETING", "SUSPENDED")) & ~np.isnan(start) & np.isnan(end)
+    chosen = waits | runs
+    ended = ~np.isnan(start) & ~np.isnan(end) & (elapsed > 0) & (walltime > 0)
+    if not chosen.any() or not ended.any():
+        return
+    share = np.minimum(np.where(ended, elapsed / np.where(ended, walltime, 1.0), np.nan), 1.0)
+    users = pd.Series(text(jobs, "user"))
+    own = pd.Series(share).groupby(users).transform("median").to_numpy()
+    share = np.where(np.isnan(own), np.nanmedian(share), own)
+    length = np.where(walltime > 0, walltime, np.nanmedian(elapsed[ended]) / np.nanmedian(share))
+    last = max(
+        float(np.nanmax(column)) for column in (start, end, number(jobs, "submit")) if not np.isnan(column).all()
+    )
+    estimate = np.maximum(np.ceil(share * length), 1.0)
+    estimate = np.where(runs, np.maximum(estimate, last - start + 1), estimate)
+    jobs.loc[chosen, "elapsed"] = estimate[chosen]
+    if "end" in jobs:
+        jobs.loc[chosen, "end"] = np.where(runs, start + estimate, np.inf)[chosen]
+    jobs["estimated"] = chosen
+    log.note(
+        f"{counted(int(runs.sum()), 'job')} ran and {int(waits.sum()):,} waited when the records were printed: they "
+        "take part with run times as the same users' other jobs; those that waited are not in means of waits",
+        ran_at_the_end=int(runs.sum()),
+        waited_at_the_end=int(waits.sum()),
+    )
 
 
 def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
@@ -372,6 +413,7 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
         "state": text(jobs, "state"),
     }
     ended = ~np.isnan(start) & np.isnan(end)
+    estimated = jobs["estimated"].to_numpy(dtype=np.bool_) if "estimated" in jobs else np.zeros(len(jobs), np.bool_)
     table = Table(
         lines=jobs["line"].tolist,
         ids=text(jobs, "id"),
@@ -389,8 +431,8 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
         records=pd.DataFrame(columns | more, copy=False),
         unusable=(
             ("not submitted", np.isnan(arrival)),
-            ("not started", np.isnan(start) & ~(runtime > 0)),
-            ("not finished", ended),
+            ("not started", np.isnan(start) & ~(runtime > 0) & ~estimated),
+            ("not finished", ended & ~estimated),
             ("ended before the start", (end < start) & (runtime <= 0)),
         ),
         more={"priority": Coded.of(_priorities(jobs), int), "qos": Coded.of(text(jobs, "qos"))},
