@@ -44,7 +44,7 @@ class Source:
 
 
 def resolve(name: str, folder: Path = Path()) -> Source:
-    """Return the source of a name: a file relative to `folder`, else a generator, else a published trace.
+    """Return the source of a name: a file or folder relative to `folder`, else a generator or a published trace.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def resolve(name: str, folder: Path = Path()) -> Source:
         If it is none of these.
     """
     path = folder / name
-    if path.exists() and not path.is_dir():
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
         return Source(name, path=path)
     if name.partition(":")[0].strip() in GENERATORS.names():
         return Source(name, spec=name)
@@ -60,6 +60,8 @@ def resolve(name: str, folder: Path = Path()) -> Source:
         return Source(name)
     if path.is_dir():
         raise InputError(f"{name}: expected a trace file, got a directory")
+    if any(letter in name for letter in "*?["):  # a pattern of the names of files
+        return Source(name, path=path)
     known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
     near = near_name(path.name, [file.name for file in path.parent.glob("*")], "{}")
     hint = f"did you mean {shown(fspath(Path(name).with_name(near)))}? " if near else ""

@@ -12,9 +12,8 @@ from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
 from ...workloads.describe import reading_report
 from ...workloads.formats import save, written_suffix
-from ...workloads.formats.column_maps import suggested_map
 from ...workloads.formats.read_log import NoRequestedTimesError
-from ...workloads.formats.tables import UnknownTableError
+from ...workloads.formats.recognition import UnknownTableError
 from ...workloads.sources import Source
 from ..app import OUTPUT, Group, examples
 from ..command_errors import say
@@ -50,8 +49,8 @@ def describe_command(
 ) -> None:
     """Print statistics of a workload: jobs, span, load, sizes, run times, requests, users.
 
-    TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. For a table of an unknown layout it
-    prints a column map to begin with.
+    TRACE is a file, a folder, a generator or a published trace, as for 'hpcdispatch run'. For a table or JSON of an
+    unknown layout it prints a column map to begin with; with --format map it does so for any.
     """
     check_writable(report, "--report", ("json",))
     source, requests = resolve(trace), True
@@ -62,7 +61,7 @@ def describe_command(
         requests = False
     except UnknownTableError as error:
         say("note", f"{source.name}: no built-in column map fits; complete this one and give it as --format MAP.toml")
-        click.echo(suggested_map(error.columns), nl=False)
+        click.echo(error.map_text, nl=False)
         return
     found = describe(workload, requests=requests)
     if report is not None:

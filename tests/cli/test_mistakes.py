@@ -36,7 +36,7 @@ def desk(tmp_path, monkeypatch):
         ("run trace.swf.gz", "trace.swf.gz: no such file, and no workload of this name (generators: accre"),
         ("run examples", "examples: expected a trace file, got a directory"),
         ("run empty.swf", "empty.swf: expected a trace, got an empty file"),
-        ("run paper.pdf", "paper.pdf:1: expected the header line of sacct -P"),
+        ("run paper.pdf", "paper.pdf:1: expected a trace, got a PDF"),
         (f"run {TRACE} --seed x", "'--seed': 'x' is not a whole number"),
         (f"run {TRACE} --machine {TRACE}", "expected an AccaSim system file in JSON"),
         (f"run {TRACE} --overrun resubmit:cap=soon", "cap: expected a time such as 90s, 15m"),

@@ -40,6 +40,7 @@ A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of t
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -59,7 +60,7 @@ COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
 NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
 TEXTS = ("id", "task", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
 #: Ways to read a number that is not plain.
-PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus", "quantity", "items")
+PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus", "quantity", "items", "epoch")
 _UNITS = {
     "": 1.0,
     "s": 1.0,
@@ -105,6 +106,8 @@ class Column:
         Way to read it, one of :data:`PARSES`.
     free
         Whether a text that is no number means an unknown value.
+    default
+        Text for an unknown value.
     """
 
     column: str
@@ -113,6 +116,7 @@ class Column:
     pattern: str = ""
     parse: str = "number"
     free: bool = False
+    default: str = ""
 
     @property
     def scale(self) -> float:
@@ -167,26 +171,62 @@ def column_map(name: str) -> ColumnMap:
     if name == "sacct" or name in built_in():
         return _built_in(name)
     if not name.lower().endswith(".toml"):
-        known = ", ".join(("swf", "sacct", "sacct-json", "jsonl", *built_in()))
+        known = ", ".join(("swf", "sacct", "sacct-json", "jsonl", "map", *built_in()))
         raise InputError(f"--format: expected one of {known}, or the path of a column map (.toml), got {shown(name)}")
     return replace(_read(Path(name)), own=True)
 
 
-def fitting_map(columns: Sequence[str]) -> ColumnMap | None:
+def fitting_map(columns: Sequence[str], containers: Sequence[str] = ("table",)) -> ColumnMap | None:
     """Return the built-in map that fits the columns of a table best, ``None`` if none does."""
-    fitting = [one for one in map(_built_in, built_in()) if one.requires and set(one.requires) <= set(columns)]
+    known = [one for one in map(_built_in, built_in()) if one.requires and one.container in containers]
+    fitting = [one for one in known if set(one.requires) <= set(columns)]
     return max(fitting, key=lambda one: (len(one.requires), len(set(one.sources) & set(columns))), default=None)
 
 
-def suggested_map(columns: Sequence[str]) -> str:
-    """Return the text of a map for a table, from the names of its columns. Missing columns are comments."""
-    plain = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in reversed(columns)}
+def suggested_map(columns: Sequence[str], container: str = "table", *, header: bool = True) -> str:
+    """Return the text of a map for a table, from the names of its columns. Missing columns are comments.
+
+    Parameters
+    ----------
+    columns
+        Their names. Those of inner objects in JSON have dots.
+    container
+        ``table`` or ``json``.
+    header
+        Whether the file has the names. Otherwise the map names the columns.
+    """
+    plain: dict[str, str] = {}
+    for name in reversed(columns):
+        plain[re.sub(r"[^a-z0-9]", "", name.lower())] = name
+    for name in reversed(columns):  # the last part of a name with dots
+        plain.setdefault(re.sub(r"[^a-z0-9]", "", name.lower().rpartition(".")[2]), name)
     synonyms: dict[str, list[str]] = tomllib.loads((FOLDER / "synonyms.toml").read_text(encoding="utf-8"))
     found = {ours: next((plain[name] for name in names if name in plain), None) for ours, names in synonyms.items()}
-    lines = [f'processor = "{"node" if found["nodes"] and not found["cores"] else "core"}"', "", "[columns]"]
-    quoted = {ours: (theirs or "").replace("\\", "\\\\").replace('"', '\\"') for ours, theirs in found.items()}
-    lines += [f'{ours} = "{quoted[ours]}"' if theirs else f"# {ours} = " for ours, theirs in found.items()]
+    lines = [
+        f'processor = "{"node" if found["nodes"] and not found["cores"] else "core"}"',
+        '# zone = "Europe/Berlin"      of dates without an offset',
+        '# dates = "day first"         if 05/01/2024 is in January',
+        '# clock = "relative"          if times count from 0',
+    ]
+    if container != "table":
+        lines.append(f'container = "{container}"')
+    if not header:
+        lines.append(f"header = [{', '.join(map(_quoted, columns))}]")
+    lines += ["", "[columns]"]
+    for ours, theirs in found.items():
+        lines.append(f"{ours} = {_quoted(theirs)}" if theirs else f"# {ours} = ")
+        if ours == "walltime":
+            unit = _quoted(theirs or "limit")
+            lines.append(f'# walltime = {{ column = {unit}, unit = "min" }}   if it is not in seconds')
+    used = set(found.values())
+    if left := [name for name in columns if name not in used]:
+        lines.append(f"# other columns: {', '.join(map(_quoted, left[:50]))}")
     return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML writes it, on one line."""
+    return json.dumps(text)
 
 
 @cache

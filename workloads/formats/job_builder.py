@@ -205,7 +205,7 @@ def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
         f"got {table.processors[row]} processors, larger than the machine",
     }.get(reason, f"expected a job that started and ended, got one {reason}")
     unusable = f"{count:,} unusable record{'s'[: count > 1]} in all"
-    return f"{log.path}:{line}: {expected} ({unusable}; strict refuses them)"
+    return f"{log.place(line)}: {expected} ({unusable}; strict refuses them)"
 
 
 def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:

@@ -188,7 +188,10 @@ def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
     found = _object(line)
     if found.get("format") != FORMAT or found.get("version") != VERSION:
         asked = {name: found.get(name) for name in ("format", "version")}
-        raise _WrongLineError(f"expected a header with format {FORMAT!r} and version {VERSION}, got {shown(asked)}")
+        raise _WrongLineError(
+            f"expected a header with format {FORMAT!r} and version {VERSION}, got {shown(asked)}; --format MAP.toml "
+            "reads other JSON lines by a column map, which 'workload describe FILE --format map' prints to complete"
+        )
     _known(found, _HEADER)
     said = _sub(found, "provenance", {})
     try:

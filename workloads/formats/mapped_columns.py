@@ -40,6 +40,8 @@ _NEVER = r"^000[01]-0[01]-0[01]"
 _ZERO = 86400.0
 #: The end of the year 1, which is the zero of Go's time, in seconds since 1970.
 _FIRST_YEARS = -6.21e10
+#: Seconds since 1970 in the year 5138: larger times are not in seconds.
+_LATEST = 1e11
 #: A table without times after 1979, seconds, has a clock of its own, on which 0 is a time.
 _CALENDAR = 3e8
 _RANGES = {
@@ -171,10 +173,13 @@ def jobs_of(
                 continue
             unknown = _is_unknown(texts[name]) | _has_no_value(texts[name], ours)
             values = np.where(unknown, np.nan, _numbers(frame[name], texts[name], ours, column, how))
+            if column.default:
+                values = np.where(unknown, float(column.default), values)
             expected = "a time as 2024-01-31T12:00:00" if ours in CLOCK else "a number"
             if ours in CLOCK:
                 zero = _never(values, texts[name], calendar=guesses.calendar and not relative)
-                zero &= (ours != "submit") | guesses.calendar
+                if ours == "submit":
+                    zero &= guesses.calendar & (values > _FIRST_YEARS)
                 values = np.where(zero, np.nan, values)
                 unknown |= zero
                 never[ours] = never[ours] | zero
@@ -187,7 +192,7 @@ def jobs_of(
                 refuse(none, "not a time" if ours in CLOCK else "not a number", name, expected)
             limits = _RANGES.get(ours, _KILOBYTES)
             beyond = limits.outside(values) & ~np.isnan(values) & ~(np.isinf(values) & (ours == "walltime"))
-            refuse(beyond, "number out of range", name, str(limits))
+            refuse(beyond, "number out of range", name, f"{limits}{_unit_of(values[beyond & good], ours)}")
             if ours in ("start", "end") and zone is not None:
                 again = _numbers(frame[name], texts[name], ours, column, replace(how, second=True))
                 second = np.where(unknown, np.nan, again)
@@ -234,6 +239,15 @@ def _has_no_value(texts: TextArray, ours: str) -> NDArray[np.bool_]:
         texts, lambda text: text in _NO_VALUE and not (limit and text in _LIMITS), np.bool_
     )
     return found
+
+
+def _unit_of(values: FloatArray, ours: str) -> str:
+    """Return advice on the unit of times that are too large for seconds."""
+    if ours not in CLOCK or not len(values):
+        return ""
+    units = {1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
+    unit = next((unit for factor, unit in units.items() if _CALENDAR < values[0] * factor <= LONGEST), "")
+    return f' (unit = "{unit}" in the map reads such numbers)' if unit else ""
 
 
 def _has_calendar(frame: pd.DataFrame, texts: Mapping[str, TextArray], described: ColumnMap, how: _How) -> bool:
@@ -368,7 +382,8 @@ def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: Column
     if column.pattern:
         return _by_pattern(texts, ours, column)
     if ours in CLOCK:
-        return times(texts, how.zone, second=how.second, day_first=how.day_first) * column.scale
+        found = times(texts, how.zone, second=how.second, day_first=how.day_first) * column.scale
+        return _in_seconds(found) if column.parse == "epoch" else found
     found = PARSERS[column.parse](texts) * column.scale
     if column.parse != "number":
         return np.where(texts == "", np.nan, found)
@@ -388,6 +403,13 @@ def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: Column
             how.guesses.plain_limits.update(texts[plain].tolist())
             found = np.where(plain, found * 60, found)
     return found
+
+
+def _in_seconds(values: FloatArray) -> FloatArray:
+    """Return times since 1970 in seconds. Larger ones than of the year 5138 are in milli-, micro- or nanoseconds."""
+    for _ in range(3):
+        values = np.where(values > _LATEST, values / 1000, values)
+    return values
 
 
 def _by_pattern(texts: TextArray, ours: str, column: Column) -> FloatArray:

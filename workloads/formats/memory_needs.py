@@ -1,16 +1,20 @@
 """Estimate the memory for reading a trace, and find the available memory."""
 
+import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...base import InputError
 from ...base.files import open_regular
-from .trace_files import GZIP_MAGIC, Bounds, Needs
+from .packed_files import packing_of
+from .trace_files import GZIP_MAGIC, Bounds, Needs, TraceFile
 
 SWF = Needs(1.1, 320)
 SACCT = Needs(1.0, 800)
 TABLE = Needs(2.0, 800)
+#: Records of schedulers, of which a few fields are kept.
+RECORDS = Needs(0.1, 900)
 RUNS = Needs(8.0, 240)
 JSONL = Needs(4.0, 2400, json=True)
 JSON = Needs(12.0, json=True)
@@ -19,6 +23,8 @@ _SAMPLE = 1 << 20
 _STEP = 1 << 10
 #: The largest compression factor of gzip.
 _SMALLEST = 1032
+#: How many times longer an unpacked trace is, for packings whose files are not sampled.
+_EXPANDED = 8
 
 
 def refuse_if_too_large(path: Path, needs: Needs, lines: int | None, memory: int | None, bounds: Bounds) -> None:
@@ -126,6 +132,9 @@ def _size(path: Path) -> tuple[float, float]:
     taken = len(sample)
     if sample.startswith(GZIP_MAGIC):
         sample, taken = _unpacked(sample)
+    elif packing_of(io.BytesIO(sample), path):
+        sample = TraceFile(path, packed=False).begin(_SAMPLE)
+        taken = len(sample) // _EXPANDED
     length = len(sample) / (sample.count(b"\n") or 1)
     if len(sample) < _SAMPLE:
         return len(sample), max(length, 1.0)

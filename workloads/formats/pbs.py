@@ -7,6 +7,7 @@ import numpy as np
 
 from ...base import shown
 from ...base.checks import MOST_PROCESSORS
+from .column_maps import ColumnMap
 from .read_log import Log, Malformed, counted
 from .table_files import Part, RowBlocks
 from .trace_files import TraceFile, decode
@@ -26,12 +27,13 @@ _KILOBYTES = {
 _SHARE, _SECONDS = 0.05, 2
 
 
-def pbs_parts(file: TraceFile, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
     """Yield the ends of jobs (``;E;``).
 
     Besides fields of PBS there are those of :data:`_FIELDS`. Other records are left out, and counted. So are those of
     a whole array (``4[]``), as each of its subjobs has its own.
     """
+    del described
     others = arrays = 0
     differ: list[int] = []
     rows = RowBlocks(list(_FIELDS))

@@ -11,8 +11,16 @@ from ..machine import Machine
 from .trace_files import Bounds
 
 LISTED = 10
+#: Of several files, the lines of each count from a multiple of this on.
+FILE_LINES = 10**10
 #: Advice on malformed records.
 LENIENT = "--lenient (lenient=True) leaves such records out"
+
+
+def line_text(line: int) -> str:
+    """Return a line for a message: ``line 12``, or ``line 12 of file 3`` of several."""
+    file, number = divmod(int(line), FILE_LINES)
+    return f"line {number} of file {file + 1}" if file else f"line {number}"
 
 
 def counted(count: int, what: str) -> str:
@@ -113,12 +121,18 @@ class Log:
         Reason to number of records.
     examples
         Reason to one of these records, such as ``line 12``.
+    machine
+        The machine in the file, if any.
+    files
+        All files, if there are several.
     """
 
     path: Path
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
+    machine: Machine | None = None
+    files: tuple[Path, ...] = ()
 
     def note(self, text: str, example: str = "", **counts: int) -> None:
         """Add a line with an example, and its counts. Underscores in their names become spaces."""
@@ -128,6 +142,11 @@ class Log:
             self.counts[reason] = self.counts.get(reason, 0) + count
             if example:
                 self.examples.setdefault(reason, example)
+
+    def place(self, line: int) -> str:
+        """Return a file and its line."""
+        file, number = divmod(int(line), FILE_LINES)
+        return f"{self.files[file] if self.files else self.path}:{number}"
 
     def joined(self, count: int, example: str = "") -> None:
         """Say how many lines belong to a record that began before them."""
@@ -150,14 +169,15 @@ class Log:
         """
         malformed = sorted(malformed, key=lambda one: one.line)
         if malformed and not lenient:
-            raise InputError(f"{self.path}:{malformed[0].line}: {malformed[0].message}; {LENIENT}")
+            raise InputError(f"{self.place(malformed[0].line)}: {malformed[0].message}; {LENIENT}")
         by_reason: dict[str, list[int]] = {}
         for one in malformed:
             by_reason.setdefault(one.reason, []).append(one.line)
         for reason, lines in by_reason.items():
-            listed = ", ".join(map(str, lines[:LISTED])) + (", ..." if len(lines) > LISTED else "")
+            numbers = [line_text(line).removeprefix("line ") for line in lines[:LISTED]]
+            listed = ", ".join(numbers) + (", ..." if len(lines) > LISTED else "")
             self.notes.append(
                 f"{counted(len(lines), 'malformed record')} dropped ({reason}): line{'s'[: len(lines) > 1]} {listed}"
             )
             self.counts[reason] = len(lines)
-            self.examples[reason] = f"line {lines[0]}"
+            self.examples[reason] = line_text(lines[0])

@@ -1,24 +1,27 @@
 """Read traces of any supported format."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from ...base import InputError, shown
+from ...base import InputError
 from ..fetching import TRACES
 from ..machine import Machine
 from ..workload import Workload
 from .column_maps import column_map
+from .containers import JSON_CONTAINERS
 from .job_builder import FILLED
 from .jsonl import parse_jsonl
-from .memory_needs import JSON, JSONL, SACCT, SWF, TABLE, refuse_if_too_large
+from .memory_needs import JSON, JSONL, RECORDS, SACCT, SWF, TABLE, refuse_if_too_large
 from .parsed_traces import ParsedTraces
-from .read_log import DefaultWalltime, Log, NothingUsableError, ReadOptions, TraceWarning
+from .read_log import LISTED, DefaultWalltime, Log, NothingUsableError, ReadOptions, TraceWarning
+from .recognition import kind_of, unknown
 from .sacct import parse_sacct, parse_sacct_json
 from .swf import parse_swf
-from .tables import TableParser, kind_of
+from .tables import TableParser
 from .trace_files import Bounds, Needs, TraceFile
+from .trace_paths import trace_files
 
 Parser = Callable[[TraceFile, ReadOptions, Log], Workload]
 #: Parser and memory needs, by the name of the format.
@@ -33,7 +36,7 @@ LEAST_LINES = 100_000
 
 
 def read(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Sequence[str | PathLike[str]],
     machine: Machine | str | PathLike[str] | None = None,
     lenient: bool = False,
     strict: bool = False,
@@ -63,7 +66,8 @@ def read(
     Parameters
     ----------
     path
-        The file; gzip is recognised by its content.
+        The file; gzip, bzip2, xz, zstd and a zip with one file are recognised by their content. A folder, a pattern
+        such as ``logs/2024*`` or a list of paths is read as one trace, if all files are of one format that allows it.
     machine
         The machine, or the path of an AccaSim system file in JSON. Each processor then uses the machine's
         `equivalence`. With a resource ``mem``, it also uses the memory requested per processor (kilobytes in SWF). The
@@ -94,7 +98,8 @@ def read(
         Most bytes for reading. By default, it is what the system, this process's limits and its control groups leave.
     format
         ``swf``, ``sacct``, ``jsonl``, or the name of a built-in column map such as ``pm100``. Or the path of another
-        map (TOML, see :mod:`~hpcdispatch.workloads.formats.column_maps`).
+        map (TOML, see :mod:`~hpcdispatch.workloads.formats.column_maps`). ``map`` refuses the file with a map to
+        complete.
     cluster
         The cluster to read, if the accounting records have jobs of several.
     delimiter
@@ -129,9 +134,8 @@ def read(
     TraceWarning
         If walltimes were missing and had to be guessed.
     """
-    if not isinstance(path, str | PathLike):
-        raise InputError(f"read: expected the path of a trace, got {shown(path)}")
-    path = Path(path)
+    files = trace_files(path)
+    path = Path(path) if isinstance(path, str | PathLike) else files[0]
     if str(path).lower() in TRACES and not path.exists():
         raise FileNotFoundError(f"{path}: no such file; hpcdispatch.fetch({str(path)!r}) gets the published trace")
     if machine is not None and not isinstance(machine, Machine):
@@ -153,17 +157,25 @@ def read(
         partition_limits or {},
         components,
     )
-    kind, parser, needs = _parser(path, options)
-    refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)
+    kind, parser, needs = _parser(path, files, options)
+    for one in files:
+        refuse_if_too_large(one, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)
+    several = tuple(files) if len(files) > 1 else ()
+
+    def opened(lines: int | None) -> TraceFile:
+        return TraceFile(files[0], _packed(files[0]), lines, options.bounds, needs, others=tuple(files[1:]))
+
+    def workload_of(file: TraceFile) -> Workload:
+        return parser(file, options, Log(path, files=several))
+
     if head is not None:
-        workload = _first_jobs(path, parser, needs, options, head)
+        workload = _first_jobs(opened, workload_of, head)
     else:
-        parsed = None if cache is None or kind == "jsonl" else ParsedTraces(Path(cache))
-        found = None if parsed is None else parsed.get(path, options)
-        file = TraceFile(path, _packed(path), bounds=options.bounds, needs=needs)
-        workload = found or parser(file, options, Log(path))
+        parsed = None if cache is None or kind == "jsonl" or several else ParsedTraces(Path(cache))
+        found = None if parsed is None else parsed.get(files[0], options)
+        workload = found or workload_of(opened(None))
         if parsed is not None and found is None:
-            parsed.put(path, options, workload)
+            parsed.put(files[0], options, workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no walltime" in note)
@@ -175,22 +187,52 @@ def _packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, Needs]:
-    """Return the name of a file's format, its parser, and its memory needs."""
-    kind = options.format or kind_of(path, packed=_packed(path))
+def _parser(path: Path, files: Sequence[Path], options: ReadOptions) -> tuple[str, Parser, Needs]:
+    """Return the name of the format of files, its parser, and its memory needs."""
+    if options.format == "map":
+        raise unknown(files[0])
+    kind = options.format or _kind_of_all(path, files, options)
     if kind in PARSERS:
-        return (kind, *PARSERS[kind])
-    needs = JSON if column_map(kind).container in ("philly", "batsim") else TABLE
-    return kind, TableParser(kind), needs
+        together, parser, needs = kind == "sacct", *PARSERS[kind]
+    else:
+        container = column_map(kind).container
+        together, parser = container not in ("philly", "batsim"), TableParser(kind)
+        needs = JSON if container in JSON_CONTAINERS else RECORDS if container != "table" else TABLE
+    if len(files) > 1 and not together:
+        raise InputError(
+            f"{path}: expected one file, as {kind} has a header of its own, got {len(files):,}; read them one by one, "
+            "or put them together first"
+        )
+    return kind, parser, needs
 
 
-def _first_jobs(path: Path, parser: Parser, needs: Needs, options: ReadOptions, head: int) -> Workload:
+def _kind_of_all(path: Path, files: Sequence[Path], options: ReadOptions) -> str:
+    """Return the format of files. They must be of one."""
+    if len(files) == 1:
+        return kind_of(files[0], options)
+    what = "a trace file, got a directory" if path.is_dir() else "one trace, got files"
+    kinds: dict[str, str] = {}
+    for one in files:
+        try:
+            kinds.setdefault(kind_of(one, options), one.name)
+        except InputError as error:
+            said = str(error).removeprefix(str(one)).lstrip(":1 ").partition("; ")[0]
+            raise InputError(f"{path}: expected {what} with {one.name}, which is no trace: {said}") from None
+    if len(kinds) > 1:
+        listed = ", ".join(f"{kind} ({name})" for kind, name in list(kinds.items())[:LISTED])
+        raise InputError(f"{path}: expected {what} of several formats: {listed}; give those of one, or --format NAME")
+    return next(iter(kinds))
+
+
+def _first_jobs(
+    opened: Callable[[int], TraceFile], workload_of: Callable[[TraceFile], Workload], head: int
+) -> Workload:
     """Read more lines until there are enough jobs."""
     lines = max(2 * head, LEAST_LINES)
     while True:
-        file = TraceFile(path, _packed(path), lines, options.bounds, needs)
+        file = opened(lines)
         try:
-            workload = parser(file, options, Log(path))
+            workload = workload_of(file)
             if file.whole or len(workload) >= head:
                 return workload.head(head)
         except NothingUsableError:

@@ -15,7 +15,7 @@ from ..workload import Workload
 from .column_maps import ColumnMap
 from .job_builder import CANCELLED, UNFINISHED, Table, assemble, compact, peak
 from .mapped_columns import KEPT
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted, line_text
 from .sacct_fields import TextArray
 from .slots import GPU
 
@@ -126,7 +126,7 @@ def _apart(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     log.note(
         f"{counted(len(some), 'record')} numbered ID#2 and so on: they have the id and the submission of another "
         "job, and run beside it; 'task' in the column map names the elements of arrays",
-        f"line {jobs.loc[some.index[0], 'line']}",
+        line_text(jobs.loc[some.index[0], "line"]),
         jobs_renumbered=len(some),
     )
     return jobs
@@ -205,7 +205,7 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log, *, reuses_ids: bool = Fals
 
 def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], renumbered: Any, log: Log) -> None:
     def line(rows: Any) -> str:
-        return f"line {jobs.loc[rows[0], 'line']}"
+        return line_text(jobs.loc[rows[0], "line"])
 
     earlier, repeats, resized = (merged[name] for name in ("earlier", "repeats", "resized"))
     if count := len(earlier):
@@ -280,7 +280,7 @@ def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
     if count := int(early.sum()):
         log.note(
             f"{counted(count, 'job')} read with a wait of 0: on record, the start is before the submission",
-            f"line {jobs['line'].iloc[int(early.argmax())]}",
+            line_text(jobs["line"].iloc[int(early.argmax())]),
             started_before_submission=count,
         )
     return arrival

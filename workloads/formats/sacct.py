@@ -14,7 +14,7 @@ from ..workload import Workload
 from .column_maps import column_map
 from .job_builder import compact
 from .mapped_columns import KEPT, Guesses, has_local_times, jobs_of
-from .read_log import Log, Malformed, ReadOptions, counted
+from .read_log import FILE_LINES, Log, Malformed, ReadOptions, counted, line_text
 from .recorded_jobs import gathered, number, text, workload_of
 from .sacct_fields import TextArray, gpu_types, licences, of_each, submit_lines
 from .sacct_json import sacct_rows
@@ -85,12 +85,16 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         For a missing column, or a trace without usable records. Unless lenient for malformed records. If strict for
         unusable ones.
     """
+    if options.format is None and not log.path.name.lower().startswith("sacct") and ".sacct" not in log.path.name:
+        log.note("read as sacct (--format): Slurm's accounting")
     malformed: list[Malformed] = []
     reader = RowReader(options, log, malformed)
 
     def rows() -> Iterable[Rows]:
-        for block in file.blocks():
-            yield from reader.feed(decode(block))
+        for place, one in enumerate(file.files()):
+            reader.begin(place * FILE_LINES)
+            for block in one.blocks():
+                yield from reader.feed(decode(block))
         yield from reader.finish()
 
     return _workload(rows(), malformed, options, log)
@@ -206,7 +210,7 @@ def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
         log.note(
             f"{counted(count, 'job')} read as an hour longer, as if clocks were put back (--timezone tells): on "
             "record, the end is less than an hour before the start",
-            f"line {jobs['line'][back.argmax()]}",
+            line_text(jobs["line"][back.argmax()]),
             clocks_put_back=count,
         )
 

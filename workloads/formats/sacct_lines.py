@@ -176,6 +176,10 @@ class RowReader:
             names = tuple(_CANONICAL.get(name.strip().lower(), name.strip()) for name in options.columns.split(","))
             self._use(Layout(names, options.delimiter or "|"), "--columns")
 
+    def begin(self, line: int) -> None:
+        """Count the lines of another file from this number on."""
+        self._line = line
+
     def feed(self, text: str) -> Iterator[Rows]:
         """Yield the complete rows of a block of lines."""
         lines = text.split("\n")  # a name may contain any other line end

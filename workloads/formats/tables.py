@@ -1,83 +1,23 @@
 """Read tables of jobs by a column map, and other accounting records as such tables."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
-from ...base import InputError, shown
-from ..machine import Machine
 from ..workload import Workload
-from .accountings import batsim_part, philly_part
-from .column_maps import column_map, fitting_map
+from .column_maps import ColumnMap, column_map
+from .containers import CONTAINERS
 from .mapped_columns import Guesses, check_columns, jobs_of, wanted_rows
-from .pbs import pbs_parts
-from .read_log import Log, Malformed, ReadOptions, counted
+from .read_log import FILE_LINES, Log, Malformed, ReadOptions, counted
+from .recognition import UnknownTableError  # noqa: F401 - also found here
 from .recorded_jobs import gathered, text, workload_of
-from .sacct_lines import Layout
-from .table_files import Part, is_parquet, parquet_columns, parts, separator_of
-from .trace_files import TraceFile, decode
+from .table_files import Part
+from .trace_files import TraceFile
 
-#: Lines of a file that decide its format.
-_BEGINNING = 250
-#: Texts at the begin of a JSON file, and their formats.
-_JSON = (('"hpcdispatch-workload"', "jsonl"), ('"attempts"', "philly"), ('"subtime"', "batsim-json"))
-
-
-class UnknownTableError(InputError):
-    """A table that no built-in map fits; `columns` has its names."""
-
-    def __init__(self, path: Path, columns: list[str]) -> None:
-        super().__init__(
-            f"{path}: expected a known table, got the columns {shown(', '.join(columns))[1:-1]}; --format MAP.toml "
-            f"reads it by a column map, which 'hpcdispatch workload describe {path}' suggests"
-        )
-        self.columns = columns
-
-
-def kind_of(path: Path, *, packed: bool) -> str:
-    """Return the format of a file, by its suffix and its beginning.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    InputError
-        If no format fits.
-    """
-    suffix = (path.with_suffix("") if packed else path).suffix.lower()
-    if suffix in (".swf", ".jsonl", ".sacct", ".gwf"):
-        return suffix[1:]
-    if is_parquet(path):
-        return _fitting(path, parquet_columns(path))
-    lines = decode(next(TraceFile(path, packed, _BEGINNING).blocks())).splitlines()
-    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "").lstrip("\ufeff ")
-    if first[:1] in ("{", "["):
-        head = "".join(lines)[: 1 << 20]
-        return next((kind for mark, kind in _JSON if mark in head), "sacct-json")
-    if re.match(r"(?:[^;\s]*:)?\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;\w;", first):
-        return "pbs"
-    if re.match(r'"?JOB_[A-Z]+"?\s', first):
-        return "lsf"
-    if any(line.startswith("# GWF") for line in lines):
-        return "gwf"
-    if first.startswith(";"):
-        return "swf"
-    names = [name.strip().strip('"') for name in first.split(separator_of(first))]
-    if fitting_map(names) is not None:
-        return _fitting(path, names)
-    looks_like_one = len(names) > 2 and all(re.fullmatch(r"[A-Za-z_][\w .%()/-]*", name) for name in names)
-    if looks_like_one and not any(Layout.of(line, ReadOptions()) for line in lines):
-        raise UnknownTableError(path, names)
-    return "sacct"
-
-
-def _fitting(path: Path, names: list[str]) -> str:
-    found = fitting_map(names)
-    if found is None:
-        raise UnknownTableError(path, names)
-    return found.name
+#: A note that begins with a count.
+_COUNTED = re.compile(r"([\d,]+) (record|job|row|line)s? (.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,33 +30,16 @@ class TableParser:
         """Convert a file to a workload; errors as :func:`hpcdispatch.workloads.read`."""
         malformed: list[Malformed] = []
         described = column_map(self.kind)
-        machine = None
         if options.format is None:
             log.note(f"read as {described.name} (--format): {described.about}")
-        if described.container == "batsim":
-            part, cores = batsim_part(file, malformed)
-            source = iter([part])
-            machine = Machine.pool(cores, name=log.path.name) if cores else None
-        elif described.container == "philly":
-            source = iter([philly_part(file, malformed)])
-        elif described.container == "pbs":
-            source = pbs_parts(file, malformed, log)
-        else:
-            source = parts(
-                file,
-                malformed,
-                wanted=described.sources,
-                separator=described.separator,
-                header=described.header,
-                comment=described.comment or None,
-            )
         found: list[pd.DataFrame] = []
         filtered = 0
         guesses = Guesses(str(log.path))
-        for part in source:
+        for part in _parts(file, described, malformed, log):
             if part.frame.empty:
                 continue
-            check_columns(list(part.frame.columns), described, log)
+            if described.container == "table":
+                check_columns(list(part.frame.columns), described, log)
             kept = wanted_rows(part.frame, described)
             filtered += len(kept) - int(kept.sum())
             if kept.any():
@@ -129,4 +52,33 @@ class TableParser:
         guesses.say(log)
         jobs = gathered(found, malformed, options, log, described)
         more = {"account": text(jobs, "account")} if "account" in jobs else {}
-        return workload_of(jobs, more, options, log, machine, relative=described.clock == "relative")
+        return workload_of(jobs, more, options, log, log.machine, relative=described.clock == "relative")
+
+
+def _parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+    """Yield the rows of all files. The lines of each count from another number on, as :meth:`.Log.place` knows."""
+    container = CONTAINERS[described.container]
+    if not file.others:
+        yield from container(file, described, malformed, log)
+        return
+    logs: list[Log] = []
+    for place, one in enumerate(file.files()):
+        logs.append(Log(one.path))
+        bad: list[Malformed] = []
+        for part in container(one, described, bad, logs[-1]):
+            yield Part(part.frame, part.lines + place * FILE_LINES)
+        malformed.extend(Malformed(each.line + place * FILE_LINES, each.reason, each.message) for each in bad)
+    _say_together(logs, log)
+
+
+def _say_together(logs: list[Log], log: Log) -> None:
+    """Add the notes of several files to those of all, each once with the sum of its counts."""
+    sums: dict[tuple[str, str], int] = {}
+    for one in logs:
+        for name, count in one.counts.items():
+            log.counts[name] = log.counts.get(name, 0) + count
+        for note in one.notes:
+            match = _COUNTED.fullmatch(note.partition(", such as ")[0])
+            key, count = ((match[2], match[3]), int(match[1].replace(",", ""))) if match else (("", note), 0)
+            sums[key] = sums.get(key, 0) + count
+    log.notes += [f"{counted(count, noun)} {rest}" if noun else rest for (noun, rest), count in sums.items()]

@@ -1,4 +1,4 @@
-"""Read and write the bytes of trace files, plain or gzip."""
+"""Read and write the bytes of trace files, plain or packed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import codecs
 import gzip
 import io
 import os
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,11 @@ from typing import BinaryIO
 
 from ...base import InputError, write_whole
 from ...base.files import json_memory, open_regular, width_of
+from .packed_files import packing_of, refuse_archive, unpacked
 
 GZIP_MAGIC = b"\x1f\x8b"
+#: Bytes that tell the coding of a text.
+_SAMPLE = 64
 _PART = 1 << 18
 #: Unpacked bytes that are allowed for any packed size.
 _SMALL = 1 << 25
@@ -106,6 +108,8 @@ class TraceFile:
         Lines that were read as part of a record that began before them.
     taken
         Bytes of memory that the text read so far takes, at most.
+    others
+        Further files, as of a folder, of which :meth:`files` yields each.
     """
 
     path: Path
@@ -116,9 +120,29 @@ class TraceFile:
     whole: bool = True
     joined: int = 0
     taken: float = 0.0
+    others: tuple[Path, ...] = ()
+
+    def files(self) -> Iterator[TraceFile]:
+        """Yield this file and the others that are read with it."""
+        yield self
+        for path in self.others:
+            one = TraceFile(path, path.suffix.lower() == ".gz", self.lines, self.bounds, self.needs, taken=self.taken)
+            yield one
+            self.taken = one.taken
+            self.joined += one.joined
+            self.whole &= one.whole
+
+    def begin(self, size: int = 1 << 20) -> bytes:
+        """Return the first bytes of the text, about `size`; errors as :meth:`read`."""
+        found = b""
+        for part in self._text(size):
+            found += part
+            if len(found) >= size:
+                break
+        return found
 
     def read(self) -> bytes:
-        """Return the text as bytes, unpacked if it is gzip, for any suffix.
+        """Return the text as bytes, unpacked if it is packed, for any suffix.
 
         Raises
         ------
@@ -162,7 +186,9 @@ class TraceFile:
     def _text(self, size: int) -> Iterator[bytes]:
         """Yield the text in parts of at most `size` bytes, without a mark at its begin."""
         length, left = 0, self.lines
-        for stored in self._parts(size):
+        for stored in _in_utf8(self._parts(size)):
+            if not length:
+                refuse_archive(self.path, stored)
             if b"\0" in stored:
                 raise InputError(
                     f"{self.path}: expected text, got binary data (a zero byte at offset {length + stored.index(0)})"
@@ -186,33 +212,55 @@ class TraceFile:
             stored = os.fstat(file.fileno()).st_size
             if stored > self.bounds.size:
                 raise self.bounds.refuse(self.path, f"a file of at most {self.bounds.size:,} bytes", f"{stored:,}")
+            packing = packing_of(file, self.path)
+            if packing:
+                yield from self._unpacked(file, packing, size, stored)
+                return
             begin = file.read(2)
             file.seek(0)
-            if begin == GZIP_MAGIC:
-                yield from self._unpacked(file, size, stored)
-            elif self.packed and begin:
+            if self.packed and begin:
                 raise InputError(f"{self.path}: expected gzip data (it begins with 1f 8b), got {begin.hex(' ')}")
-            else:
-                while part := file.read(size):
-                    yield part
+            while part := file.read(size):
+                yield part
 
-    def _unpacked(self, file: BinaryIO, size: int, stored: int) -> Iterator[bytes]:
+    def _unpacked(self, file: BinaryIO, packing: str, size: int, stored: int) -> Iterator[bytes]:
         most = max(stored * self.bounds.expansion, _SMALL)
         length = 0
-        try:
-            with gzip.GzipFile(fileobj=file) as stream:
-                while part := stream.read(size):
-                    length += len(part)
-                    if length > most:
-                        what = f"gzip that unpacks to at most {self.bounds.expansion} times its {stored:,} bytes"
-                        raise self.bounds.refuse(self.path, what, "more")
-                    yield part
-        except EOFError:
-            raise InputError(f"{self.path}: expected a whole gzip file, got a truncated one ({stored} bytes)") from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{self.path}: expected a sound gzip file, got a damaged one ({error})") from None
+        for part in unpacked(file, self.path, packing, size, stored):
+            length += len(part)
+            if length > most:
+                what = f"{packing} that unpacks to at most {self.bounds.expansion} times its {stored:,} bytes"
+                raise self.bounds.refuse(self.path, what, "more")
+            yield part
         if not length:
-            raise InputError(f"{self.path}: expected a trace, got an empty file in gzip")
+            raise InputError(f"{self.path}: expected a trace, got an empty file in {packing}")
+
+
+def _in_utf8(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a text in UTF-16 as UTF-8, with its mark at the beginning or by its zero bytes; other texts as they are."""
+    decoder: codecs.IncrementalDecoder | None = None
+    first = True
+    for part in parts:
+        if first:
+            coding = _wide_coding(part[:_SAMPLE])
+            decoder = codecs.getincrementaldecoder(coding)("replace") if coding else None
+            first = False
+        if decoder is None:
+            yield part
+        elif text := decoder.decode(part):
+            yield text.encode("utf-8", "replace")
+
+
+def _wide_coding(begin: bytes) -> str:
+    """Return the name of the coding of a text with two bytes per letter, empty for others."""
+    if begin.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    odd, even = begin[1::2], begin[::2]
+    if len(begin) == _SAMPLE and not any(odd) and all(even):
+        return "utf-16-le"
+    return "utf-16-be" if len(begin) == _SAMPLE and not any(even) and all(odd) else ""
 
 
 def save(path: Path, data: str | bytes, *, packed: bool) -> None:

@@ -12,7 +12,7 @@ from hpcdispatch.base import InputError
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, TraceWarning, Workload, read, write
 from hpcdispatch.workloads.formats.column_maps import built_in, column_map, suggested_map
-from hpcdispatch.workloads.formats.tables import UnknownTableError
+from hpcdispatch.workloads.formats.recognition import UnknownTableError
 
 #: Submission, start and end of three jobs, seconds from the first of January 2024.
 SUBMIT = (0, 60, 120)
@@ -339,8 +339,22 @@ def laid_out(folder, name):
     return path
 
 
+#: Accounting of schedulers, which other tests read.
+ACCOUNTINGS = {
+    "sge",
+    "qacct",
+    "htcondor",
+    "flux",
+    "oar",
+    "grid5000",
+    "gridware",
+    "kubernetes",
+    "kubernetes-pods",
+}
+
+
 def test_every_built_in_map_has_a_layout():
-    assert set(LAYOUTS) == set(built_in())
+    assert set(LAYOUTS) | ACCOUNTINGS == set(built_in())
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
