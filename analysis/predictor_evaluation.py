@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..base import FloatArray, InputError, IntArray, check_whole, distinct_labels, shown
 from ..base.checks import LONGEST, is_real
+from ..base.contracts import PredictorContract
 from ..dispatchers.reservations.value_laws import ValueLaw
 from ..models.reservations.laws import ROUNDING
 from ..predictors import Predictor
@@ -137,8 +138,9 @@ def evaluate_predictors(
     for name, predictor in named.items():
         made = create_predictor(predictor)
         found, laws, ms = _replayed(made, name, trace, baseline, ran)
-        if hasattr(made, "counts"):
-            counts[name] = dict(asked(name.__str__, "counts", made.counts))
+        counted = PredictorContract(made).counts
+        if counted is not None:
+            counts[name] = dict(asked(name.__str__, "counts", counted))
         frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
         frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), predicted=found, **laws)
         under = simulate(trace, dispatcher, predictor).jobs
@@ -219,8 +221,9 @@ def _replayed(
     predictor: Predictor, name: str, workload: Workload, schedule: pd.DataFrame, ran: Any
 ) -> tuple[FloatArray, dict[str, FloatArray], float]:
     """Return the predictions of the jobs that ran, what their distributions tell, and milliseconds per job."""
-    if hasattr(predictor, "reset"):
-        asked(name.__str__, "reset", predictor.reset)
+    contract = PredictorContract(predictor)
+    if contract.reset is not None:
+        asked(name.__str__, "reset", contract.reset)
     forecasts = Forecasts(predictor, Recorder(workload), bounded=False)
     times = [schedule[column].to_numpy() for column in ("end", "eligible", "start")]
     rows = np.flatnonzero(ran)
@@ -253,7 +256,7 @@ def _replayed(
             forecasts.stopped(jobs[row], now)
             forecasts.observe(jobs[row], jobs[row].runtime, now)
         spent += process_time() - begun
-        if what == _SUBMIT and hasattr(predictor, "distribution"):
+        if what == _SUBMIT and contract.distribution is not None:
             for each in together:
                 _judge(forecasts.law(jobs[each], now), jobs[each].runtime, laws, each)
         at = last
@@ -261,10 +264,8 @@ def _replayed(
 
 
 def _asked(predictor: Any, jobs: list[Job], now: int) -> list[float]:
-    if hasattr(predictor, "predict_many"):
-        found = list(predictor.predict_many(jobs, now))
-    else:
-        found = [predictor.predict(job, now) for job in jobs]
+    many = PredictorContract(predictor).predict_many
+    found = list(many(jobs, now)) if many is not None else [predictor.predict(job, now) for job in jobs]
     for value in found:
         if not is_real(value) or not 0 <= value < np.inf:
             raise SimulationError(f"{_name(predictor)} at t={now}: a prediction must be >= 0 s, got {shown(value)}")

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..base import FloatArray
+from ..base.contracts import PredictorContract
 from ..dispatchers import Dispatcher
 from ..simulation import simulate
 from ..workloads import Job, MachineState, Workload
@@ -77,7 +78,7 @@ class RunTimeDraws:
 
     def draw(self, job: Job, elapsed: int = 0) -> int:
         """Return a run time above `elapsed` and up to the walltime, seconds."""
-        distribution = getattr(self._learned, "distribution", None)
+        distribution = PredictorContract(self._learned).distribution
         law = None if distribution is None else distribution(replace(job, runtime=0))
         last = max(job.walltime, elapsed + 1)
         if law is not None:

@@ -50,6 +50,8 @@ class Option:
         Its name in earlier versions, for error messages. Empty if unchanged.
     internal
         Whether only code may set it: known to the constructor, not to :meth:`Registry.create`.
+    meaning
+        What it does, if no docstring of the part says it.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Option:
     default: Any
     was: str = ""
     internal: bool = False
+    meaning: str = ""
 
     def __str__(self) -> str:
         """Return ``name=default``, with the choices if the type lists them."""
@@ -184,7 +187,7 @@ class Registry:
         factory = self.factory(name)
         arguments = convert_options(f"{self.kind} {name}", self.options(name, internal), {**given, **fixed})
         try:
-            return factory(**arguments)
+            return self.made(factory, arguments)
         except InputError:
             raise
         except (ValueError, OverflowError) as error:
@@ -194,6 +197,10 @@ class Registry:
         except (Exception, SystemExit) as error:  # a third party's constructor may raise anything
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"{self.kind} {name}: it cannot be made: {reason}") from error
+
+    def made(self, factory: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        """Return a part from its converted options."""
+        return factory(**arguments)
 
 
 def register(kind: str, name: str, factory: Callable[..., Any]) -> None:

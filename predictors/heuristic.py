@@ -53,7 +53,7 @@ class Heuristic:
         Least length of a common prefix, at least 1.
     correction
         ``"walltime"`` as above. ``"none"``: a job that overruns its prediction may end at any second, as in the CP
-        paper from version 2 on (section 4, underestimates).
+        paper from version 2 on (section 4, underestimates). By name also any registered correction.
 
     Raises
     ------

@@ -6,18 +6,13 @@ walltime.
 """
 
 from collections import deque
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar, Literal
 
 from ..base import check_choice, check_whole
 from ..base.checks import MOST_STEPS
+from ..base.corrections import TSAFRIR_INCREMENTS, tsafrir_correction
 from ..workloads import Job
-
-TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(
-    60 * minutes for minutes in (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000)
-)
-"""Seconds added at the first, second, ... miss: 1, 5, 15, 30 min, then 1, 2, 5, 10, 20, 50, 100 h."""
 
 SC15_INCREMENTS: tuple[int, ...] = tuple(after - before for before, after in pairwise((0, *TSAFRIR_INCREMENTS)))
 """Seconds added at each miss where the schedule counts from the *first* prediction.
@@ -28,38 +23,6 @@ SC 2015.
 """
 
 _INCREMENTS = {"tsafrir": TSAFRIR_INCREMENTS, "sc15": SC15_INCREMENTS}
-
-
-def tsafrir_correction(job: Job, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS) -> float:
-    """Return the corrected prediction of the whole run time of a running job.
-
-    It is ``elapsed + increments[misses]``, with the last increment repeated. Before the walltime it is at most the
-    walltime. After the walltime the increments continue.
-
-    Parameters
-    ----------
-    job
-        The running job.
-    elapsed
-        Its seconds so far.
-    misses
-        Number of earlier corrections. 0 at the first.
-    increments
-        Increment of each miss, seconds, all above 0.
-
-    Returns
-    -------
-    float
-        Seconds since the start of the job, greater than `elapsed`.
-
-    Raises
-    ------
-    ValueError
-        If `misses` is negative.
-    """
-    check_whole(f"job {job.id}: misses", misses, 0)
-    corrected = elapsed + increments[min(misses, len(increments) - 1)]
-    return float(min(corrected, job.walltime) if elapsed < job.walltime else corrected)
 
 
 class LastTwo:
@@ -80,7 +43,8 @@ class LastTwo:
         Number of last jobs, at least 1.
     correction
         Meaning of the increments of 1, 5, 15, 30 min, 1, 2, 5, ... h: ``"tsafrir"`` adds each to the elapsed time.
-        ``"sc15"`` adds it to the first prediction, as the simulator of that study does.
+        ``"sc15"`` adds it to the first prediction, as the simulator of that study does. By name also any registered
+        correction.
 
     Raises
     ------

@@ -6,7 +6,8 @@ store anything in between. Deterministic predictors make deterministic simulatio
 
 from typing import Any, Protocol, runtime_checkable
 
-from ..base import InputError, Registry
+from ..base import InputError, shown
+from ..base.corrections import PredictorRegistry
 from ..workloads import Job
 
 
@@ -14,11 +15,9 @@ from ..workloads import Job
 class Predictor(Protocol):
     """Predicts how long a job will run.
 
-    The optional methods are separate protocols: `Correcting`, `Distributional`, `Resettable`, `Watching`. Two more
-    methods are used if a predictor has them:
-
-    * ``predict_many(jobs, now)`` returns the predictions of jobs that are submitted at the same time.
-    * ``counts()`` returns numbers by name, for ``Result.manifest["predictions"]``.
+    Everything else is optional, and listed with its default in
+    :class:`~hpcdispatch.base.contracts.PredictorContract`. `Correcting`, `Distributional`, `Resettable` and `Watching`
+    are protocols of single methods.
     """
 
     def predict(self, job: Job, now: int) -> float:
@@ -106,7 +105,7 @@ class Watching(Protocol):
         ...
 
 
-registry = Registry("predictor", "hpcdispatch.predictors")
+registry = PredictorRegistry()
 """The predictors that can be had by name."""
 
 
@@ -124,6 +123,7 @@ def create(spec: str | Predictor) -> Predictor:
         For an unknown name or key, a bad value, or an object that is not a predictor.
     """
     found = registry.create(spec) if isinstance(spec, str) else spec
+    call = ", which is a class: call it" if isinstance(found, type) else ""
     if isinstance(found, type) or not isinstance(found, Predictor):
-        raise InputError(f"predictor: expected a name or an object with predict and observe, got {spec!r}")
+        raise InputError(f"predictor: expected a name or an object with predict and observe, got {shown(spec)}{call}")
     return found

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..base import FloatArray, InputError
 from ..base.checks import MOST_JOBS, check_choice, check_number, check_whole, shown
+from ..base.corrections import tsafrir_correction
 from ..base.errors import raised
 from ..base.time_texts import seconds_of
 from ..workloads import Job
 from .features import NEEDS, NUMBERS, TEXTS, Features
-from .last_two import tsafrir_correction
 from .ranges import QuantileLaw
 
 Target = Literal["log-ratio", "log-runtime"]

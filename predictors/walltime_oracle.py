@@ -18,6 +18,10 @@ class Walltime:
         """Return the walltime of `job`, seconds."""
         return float(job.walltime if job.soft_walltime is None else job.soft_walltime)
 
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Return the walltime after a soft one. After the walltime, the job may end at any second."""
+        return float(max(elapsed, job.walltime))
+
     def observe(self, job: Job) -> None:
         """Learn nothing."""
 
@@ -34,6 +38,10 @@ class Oracle:
     def predict(self, job: Job, now: int) -> float:
         """Return the actual run time of `job`, seconds."""
         return float(job.runtime)
+
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Return `elapsed`: an actual run time needs no correction, but for delays that it does not contain."""
+        return float(elapsed)
 
     def observe(self, job: Job) -> None:
         """Learn nothing."""

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError
+from ..base.contracts import PredictorContract
+from ..base.corrections import correction_of
 from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Waiting, Wake, create_dispatcher
 from ..dispatchers.registered import reset_part
 from ..predictors import Predictor
@@ -162,7 +164,7 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
     def __init__(self, predictor: Predictor) -> None:
         self.event_mapper: Any = None
         self._predictor = predictor
-        self._correct = getattr(predictor, "correct", None)
+        self._correct = correction_of(predictor)
         self._seen: set[str] = set()
         self._running: dict[str, int] = {}
 
@@ -173,8 +175,9 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
         self.event_mapper = event_manager
         self._seen.clear()
         self._running.clear()
-        if hasattr(self._predictor, "reset"):
-            self._predictor.reset()
+        reset = PredictorContract(self._predictor).reset
+        if reset is not None:
+            reset()
 
     def exec_before_dispatching(self, job_dict: Mapping[str, Any], queued_jobs: Sequence[str]) -> None:
         """Predict the new jobs of the queue, and correct the predictions of overrun jobs."""
@@ -185,18 +188,16 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
                 event.requested_duration = event.expected_duration
                 predicted = self._predictor.predict(job_of(event), event.queued_time)
                 event.expected_duration = max(1, int(np.ceil(predicted)))
-        if self._correct is not None:
-            for id_ in list(self._running):
-                self._correct_prediction(job_dict[id_])
+        for id_ in list(self._running):
+            self._correct_prediction(job_dict[id_])
 
     def exec_after_dispatching(
         self, job_dict: Mapping[str, Any], to_dispatch_jobs: Sequence[PlanEntry], rejected_jobs: Sequence[str]
     ) -> None:
-        """Watch the started jobs, if the predictor makes corrections."""
+        """Watch the started jobs, to correct their predictions."""
         self._seen.difference_update(rejected_jobs)
-        if self._correct is not None:
-            now = self.event_mapper.current_time
-            self._running.update((id_, 0) for time, id_, nodes in to_dispatch_jobs if nodes and time == now)
+        now = self.event_mapper.current_time
+        self._running.update((id_, 0) for time, id_, nodes in to_dispatch_jobs if nodes and time == now)
 
     def exec_after_completion(self, removed_jobs: Sequence[Any]) -> None:
         """Pass the ended jobs to the predictor."""
@@ -209,7 +210,7 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
         """Correct the prediction of a running job until it is in the future. Stop if the predictor has no answer."""
         elapsed = event.expected_duration
         while event.start_time + elapsed <= self.event_mapper.current_time:
-            whole = self._correct(job_of(event), elapsed, self._running[event.id])  # type: ignore[misc]
+            whole = self._correct(job_of(event), elapsed, self._running[event.id])
             if whole <= elapsed:
                 del self._running[event.id]
                 return

@@ -15,10 +15,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..base import InputError, IntArray
+from ..base import InputError, IntArray, part_label
+from ..base.contracts import PredictorContract
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.registered import knows_site, layers
-from ..predictors import Predictor
+from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import (
@@ -267,8 +268,15 @@ def simulate(
         options["refused"] = refused
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
-    if hasattr(predicting, "counts"):
-        options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", predicting.counts))
+    cut = 0 if isinstance(engine.mapper, CompiledEvents) else engine.mapper.forecasts.cut
+    if cut and not isinstance(predicting, Oracle):  # An oracle knows of the kill.
+        options["cut_predictions"] = cut
+        told = f"{part_label(predicting)}: {cut} predictions above the walltime count as the walltime"
+        reason = f"because overrun={policy} ends jobs there; the predictor scaled:factor=2 keeps longer ones"
+        warnings.warn(f"{told}, {reason}", PredictionWarning, stacklevel=2)
+    counts = PredictorContract(predicting).counts
+    if counts is not None:
+        options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", counts))
     if state is not None:
         options["state"] = {"at": state.at, "running": len(state.running)}
     constraints = tuple(getattr(dispatching, "constraints", ()))
@@ -278,6 +286,10 @@ def simulate(
 
 class UnheededWarning(UserWarning):
     """Warns of a field of jobs that has no effect under the dispatcher of a simulation."""
+
+
+class PredictionWarning(UserWarning):
+    """Warns of predictions above the walltime that were cut to it, because no job runs longer."""
 
 
 class UnboundedWarning(UserWarning):
@@ -382,8 +394,9 @@ def fresh_parts(
     predicting = create_predictor(predictor)
     if hasattr(dispatching, "reset"):
         asked(lambda: type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
-    if hasattr(predicting, "reset"):
-        asked(lambda: type(predicting).__name__, "reset", predicting.reset)
+    forget = PredictorContract(predicting).reset
+    if forget is not None:
+        asked(lambda: type(predicting).__name__, "reset", forget)
     return dispatching, predicting
 
 

@@ -8,17 +8,14 @@ from typing import Any
 
 from ..base import LONGEST, shown
 from ..base.checks import is_real
+from ..base.contracts import PredictorContract
+from ..base.corrections import correction_of
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job
 from .recorder import Recorder
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import SimulationError, failed
-
-
-def _walltime_after_soft(job: Job, elapsed: int, misses: int) -> float:
-    """Return the walltime, seconds, of a job beyond its soft walltime. For predictors without corrections."""
-    return float(job.walltime)
 
 
 class Forecasts:
@@ -31,7 +28,13 @@ class Forecasts:
     recorder
         Records its time.
     bounded
-        Whether no job overruns its walltime. Predictions are then at most the walltime.
+        Whether no job overruns its walltime. Predictions are then at most the walltime, unless the predictor keeps
+        longer ones.
+
+    Attributes
+    ----------
+    cut
+        Number of predictions that were above the walltime, and are the walltime now.
     """
 
     def __init__(self, predictor: Predictor, recorder: Recorder, bounded: bool) -> None:
@@ -39,15 +42,14 @@ class Forecasts:
         self._predict = predictor.predict
         self._observe = predictor.observe
         self._recorder = recorder
-        self._bounded = bounded
-        self._correct = getattr(predictor, "correct", None)
-        if self._correct is None and any(recorder.workload.columns.soft_walltime.values):
-            self._correct = _walltime_after_soft
-        self._distribution = getattr(predictor, "distribution", None)
-        self._many = getattr(predictor, "predict_many", None)
-        self._started = getattr(predictor, "started", None)
-        self._stopped = getattr(predictor, "stopped", None)
-        self.corrects = self._correct is not None
+        contract = PredictorContract(predictor)
+        self._bounded = bounded and not contract.above_walltime
+        self._correct = correction_of(predictor)
+        self._distribution = contract.distribution
+        self._many = contract.predict_many
+        self._started = contract.started
+        self._stopped = contract.stopped
+        self.cut = 0
 
     def of(self, job: Job, now: int) -> int:
         """Return the predicted run time of a whole job, seconds, at least 1.
@@ -74,7 +76,10 @@ class Forecasts:
         if not is_real(predicted) or not 0 <= predicted <= LONGEST:
             raise SimulationError(self._wrong(job, now, predicted))
         seconds = math.ceil(predicted) or 1
-        return job.walltime if self._bounded and seconds > job.walltime else seconds
+        if self._bounded and seconds > job.walltime:
+            self.cut += 1
+            return job.walltime
+        return seconds
 
     def of_rest(self, job: SimulatedJob, now: int, ran: int = 0) -> int:
         """Predict the rest of a job that returns to the queue. After a kill at `ran` seconds it needs more."""
@@ -87,7 +92,7 @@ class Forecasts:
         return max(1, self.of(request.job, now) - done)
 
     def corrected_end(self, job: SimulatedJob, running: Running, now: int) -> int | None:
-        """Return the corrected end of an overrun job, ``None`` if the predictor has none."""
+        """Return the corrected end of an overrun job, ``None`` if none is known."""
         elapsed = running.done + max(0, now - running.start - running.restart)
         own = job.request.job
         whole = self._asked("correct", self._correct, own, now, elapsed, job.misses)

@@ -214,7 +214,7 @@ class LifeCycle:
         job.misses = misses
         self.running.expect(job.running, end)
         # A past prediction stays: there is no better one.
-        if self._forecasts.corrects and now <= end < job.completion[0]:
+        if now <= end < job.completion[0]:
             job.correction = self._calendar.add(end, CORRECTION, job)
 
     def reject(self, job: SimulatedJob, reason: str, now: int) -> None:
@@ -232,7 +232,7 @@ class LifeCycle:
         if limit is not None and work > limit - job.write:
             work, job.outcome = limit, LIMIT
         job.completion = self._calendar.add(now + work, COMPLETION, job)
-        if self._forecasts.corrects and predicted < work:
+        if predicted < work:
             job.correction = self._calendar.add(now + predicted, CORRECTION, job)
 
     def _cancel_correction(self, job: SimulatedJob) -> None:

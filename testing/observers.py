@@ -15,6 +15,8 @@ from unittest.mock import patch
 import numpy as np
 
 from ..base.checks import is_real
+from ..base.contracts import PredictorContract
+from ..base.corrections import correction_of
 from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
 from ..dispatchers.registered import reset_part
 from ..dispatchers.reservations.value_laws import with_cdf
@@ -100,19 +102,47 @@ class WatchedPredictor:
         self._inner = inner
         self._where = where
         self._oracle = oracle
-        if hasattr(inner, "correct"):
-            self.correct = self._correct
-        if hasattr(inner, "distribution"):
+        self._contract = PredictorContract(inner)
+        self._corrected = correction_of(inner)
+        self.above_walltime = self._contract.above_walltime
+        if self._contract.distribution is not None:
             self.distribution = self._distribution
+        if self._contract.predict_many is not None:
+            self.predict_many = self._predict_many
+        if self._contract.started is not None:
+            self.started = self._started
+        if self._contract.stopped is not None:
+            self.stopped = self._stopped
+        if self._contract.counts is not None:
+            self.counts = self._contract.counts
 
     def reset(self) -> None:
         """Reset a predictor that supports it."""
-        if hasattr(self._inner, "reset"):
-            self._inner.reset()
+        if self._contract.reset is not None:
+            self._contract.reset()
 
     def predict(self, job: Job, now: int) -> float:
         """Run the predictor. Raise if it returns no valid time."""
-        predicted = self._inner.predict(self._shown(job), now)
+        return self._checked(job, self._inner.predict(self._shown(job), now))
+
+    def _predict_many(self, jobs: Sequence[Job], now: int) -> list[float]:
+        """Run the predictor for jobs of one instant. Raise if it returns another number of valid times."""
+        assert self._contract.predict_many is not None
+        found = list(self._contract.predict_many([self._shown(job) for job in jobs], now))
+        if len(found) != len(jobs):
+            got = f"expected {len(jobs)} predictions, one per job, got {len(found)}"
+            raise AssertionError(f"{self._where}: predict_many at t={now}: {got}")
+        return [self._checked(job, predicted) for job, predicted in zip(jobs, found, strict=True)]
+
+    def _started(self, job: Job, now: int) -> None:
+        assert self._contract.started is not None
+        self._contract.started(self._shown(job), now)
+
+    def _stopped(self, job: Job, now: int) -> None:
+        assert self._contract.stopped is not None
+        self._contract.stopped(self._shown(job), now)
+
+    def _checked(self, job: Job, predicted: float) -> float:
         if not (is_real(predicted) and math.isfinite(predicted) and predicted >= 0):
             raise AssertionError(f"{self._where}: job {job.id}: a prediction must be >= 0 s, got {predicted!r}")
         return predicted
@@ -121,14 +151,16 @@ class WatchedPredictor:
         """Pass an ended job to the predictor."""
         self._inner.observe(job)
 
-    def _correct(self, job: Job, elapsed: int, misses: int) -> float:
-        whole: float = self._inner.correct(self._shown(job), elapsed, misses)  # type: ignore[attr-defined]
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Correct a prediction. Raise if the answer is no finite time."""
+        whole = self._corrected(self._shown(job), elapsed, misses)
         if not (is_real(whole) and math.isfinite(whole)):
             raise AssertionError(f"{self._where}: job {job.id}: a correction must be a finite time, got {whole!r}")
         return whole
 
     def _distribution(self, job: Job) -> Any:
-        law = self._inner.distribution(self._shown(job))  # type: ignore[attr-defined]
+        assert self._contract.distribution is not None
+        law = self._contract.distribution(self._shown(job))
         if law is not None:
             law = with_cdf(law)
             low, high = law.support()

@@ -80,7 +80,7 @@ def _example(name: str, entries: dict[str, Any]) -> str:
 def _explained(registry: Registry, name: str) -> dict[str, Any]:
     told = meanings(registry, name)
     options = [
-        {**_option(option), "shown": choices_and_default(option), "meaning": told.get(option.name, "")}
+        {**_option(option), "shown": choices_and_default(option), "meaning": told.get(option.name, option.meaning)}
         for option in registry.options(name)
     ]
     return {"name": name, "description": description(registry, name), "options": options}

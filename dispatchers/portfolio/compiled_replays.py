@@ -53,7 +53,7 @@ class CompiledReplays:
         self._read: tuple[Past, Correct | None, PoolPast | None] | None = None
 
     def waits(
-        self, past: Past, dispatcher: Dispatcher, correct: Correct | None, budget: int
+        self, past: Past, dispatcher: Dispatcher, correct: Correct, budget: int
     ) -> tuple[IntArray | None, int] | None:
         """Return the waits of past jobs until the end, if a dispatcher decides from the beginning.
 
@@ -62,7 +62,7 @@ class CompiledReplays:
         past, dispatcher, budget
             As for :class:`.Replay`.
         correct
-            Correction of the predictor, or ``None``.
+            Correction of the predictor.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class CompiledReplays:
             decisions += taken
         return replay.waits_until(past.end) if ended else None, decisions
 
-    def _jobs(self, past: Past, correct: Correct | None) -> PoolPast | None:
+    def _jobs(self, past: Past, correct: Correct) -> PoolPast | None:
         """Return the jobs as arrays, cached for the same past."""
         if self._read is None or self._read[0] is not past or self._read[1] != correct:
             self._read = past, correct, _read(past, correct, self._bounded)
@@ -99,7 +99,7 @@ def _run_of(dispatcher: Dispatcher) -> Run | None:
     return entry_of(dispatcher) if type(dispatcher) is EASY else None
 
 
-def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:
+def _read(past: Past, correct: Correct, bounded: bool) -> PoolPast | None:
     """Return the jobs of a past as arrays. ``None`` if arrays cannot describe them fully."""
     jobs = past.jobs
     demands = dict[Any, tuple[int, tuple[int, ...]]]()
@@ -121,10 +121,9 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
     if (start[start >= 0] + runtime[start >= 0] < past.begin).any() or (submit < 0).any():
         return None
     corrected: list[list[int] | None] = [[] for _ in jobs]
-    if correct is not None:
-        for place in np.flatnonzero(predicted < runtime).tolist():
-            most = int(walltime[place]) if bounded else None
-            corrected[place] = _corrections(correct, jobs[place], int(predicted[place]), int(runtime[place]), most)
+    for place in np.flatnonzero(predicted < runtime).tolist():
+        most = int(walltime[place]) if bounded else None
+        corrected[place] = _corrections(correct, jobs[place], int(predicted[place]), int(runtime[place]), most)
     known = [found for found in corrected if found is not None]
     if len(known) < len(jobs):
         return None

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from ...base import LONGEST, InputError, Registry, part_label
+from ...base import LONGEST, InputError, part_label
 from ...base import shown as shown_value
 from ...base.checks import is_number
+from ...base.contracts import PredictorContract
+from ...base.corrections import PredictorRegistry, correction_of
 from ...base.errors import raised
 from ...workloads import Job, Machine
 from ..ordered_jobs import ChangesSeen, JobsOnMachine, WaitingQueue
@@ -75,12 +77,12 @@ def _kind_of(job: Job) -> _Kind:
 
 
 #: Registered predictors. A separate instance, because dispatchers must not import predictors.
-predictors = Registry("predictor", "hpcdispatch.predictors")
+predictors = PredictorRegistry()
 
 
 @runtime_checkable
 class Predicting(Protocol):
-    """Interface of a predictor here. It may also have ``correct(job, elapsed, misses)`` and ``reset()``."""
+    """Interface of a predictor here. It may have more, see :class:`.PredictorContract`."""
 
     def predict(self, job: Job, now: int) -> float:
         """Return the predicted run time of a job, seconds."""
@@ -100,14 +102,15 @@ def predictor_of(spec: str | Predicting) -> Predicting:
         For an unknown name or option.
     """
     made = predictors.create(spec) if isinstance(spec, str) else deepcopy(spec)
-    if isinstance(made, type) or not all(callable(getattr(made, call, None)) for call in ("predict", "observe")):
+    if isinstance(made, type) or not isinstance(made, Predicting):
         raise InputError(f"predictor: expected one with predict and observe, got {shown_value(spec)}")
-    if hasattr(made, "reset"):
+    reset = PredictorContract(made).reset
+    if reset is not None:
         try:
-            made.reset()
+            reset()
         except Exception as error:
             raise InputError(f"predictor {part_label(spec)}: reset raised {raised(error)}") from error
-    return cast(Predicting, made)
+    return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +162,7 @@ class OwnPredictions:
         self.failure = ""
         self._name = part_label(given)
         self._predictor = predictor_of(given)
-        self._correct = getattr(self._predictor, "correct", None)
+        self._correct = correction_of(self._predictor)
         self._queue = WaitingQueue(len(machine.resources))
         self._waiting = ChangesSeen[Waiting]()
         self._machine = JobsOnMachine(len(machine.resources))
@@ -273,8 +276,6 @@ class OwnPredictions:
 
     def _correct_ends(self, now: int) -> None:
         """Correct the ends of jobs that overran their predictions, repeatedly if needed."""
-        if self._correct is None:
-            return
         for shown in list(takewhile(lambda run: run.predicted_end <= now, self._machine.entries)):
             run = self._runs[shown.id]
             while not run.unknown and shown.predicted_end <= now and run.entry is not None and not shown.stopping:

@@ -244,7 +244,7 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
 def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
     """Return the time on the machine and its prediction for each job. ``None`` if a prediction may change."""
     predicted = _PREDICTED.get(type(predictor))
-    if predicted is None:
+    if predicted is None or "correct" in vars(predictor):
         return None
     lengths, work = predicted(jobs), jobs.runtime
     if bounded:

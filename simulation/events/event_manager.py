@@ -72,7 +72,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.current_time = 0
         bounded = overrun.mode != "run"
         self.calendar = EventCalendar()
-        forecasts = Forecasts(predictor, recorder, bounded)
+        self.forecasts = forecasts = Forecasts(predictor, recorder, bounded)
         eligibility = eligibility_of(recorder.workload, self.calendar, not knows_site(dispatcher))
         self.cycle = LifeCycle(
             announced(machine), self.calendar, forecasts, overrun, recorder, progress, told, eligibility

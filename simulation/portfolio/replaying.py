@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...base import InputError, IntArray
+from ...base.corrections import correction_of
 from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
 from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, ReplayResult
 from ...dispatchers.registered import layers, tell_end
@@ -66,7 +67,7 @@ class Replayer:
         predictor = self._predictor if past.predictor is None else past.predictor
         compiled = None
         if self._compiled is not None:
-            compiled = self._compiled.waits(past, dispatcher, getattr(predictor, "correct", None), budget)
+            compiled = self._compiled.waits(past, dispatcher, correction_of(predictor), budget)
         if compiled is None:
             return self._in_engine(past, dispatcher, predictor, budget)
         waits, decisions = compiled
@@ -199,8 +200,7 @@ class _Recalled:
     def __init__(self, past: Past, predictor: Predictor) -> None:
         self._predicted = past.predicted
         self._asked = {job.id: job.walltime for job in past.jobs}
-        if hasattr(predictor, "correct"):
-            self.correct = predictor.correct
+        self.correct = correction_of(predictor)
 
     def predict(self, job: Job, now: int) -> float:
         """Return the prediction in seconds, scaled if the walltime has changed."""

@@ -116,6 +116,8 @@ ORDERED = (
     "easy:order=fairshare,backfill=f1",
     "easy:order=priority,strict=yes",
 )
+#: Predictors that would change those of all other cases. They have tests of their own.
+UNRECORDED = ("scaled",)
 #: Dispatchers after the variants. The predictors of the others then do not change.
 NEWER = ("pcp-fast",)
 #: A decision of it takes seconds.
@@ -154,7 +156,7 @@ def workload(name: str) -> Workload:
 
 def cases() -> list[Case]:
     """Return all cases: `walltime` and one other predictor for each dispatcher, workload and overrun policy."""
-    others = [name for name in predictors.names() if name not in ("walltime", *LEARNED)]
+    others = [name for name in predictors.names() if name not in ("walltime", *LEARNED, *UNRECORDED)]
     named = [name for name in dispatchers.names() if name not in (*NEWER, *SLOW, *LEARNED)]
     found = []
     for (row, spec), (column, name), (turn, overrun) in product(

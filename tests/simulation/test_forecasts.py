@@ -110,9 +110,11 @@ def test_the_end_of_a_job_that_outlives_its_prediction_by_now(corrected, done, k
     assert (predictor.asked, job.misses) == ([(50 + done, 0)], 1)
 
 
-def test_corrections_are_made_by_predictors_that_can():
-    assert forecasts(Corrects(1)).corrects
-    assert not forecasts(Says(1)).corrects
+def test_a_predictor_without_corrections_gets_those_of_tsafrir():
+    job = SimulatedJob(Job("a", 0, 10_000, 20_000), 0, (1,))
+    running = Running(JobView(job.job, MACHINE), 1000, np.zeros(1, dtype=np.int64), (1,), 0)
+    made = forecasts(Says(1))
+    assert [made.corrected_end(job, running, now) for now in (1050, 1110, 1410)] == [1110, 1410, 2310]
 
 
 def test_the_law_is_the_predictors_or_the_jobs_own():
