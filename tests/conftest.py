@@ -21,9 +21,13 @@ KEPT = Path(tempfile.gettempdir()) / f"hpcdispatch-tests-{getpass.getuser()}"
 NO_TRACES = KEPT / "no-traces"
 NO_TRACES.mkdir(parents=True, exist_ok=True)
 os.environ["HPCDISPATCH_DATA"] = str(NO_TRACES)
-# The user's own settings and caches are not those of the tests. The names and fonts of pictures are found once.
+# The user's own settings and caches are not those of the tests. The fonts of pictures are found once.
+os.environ["HOME"] = str(KEPT / "home")
+(KEPT / "home").mkdir(exist_ok=True)
 os.environ["XDG_CACHE_HOME"] = str(KEPT / "cache")
 os.environ["MPLCONFIGDIR"] = str(KEPT / "matplotlib")
+for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "DASK_CONFIG"):
+    os.environ.pop(variable, None)
 #: Marks of tests that may look outside the clone.
 OUTSIDE = ("traces", "slurm", "nightly")
 _REPORTS = KEPT / f"outside-{os.getpid()}"
