@@ -47,7 +47,7 @@ ELSEWHERE = {
     r"make ": "installs, or takes minutes; `make -n` knows the target",
     r"python -m pip install ": "downloads; tests/test_package.py installs what is built",
     r"python -m hpcdispatch\.bench\.studies\.": "needs traces and hours; --help has the options; see nightly-studies",
-    r"PYTHONPATH=tests python -m (fuzz|faults)": "takes an hour; --help has the options; see nightly",
+    r"PYTHONPATH=tests python -m (fuzz|faults|mutants)": "takes an hour; --help has the options; see nightly",
     r"python -m pytest ": "runs tests, which nightly-tests runs as well",
 }
 #: Commands whose output stands on no page, and why.
