@@ -5,6 +5,7 @@ report is in one file per process of tests.
 """
 
 import os
+import socket
 import sys
 import sysconfig
 import tempfile
@@ -37,14 +38,23 @@ def outside(event, arguments, folders):
         if path.startswith(folders) or os.path.realpath(path).startswith(folders) or not os.path.isfile(path):
             return None
         return f"opened {path}"
-    if event in ("socket.connect", "socket.getaddrinfo"):
-        address = arguments[1] if event == "socket.connect" else arguments[0]
-        host = address[0] if isinstance(address, tuple) else address
-        host = host.decode(errors="replace") if isinstance(host, bytes) else host
-        if not isinstance(host, str) or not host or host.startswith(HERE) or isinstance(address, bytes):
-            return None
-        return None if event == "socket.connect" and isinstance(address, str) else f"called {host}"
-    return None
+    if event == "socket.connect":
+        used, address = arguments
+        # An address of another family has no host, and a datagram socket that is connected has sent nothing.
+        datagram = used is not None and used.type == socket.SOCK_DGRAM
+        return None if datagram or not isinstance(address, tuple) else _called(address[0])
+    return _called(arguments[0]) if event == "socket.getaddrinfo" else None
+
+
+def _called(host):
+    """Return that a host was called, or ``None`` for an address of this machine."""
+    host = host.decode(errors="replace") if isinstance(host, bytes) else host
+    if not host or host.startswith(HERE):
+        return None
+    import psutil  # noqa: PLC0415 - children that call no host do without
+
+    own = {address.address for addresses in psutil.net_if_addrs().values() for address in addresses}
+    return None if host in {*own, socket.gethostname()} else f"called {host}"
 
 
 def watch(reports):

@@ -1,8 +1,10 @@
 """Tests see what they open outside the clone, also in their children."""
 
 import os
+import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import outside
 import pytest
@@ -20,7 +22,8 @@ FOLDERS = ("/clone/", "/tmp/")
         ("open", (sys.executable, "rb", 0), f"opened {sys.executable}"),
         ("socket.connect", (None, ("127.0.0.1", 80)), None),
         ("socket.connect", (None, "/tmp/socket"), None),
-        ("socket.connect", (None, ("192.0.2.1", 80)), "called 192.0.2.1"),
+        ("socket.connect", (None, ("198.51.100.7", 80)), "called 198.51.100.7"),
+        ("socket.connect", (SimpleNamespace(type=socket.SOCK_DGRAM), ("198.51.100.7", 80)), None),
         ("socket.getaddrinfo", ("localhost", 80, 0, 0, 0), None),
         ("socket.getaddrinfo", ("example.org", 80, 0, 0, 0), "called example.org"),
     ],
