@@ -207,9 +207,12 @@ def _reached(question: Question, job: Job) -> str:
 
 def _reserved(question: Question, job: Job) -> str:
     state = question.state
-    places = question.workload.machine.nodes
+    machine = question.workload.machine
+    places = machine.nodes
+    usable = set(np.flatnonzero(count_slots(machine.capacity, machine.demand(job.per_node))).tolist())
     for each in question.reservations:
-        if each.end > state.at and each.begin < state.at + job.walltime:
+        concerns = each.name != job.reservation and usable & set(each.indices(places))
+        if concerns and each.end > state.at and each.begin < state.at + job.walltime:
             names = [question.node_names[place] for place in each.indices(places)]
             shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
             return f"reservation {each.name or 'for maintenance'} of {shown} comes before it would end"

@@ -14,7 +14,7 @@ from ..base import InputError, shown
 from .formats import read
 from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY
-from .job import Job, ResourceMap
+from .job import NO_LICENCES, Job, ResourceMap
 from .machine import Machine
 from .machine_state import EndedJob, MachineState, RunningSince
 from .slurm_cluster import ClusterJob, Snapshot
@@ -98,8 +98,9 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
     notes += [f"{site.source}: not modelled: {line}" for line in left_out]
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    on_nodes = [" ".join(_names(text, site)) for text in records["node_list"].tolist()]
-    records = records.assign(placement=_placements(jobs, records, machine, site), on_nodes=on_nodes)
+    node_names = {text: _names(text, site) for text in records["node_list"].unique()}
+    on_nodes = [" ".join(node_names[text]) for text in records["node_list"].tolist()]
+    records = records.assign(placement=_placements(jobs, records, machine, site, node_names), on_nodes=on_nodes)
     return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))
 
 
@@ -122,6 +123,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
     known = {partition.name: partition for partition in site.partitions}
     values = [records[name].tolist() for name in _Asked._fields]
     largest = int(machine.capacity[:, machine.primary].max(initial=0))
+    maps: dict[tuple[tuple[str, int], ...], ResourceMap] = {}  # Equal requests are one object, hashed once.
     for job, *fields in zip(workload.jobs, *values, strict=True):
         asked = _Asked(*fields)
         partition = next((name for name in asked.partitions.split(",") if name in known), None)
@@ -146,7 +148,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         yield replace(
             job,
             nodes=slots,
-            per_node=ResourceMap(per_node),
+            per_node=maps.setdefault(tuple(per_node.items()), ResourceMap(per_node)),
             group=asked.account or job.group,
             queue=partition or job.queue,
             array=asked.array,
@@ -177,6 +179,8 @@ def of_gpu_types(text: str, gpus: int, slots: int, machine: Machine) -> dict[str
 
 def licences_of(text: str, machine: Machine) -> ResourceMap:
     """Return the machine's licences in a text such as ``matlab:2,abaqus`` or ``matlab=2``."""
+    if not text or not machine.licences:
+        return NO_LICENCES
     named = (re.split("[:=]", part.partition("@")[0]) + re.split("[:=]", part)[1:2] for part in re.split("[,;]", text))
     counts = {name: int(rest[-1]) if rest and rest[-1].isdecimal() else 1 for name, *rest in named if name}
     return ResourceMap({name: count for name, count in counts.items() if name in machine.licences})
@@ -417,16 +421,23 @@ def _names(text: str, site: SlurmSite) -> list[str]:
     return [] if " " in text else expand_names(text, f"{site.source}: field 'NodeList'")
 
 
-def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
+def _placements(
+    jobs: tuple[Job, ...],
+    records: pd.DataFrame,
+    machine: Machine,
+    site: SlurmSite,
+    names: Mapping[str, Sequence[str]],
+) -> list[str]:
     """Return the nodes of each job's slots: indices with blanks between. Empty if unknown.
 
-    The spread of tasks over several nodes is not recorded, unless they fill them.
+    `names` has the names in each node list. The spread of tasks over several nodes is not recorded, unless they fill
+    them.
     """
     places = {name: place for place, name in enumerate(site.nodes)}
     cores = machine.capacity[:, machine.primary].tolist()
     found = []
     for job, text in zip(jobs, records["node_list"].tolist(), strict=True):
-        nodes = [places[name] for name in _names(text, site) if name in places]
+        nodes = [places[name] for name in names[text] if name in places]
         if len(nodes) == 1:
             nodes *= job.nodes
         elif APART not in job.per_node:
