@@ -67,6 +67,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         os.environ["HPCDISPATCH_DATA"] = str(NO_TRACES)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs the public traces where there are none."""
+    if item.get_closest_marker("traces") and not any(Path(DATA).glob("*.gz")):
+        pytest.skip(f"needs the public traces, not in {DATA}; set HPCDISPATCH_DATA to their folder")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fail a test without a mark that has looked outside the clone, in its fixtures or by a child."""
