@@ -12,7 +12,18 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..dispatchers.site import Deadline, PlanConstraint, PlannedJob, PlannedJobs, SiteConstraint
+from ..dispatchers.site import (
+    AtMostOf,
+    Deadline,
+    NeverTogether,
+    PlanConstraint,
+    PlannedJob,
+    PlannedJobs,
+    PowerByHour,
+    Precedence,
+    ShareOf,
+    SiteConstraint,
+)
 from ..workloads import Job, Workload
 from .result import Result
 
@@ -58,12 +69,11 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
     stays = list(stays_of(workload, result))
     for constraint in constraints:
         name = constraint.name or type(constraint).__name__
-        own = type(constraint) is Deadline
-        for line in (
-            _deadline(cast(Deadline, constraint), stays) if own else _guarded(_asked(constraint, stays, workload))
-        ):
+        own = _BUILT_IN.get(type(constraint))
+        lines = _guarded(_asked(constraint, stays, workload)) if own is None else own(constraint, stays, result)
+        for line in lines:
             yield f"constraint {name}: {line}"
-        if isinstance(constraint, PlanConstraint):
+        if own is None and isinstance(constraint, PlanConstraint):
             for line in _guarded(_of_plans(constraint, stays, workload, result)):
                 yield f"constraint {name}: {line}"
 
@@ -99,7 +109,7 @@ def _chosen(which: Any, job: Job) -> bool:
     return all(fnmatchcase(value, pattern) for value, pattern in patterns)
 
 
-def _deadline(deadline: Deadline, stays: Sequence[Stay]) -> Iterator[str]:
+def _deadline(deadline: Deadline, stays: Sequence[Stay], _: Result) -> Iterator[str]:
     for stay in stays:
         if deadline.kind == "soft" or not _chosen(deadline.which, stay.job):
             continue
@@ -107,6 +117,91 @@ def _deadline(deadline: Deadline, stays: Sequence[Stay]) -> Iterator[str]:
         ends += [] if deadline.at is None else [deadline.at]
         if stay.answered_until > min(ends):
             yield f"job {stay.job.id} ends at {stay.end}, must have by {min(ends)}"
+
+
+def _never_together(rule: NeverTogether, stays: Sequence[Stay], _: Result) -> Iterator[str]:
+    """Sweep over the starts. A pair that runs together does so at the later start of both."""
+    one, other = (
+        [stay for stay in stays if fnmatchcase(getattr(stay.job, rule.by), which)] for which in (rule.one, rule.other)
+    )
+    for stay in one:
+        for peer in other:
+            begin, end = max(stay.start, peer.start), min(stay.end, peer.end)
+            if stay is not peer and begin < end:
+                yield f"jobs {stay.job.id} and {peer.job.id} both run at t={begin}"
+                return
+
+
+def _at_most(rule: AtMostOf, stays: Sequence[Stay], _: Result) -> Iterator[str]:
+    def takes(stay: Stay) -> list[Take]:
+        owner = getattr(stay.job, rule.by)
+        return [(f"jobs of {rule.by} {owner}", 1, rule.count)] if fnmatchcase(owner, rule.who) else []
+
+    return over(stays, takes)
+
+
+def _precedence(rule: Precedence, stays: Sequence[Stay], result: Result) -> Iterator[str]:
+    """Compare each start with the first jobs that were in the queue or ran then."""
+    jobs = {stay.job.id: stay.job for stay in stays}
+
+    def named(id_: str, pattern: str) -> bool:
+        return fnmatchcase(id_, pattern) or (id_ in jobs and fnmatchcase(jobs[id_].name, pattern))
+
+    leaders = [
+        row
+        for row in cast(Any, result.jobs).itertuples(index=False)
+        if named(row.id, rule.first) and not named(row.id, rule.then)
+    ]
+    for stay in stays:
+        if not named(stay.job.id, rule.then):
+            continue
+        for row in leaders:
+            if max(row.eligible, row.submit) <= stay.start < row.end:
+                yield f"job {stay.job.id} starts at {stay.start}, before the end of job {row.id} at {row.end}"
+                return
+
+
+def _share(rule: ShareOf, stays: Sequence[Stay], _: Result) -> Iterator[str]:
+    taken: Counter[tuple[str, int]] = Counter()
+    for stay in stays:
+        owner = getattr(stay.job, rule.by)
+        if fnmatchcase(owner, rule.who):
+            units = stay.job.nodes * stay.job.per_node.get(rule.of, 0)
+            taken[owner, stay.start // rule.period] += units * stay.job.walltime
+    for (owner, period), amount in taken.items():
+        if amount > 3600 * rule.hours:
+            begin = period * rule.period
+            yield f"{rule.by} {owner} takes {amount / 3600:g} hours from {begin} on, may take {rule.hours}"
+            return
+
+
+def _power_by_hour(rule: PowerByHour, stays: Sequence[Stay], _: Result) -> Iterator[str]:
+    """Sum the watts at each start and at each full hour."""
+    ends = [stay.answered_until for stay in stays]
+    hours = range(0, max(ends, default=0), 3600)
+    for time in sorted({*hours, *(stay.start for stay in stays)}):
+        hour = time // 3600 % 24
+        inside = rule.begin <= hour < rule.end or (rule.begin > rule.end and not rule.end <= hour < rule.begin)
+        most = rule.limit if inside else rule.otherwise
+        units = sum(
+            stay.job.nodes * stay.job.per_node.get(rule.of, 0)
+            for stay, end in zip(stays, ends, strict=True)
+            if stay.start <= time < end
+        )
+        if most is not None and units * rule.watts > most:
+            yield f"{units * rule.watts} watts at t={time}, may be {most}"
+            return
+
+
+#: The rules of built-in constraints, written a second time from their options.
+_BUILT_IN: Mapping[type, Callable[[Any, Sequence[Stay], Result], Iterator[str]]] = {
+    AtMostOf: _at_most,
+    Deadline: _deadline,
+    NeverTogether: _never_together,
+    PowerByHour: _power_by_hour,
+    Precedence: _precedence,
+    ShareOf: _share,
+}
 
 
 def _guarded(lines: Iterator[str]) -> Iterator[str]:

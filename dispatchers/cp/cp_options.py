@@ -103,8 +103,8 @@ class ConstraintProgrammingOptions(Checked):
         Objective to minimise instead of that of `durations`, with its priority. A registered objective, with ``/``
         instead of the comma between its options, or a :class:`Goal`. Empty for the default.
     constraints
-        Further constraints on every schedule: registered constraints joined by ``+``, with ``/`` instead of the comma
-        between options, or a sequence of :class:`SiteConstraint`.
+        Further constraints on every schedule: registered constraints joined by ``+``, as
+        ``never-together(a;b)+at-most(user;2)``, or a sequence of :class:`SiteConstraint`.
     molds
         Only with ``"hcp"``, from version 1 on. Whether a moldable job may use any of its shapes. Size and start are
         then decided together, and the end counts instead of the start. Otherwise it runs on its own request. Excludes

@@ -33,8 +33,6 @@ from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .site_objectives import Goal, Objective
 
-_DAY = 86_400
-
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -144,8 +142,7 @@ class Planner:
         beside: list[PlannedConstraint] = []
         if restrictions is not None:
             problem, beside = restrictions.narrow(problem, free, bool(options.underestimates))
-            # A constraint that changes with time may delay a plan by a part of a day.
-            horizon = max(horizon, problem.horizon) + (_DAY if restrictions.planned else 0)
+            horizon = max(horizon, problem.horizon) + restrictions.delay
         answer = self._solved(problem, free, horizon, state, beside)
         if restrictions is not None and answer.schedule is None and answer.listed is None:
             relaxed = restrictions.relaxed(problem)

@@ -128,7 +128,15 @@ class PlanModel(Surroundings):
 
 
 class PlanConstraint(SiteConstraint):
-    """A constraint on a whole plan. `add_to` and `holds` must express the same condition."""
+    """A constraint on a whole plan. `add_to` and `holds` must express the same condition.
+
+    Attributes
+    ----------
+    delay
+        Seconds by which it may put off a plan, beside the run times of its jobs. The model ends that much later.
+    """
+
+    delay: int = 86_400
 
     def add_to(self, plan: PlanModel) -> None:
         """Add it to CP-SAT's model."""

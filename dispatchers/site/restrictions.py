@@ -672,6 +672,11 @@ class Restrictions:
         """Whether plan constraints have put off several planned starts in a row."""
         return self.rules.put_off
 
+    @property
+    def delay(self) -> int:
+        """How much later than without plan constraints a plan may end, seconds."""
+        return max((part.delay for part in self.rules.planning), default=0)
+
     def follow(self, answer: Answer, waiting: Sequence[Waiting]) -> None:
         """Record the plan's next start, or why there is no schedule.
 

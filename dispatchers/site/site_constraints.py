@@ -1,17 +1,18 @@
 """Constraints of a site on every schedule: the base class of plug-ins, and their names."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...base import InputError, Registry
+from ...base import InputError, Registry, shown
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ..protocol import JobView
 from ..registered import spec_of_inner
 
 constraints = Registry("constraint", "hpcdispatch.constraints")
-#: Separator between constraints in a text.
-_AND = "+"
+#: Separator between constraints in a text: a plus outside of brackets.
+_AND = re.compile(r"\+(?![^()]*\))")
 #: Former constraints that are now fields of the machine, under every dispatcher.
 _OF_MACHINES = {"limit": "limits", "licence": "licences", "maintenance": "reservations", "power": "power"}
 
@@ -71,7 +72,9 @@ Given = str | SiteConstraint | Sequence[str | SiteConstraint]
 
 
 def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
-    """Create constraints from ``NAME:key=value/key=value+NAME:...``. Objects are returned as they are.
+    """Create constraints from ``NAME(value;key=value)+NAME(...)``. Objects are returned as they are.
+
+    Values without a key are the options in their order. ``NAME:key=value/key=value`` means the same.
 
     Raises
     ------
@@ -85,16 +88,37 @@ def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
 def _created(given: Any) -> Iterator[SiteConstraint]:
     made = [given]
     if isinstance(given, str):
-        texts = [text.strip() for text in given.split(_AND)] if given.strip() else []
-        for name in (text.partition(":")[0] for text in texts):
+        texts = [text.strip() for text in _AND.split(given)] if given.strip() else []
+        for name in (re.split("[:(]", text)[0] for text in texts):
             if name in _OF_MACHINES:
                 known = f"it is {_OF_MACHINES[name]!r} of the machine now, which every dispatcher obeys"
                 raise InputError(f"unknown constraint {name!r}: {known}; give a machine file with that field")
-        made = [constraints.create(spec_of_inner(text)) for text in texts]
+        made = [_from_text(text) for text in texts]
     for constraint in made:
         if not isinstance(constraint, SiteConstraint):
             raise InputError(f"constraint: expected a name or a SiteConstraint, got {constraint!r}")
         yield constraint
+
+
+def _from_text(text: str) -> Any:
+    """Create one constraint from ``NAME(value;key=value)`` or ``NAME:key=value/key=value``."""
+    name, bracket, rest = text.partition("(")
+    if not bracket or ":" in name:
+        return constraints.create(spec_of_inner(text))
+    if not rest.endswith(")") or "(" in rest:
+        raise InputError(f"constraint {shown(text)}: expected NAME(value;key=value), with one pair of brackets")
+    known = constraints.options(name)
+    given: dict[str, str] = {}
+    for place, item in enumerate(rest[:-1].split(";") if rest[:-1].strip() else ()):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            if place >= len(known):
+                raise InputError(f"constraint {shown(text)}: expected at most {len(known)} values")
+            key, value = known[place].name, key
+        if key in given:
+            raise InputError(f"constraint {shown(text)}: option {shown(key)} is given twice")
+        given[key] = value
+    return constraints.create(name, False, **given)
 
 
 def label(part: Any) -> str:

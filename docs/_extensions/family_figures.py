@@ -26,7 +26,11 @@ PAIRS = {
     "lookahead": (BUSY, "easy", "lookahead"),
     "portfolio": ("lublin:jobs=200,processors=32,load=0.8,seed=1", "easy", "portfolio"),
     "cp": (BUSY, "easy", "hcp3"),
-    "site": (BUSY, "hcp3", "hcp3:constraints=deadline:within=30000/kind=soft/weight=50"),
+    "site": (
+        "lublin:jobs=140,processors=64,load=0.9,seed=1",
+        "pcp-fast:constraints=never-together(1;2),solver=none",
+        "pcp-fast:constraints=never-together(1;2)",
+    ),
     "slurm": (BUSY, "easy", "slurm:bf_interval=300"),
     "reservations": (
         "stochastic:walltime=exponential,processors=beta,large=40,seed=1",

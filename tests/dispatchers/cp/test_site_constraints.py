@@ -221,7 +221,8 @@ def test_a_constraint_keeps_the_rules():
 
 
 def test_the_text_names_every_built_in_one():
-    assert constraints.names() == ["deadline"]
+    rules = ["at-most", "deadline", "never-together", "power-by-hour", "precedence", "share"]
+    assert constraints.names() == rules
     made = create_constraints("deadline:at=2 + deadline:within=10/kind=soft")
     assert [part.kind for part in made] == ["hard", "soft"]
     assert create_constraints(["deadline:at=2", Deadline(at=3)])[1].at == 3
@@ -233,7 +234,7 @@ def test_the_text_names_every_built_in_one():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("deadlin:at=1", r"unknown constraint 'deadlin' \(did you mean deadline\?\); known: deadline"),
+        ("deadlin:at=1", r"unknown constraint 'deadlin' \(did you mean deadline\?\); known: at-most, deadline"),
         ("limit:most=2", "unknown constraint 'limit': it is 'limits' of the machine now, which every dispatcher obeys"),
         ("deadline:at=5+maintenance:begin=5/end=9", "unknown constraint 'maintenance': it is 'reservations' of the"),
         ("licence:count=2", "it is 'licences' of the machine now"),

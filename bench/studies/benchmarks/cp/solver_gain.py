@@ -18,9 +18,8 @@ import numpy as np
 
 from .....analysis.paired import ratio_of_means
 from .....base import FloatArray
-from .....dispatchers import Action, ConstraintProgramming, Dispatcher, Start, State, create_dispatcher
+from .....dispatchers import Action, Dispatcher, Start, State, create_dispatcher
 from .....dispatchers.registered import reported, reset_part
-from .....dispatchers.site import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
 from .....models.moldable import DowneyLaw
 from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Power, Provenance, Workload, generate, mold
@@ -94,77 +93,38 @@ def moldable(jobs: int, seed: int, load: float) -> Workload:
     return mold(generate("lublin", seed=seed, jobs=jobs, processors=64, load=load), DowneyLaw(), 5, seed)
 
 
-class PowerProfile(PlanConstraint):
-    """Running jobs use `watts` per core. The cap is `day` watts from 8 to 20 o'clock, else `night` watts."""
-
-    name = "power-profile"
-
-    def __init__(self, day: int, night: int, watts: int = 12) -> None:
-        self.day = day
-        self.night = night
-        self.watts = watts
-
-    def draw(self, job: PlannedJob | ModelJob) -> int:
-        """Return the watts of a job."""
-        return self.watts * job.job.nodes * job.job.per_node.get("core", 0)
-
-    def cap(self, time: int) -> int:
-        """Return the cap at a time of the simulation."""
-        return self.day if 8 <= time // 3600 % 24 < 20 else self.night
-
-    def add_to(self, plan: PlanModel) -> None:
-        """Add a cumulative. The difference of each hour's cap from the highest is an interval of its own."""
-        most = max(self.day, self.night)
-        end = plan.now + plan.horizon
-        jobs = [(job.interval, self.draw(job)) for job in plan.jobs.values()]
-        held = [(0, job.duration + (job.start or 0), self.draw(job)) for job in plan.running.values()]
-        for begin in range(plan.now // 3600 * 3600, end, 3600):
-            hour = max(begin - plan.now, 0), min(begin + 3600, end) - plan.now
-            held.append((*hour, most - self.cap(begin)))
-        for begin, until, draw in held:
-            jobs.append((plan.model.new_fixed_size_interval_var(begin, until - begin, f"held[{begin}]"), draw))
-        intervals, draws = zip(*jobs, strict=True)
-        plan.model.add_cumulative(intervals, draws, most)
-
-    def holds(self, plan: PlannedJobs) -> bool:
-        """Sum the power whenever a job starts or an hour begins."""
-        spans = [
-            (job.start, job.start + job.duration, self.draw(job))
-            for job in (*plan.jobs.values(), *plan.running.values())
-            if job.start is not None
-        ]
-        hours = range(3600 - plan.now % 3600, max((end for _, end, _ in spans), default=0), 3600)
-        return all(
-            sum(draw for start, end, draw in spans if start <= time < end) <= self.cap(plan.now + time)
-            for time in {0, *hours, *(start for start, _, _ in spans if start > 0)}
-        )
-
-    def next_change(self, now: int) -> int:
-        """Return when the next hour begins."""
-        return (now // 3600 + 1) * 3600
+def of_users(jobs: int, seed: int, load: float) -> Workload:
+    """Sample jobs of Lublin and Feitelson on 64 processors, of a few users."""
+    return generate("lublin", seed=seed, jobs=jobs, processors=64, load=load)
 
 
 class Case(NamedTuple):
-    """A case: a label, jobs of a load, the dispatcher with its solver, and a constraint."""
+    """A case: a label, jobs of a load, and the dispatcher with its solver and rules."""
 
     label: str
     draw: Callable[[int, int, float], Workload]
     load: float
     dispatcher: str
-    constraint: PlanConstraint | None = None
 
     def made(self, without: str = "") -> Dispatcher:
         """Return the dispatcher, or it without some parts."""
         name, _, options = self.dispatcher.partition(":")
         kept = [option for option in options.split(",") if option and not (without and option.startswith("solver="))]
         options = ",".join((*kept, without) if without else kept)
-        made = create_dispatcher(f"{name}:{options}" if options else name)
-        if self.constraint is None:
-            return made
-        assert isinstance(made, ConstraintProgramming)
-        return ConstraintProgramming(replace(made.options, constraints=[self.constraint]))
+        return create_dispatcher(f"{name}:{options}" if options else name)
 
 
+#: 1,536 W from 8 to 20 o'clock, else 900 W, with 12 W per core.
+HOURLY = "power-by-hour(1536;8;20;otherwise=900;watts=12)"
+#: Rules of a site on the jobs of Lublin and Feitelson.
+RULES = {
+    "two users never together": "never-together(1;2)",
+    "two jobs of each user": "at-most(user;2)",
+    "jobs 30 to 39 before 40 to 49": "precedence(3?;4?)",
+    "core hours of each user and day": "share(user;600;period=86400)",
+    "40 cores from 8 to 20 o'clock": "power-by-hour(40;8;20)",
+    "user 2 ends within a day": "deadline(86400;user=2)",
+}
 #: The paper's model places every planned job on nodes. The other places only jobs that start now.
 FULL, FAST = "pcp3", "pcp-fast"
 CASES = (
@@ -172,7 +132,8 @@ CASES = (
     *(Case("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
     *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
     *(Case("power cap, load 1", capped, 1.0, name) for name in (FAST, FULL)),
-    *(Case("power by the hour, load 1", packed, 1.0, name, PowerProfile(1536, 900)) for name in (FAST, FULL)),
+    *(Case("power by the hour, load 1", packed, 1.0, f"{name}:constraints={HOURLY}") for name in (FAST, FULL)),
+    *(Case(f"rule: {label}", of_users, 0.9, f"{FAST}:constraints={rule}") for label, rule in RULES.items()),
     *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),

@@ -7,7 +7,6 @@ from hpcdispatch.bench.studies.benchmarks.cp.solver_gain import (
     CASES,
     CONTROL,
     LISTS,
-    PowerProfile,
     Shadowed,
     batches,
     gain,
@@ -40,17 +39,17 @@ def test_a_case_without_a_solver_keeps_its_other_options():
 
 
 def test_power_by_the_hour_is_kept():
-    case = next(case for case in CASES if case.constraint is not None)
+    case = next(case for case in CASES if "power by the hour" in case.label)
+    rule = case.made().constraints[0]
     workload = batches(15, 2, 3.0)
     jobs = simulate(workload, case.made(), predictor="oracle").jobs
     jobs = jobs[jobs["start"] >= 0]  # Some ask for more nodes with an accelerator than there are.
     watts = jobs["id"].map({job.id: 12 * job.nodes * job.per_node["core"] for job in workload.jobs}).to_numpy()
     times = np.unique(np.concatenate((jobs["start"], np.arange(0, int(jobs["end"].max()), 3600))))
     runs = (jobs["start"].to_numpy() <= times[:, None]) & (times[:, None] < jobs["end"].to_numpy())
-    caps = np.array([case.constraint.cap(int(time)) for time in times])
-    assert isinstance(case.constraint, PowerProfile)
+    caps = np.array([rule.cap(int(time)) for time in times])
     assert (runs @ watts <= caps).all()
-    assert (runs @ watts > case.constraint.night).any()  # By day more is drawn than by night may be.
+    assert (runs @ watts > rule.otherwise).any()  # By day more is drawn than by night may be.
 
 
 def test_the_table_has_a_row_per_case():
