@@ -105,6 +105,7 @@ def test_predictors_are_named_where_they_differ(workload):
     assert found.result("easy, oracle").manifest["predictor"] == "oracle"
 
 
+@pytest.mark.nightly
 def test_writes_a_page(found, tmp_path):
     page = found.report(tmp_path / "new" / "report.html")
     assert page.read_text(encoding="utf-8").count("lxf")

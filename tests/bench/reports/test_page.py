@@ -239,6 +239,7 @@ def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):
         assert (folder / f"{key}.md").read_text(encoding="utf-8").count("\n|") >= 3
 
 
+@pytest.mark.nightly
 def test_the_same_results_give_the_same_files(saved, written, tmp_path):
     made = study(runs_of(saved))
     again = write_report(made, tmp_path / "page.html")
@@ -428,6 +429,7 @@ def opened(page, folder):
     return ran, json.loads(html.unescape(said[1]))
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 def test_the_page_works_under_its_own_policy(changed, tmp_path):
     rename(changed / "sjf_walltime_seed0", dispatcher=NASTY)

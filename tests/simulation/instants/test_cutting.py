@@ -38,7 +38,7 @@ def cut_and_joined(workload, at, *parts, **options):
     return whole.loc[found.index, FATES], found[FATES]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     workloads(max_jobs=16).filter(len),
     st.floats(0, 1),
