@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,18 @@ def test_is_listed_on_the_command_line(installed):
     listed = python(installed, "-c", program, "list")
     for expected in ("smallest-area", "usual", "quantile", "core-hours", "scratch", "streams"):
         assert expected in listed
+
+
+def test_three_commands_give_an_own_row_in_compare(installed):
+    page = (PLUGIN.parents[1] / "docs" / "reference" / "plugins.md").read_text(encoding="utf-8")
+    commands = page.partition("```console\n")[2].partition("```")[0].splitlines()
+    assert commands[:2] == ["pip install .", "pip install ./examples/plugin"]  # Both are done.
+    program, *arguments = shlex.split(commands[2])
+    assert (program, len(commands)) == ("hpcdispatch", 3)
+    arguments[1] = str(PLUGIN.parents[1] / arguments[1])
+    printed = python(installed, "-c", "from hpcdispatch.cli import main; main()", *arguments)
+    assert "usual" in printed
+    assert "walltime" in printed
 
 
 def module(name):

@@ -14,6 +14,7 @@ from ...dispatchers import orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives
 from ...dispatchers.portfolio import portfolio_goals
+from ...predictors import corrections
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import RUN_TIMES, TRACES
@@ -28,28 +29,35 @@ KINDS: dict[str, Registry] = {
     "goals": portfolio_goals,
     "orders": orders,
     "predictors": predictors,
+    "corrections": corrections,
     "workloads": GENERATORS,
 }
 _NAMES = re.compile(r"[\w, ]+$")
 
 
-@subcommand("list", "hpcdispatch list", "hpcdispatch list easy")
+@subcommand("list", "hpcdispatch list", "hpcdispatch list predictors", "hpcdispatch list easy")
 def command(
     name: Annotated[str | None, argument()],
 ) -> None:
-    """List dispatchers, objectives, constraints, goals, orders of the queue, predictors and workloads.
+    """List dispatchers, objectives, constraints, goals, orders of the queue, predictors, corrections and workloads.
 
-    With NAME: its description, its paper, and of each option the meaning, range and default. An option is shown as
-    key=default, with its choices in brackets if it has some. Write it after the name, as in
-    conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.
+    With a kind, such as predictors: the parts of this kind. With NAME: its description, its paper, and of each option
+    the meaning, range and default. An option is shown as key=default, with its choices in brackets if it has some.
+    Write it after the name, as in conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed
+    with its error.
     """
-    if name is not None:
+    chosen = {kind: registry for kind, registry in KINDS.items() if name in (kind, kind.removesuffix("s"))}
+    if name is not None and not chosen:
         _explain(name)
         return
-    found = {kind: [_entry(registry, part) for part in registry.names()] for kind, registry in KINDS.items()}
+    kinds = chosen or KINDS
+    found = {kind: [_entry(registry, part) for part in registry.names()] for kind, registry in kinds.items()}
     shown: list[RenderableType] = []
     for kind, entries in found.items():
         shown += [Text(kind, style="bold underline"), pairs([(entry["name"], _line(entry)) for entry in entries]), ""]
+    if chosen:
+        finish("hpcdispatch list NAME explains one, with its options.", found, *shown)
+        return
     shown += [Text("published traces", style="bold underline"), ", ".join(TRACES)]
     shown += [Text("published run times", style="bold underline"), ", ".join(RUN_TIMES)]
     finish("hpcdispatch list NAME explains one, with its options.", {**found, "traces": list(TRACES)}, *shown)
@@ -80,15 +88,16 @@ def _example(name: str, entries: dict[str, Any]) -> str:
 def _explained(registry: Registry, name: str) -> dict[str, Any]:
     told = meanings(registry, name)
     options = [
-        {**_option(option), "shown": choices_and_default(option), "meaning": told.get(option.name, option.meaning)}
-        for option in registry.options(name)
+        {**_option(option), "shown": choices_and_default(option), "meaning": told.get(option.name, "")}
+        for option in (() if registry is corrections else registry.options(name))
     ]
     return {"name": name, "description": description(registry, name), "options": options}
 
 
 def _entry(registry: Registry, name: str) -> dict[str, Any]:
     try:
-        options = [_option(option) for option in registry.options(name)]
+        # A correction is a function: its parameters are no options.
+        options = [] if registry is corrections else [_option(option) for option in registry.options(name)]
         return {"name": name, "summary": registry.summary(name), "options": options, "error": None}
     except InputError as error:
         return {"name": name, "summary": "", "options": [], "error": str(error)}
@@ -126,6 +135,9 @@ def meanings(registry: Registry, name: str) -> dict[str, str]:
     for source in _sources(registry.factory(name)):
         for key, text in _entries(source).items():
             found.setdefault(key, text)
+    for option in () if registry is corrections else registry.options(name):
+        if option.meaning:
+            found.setdefault(option.name, option.meaning)
     return found
 
 

@@ -27,6 +27,13 @@ def test_everything_registered_has_a_line(invoke, columns):
     assert len(lines) < 200
 
 
+@pytest.mark.parametrize("kind", ["predictors", "predictor"])
+def test_a_kind_lists_its_parts_only(invoke, kind):
+    lines = invoke("list", kind).stdout.splitlines()
+    assert {line.partition(" ")[0] for line in lines} >= set(predictors.names())
+    assert not any(line.startswith("conservative ") for line in lines)
+
+
 def test_json(invoke):
     shown = json.loads(invoke("list", "--json").stdout)
     assert set(shown) == {
@@ -39,6 +46,7 @@ def test_json(invoke):
         "goals",
         "orders",
         "predictors",
+        "corrections",
         "workloads",
         "traces",
     }
