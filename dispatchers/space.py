@@ -9,7 +9,7 @@ from ..base import IntArray
 from ..models import NODE_ZERO as NODE_ZERO  # noqa: PLC0414  (had from here, too)
 from ..models import PlacementRule, choose, count_slots, equal_rows, pool_placement, shift, slots_of_each
 from ..workloads import Machine
-from .protocol import Placement, State, Waiting
+from .views import Placement, StateView, Waiting
 
 #: Number of nodes from which equal nodes are grouped. Below it, counting each is faster.
 _GROUPED = 256
@@ -156,6 +156,6 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
     return placed
 
 
-def space_of(state: State, rule: PlacementRule = "first-fit") -> Space:
+def space_of(state: StateView, rule: PlacementRule = "first-fit") -> Space:
     """Return the free room of `state`, filled by `rule`."""
     return PoolSpace(state.free) if len(state.free) == 1 else NodeSpace(state.free, state.machine, rule)

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from ..workloads import Workload
-from ..workloads.machine_rules import Limit, Outage, Reservation
+from ..workloads.machine_rules import Limit, Outage, Power, Reservation
 from .constraint_checks import Stay, Take, over, stays_of
 from .result import Result
 
@@ -34,8 +34,7 @@ def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
             yield f"licences: {line}"
     power = rules.power
     if power is not None and power.cap is not None:
-        most = power.cap - power.idle
-        for line in over(stays, lambda stay: [("watts", _watts(stay, power.watts), most)]):
+        for line in _over_cap(power, stays):
             yield f"power: {line}"
     named = {each.name: each for each in rules.reservations if each.name}
     inside = [stay for stay in stays if named and stay.job.reservation]
@@ -79,6 +78,41 @@ def _of_limit(limit: Limit, stay: Stay) -> list[Take]:
 
 def _watts(stay: Stay, watts: Mapping[str, float]) -> float:
     return stay.job.nodes * sum(watts.get(name, 0.0) * amount for name, amount in stay.job.per_node.items())
+
+
+def _over_cap(power: Power, stays: Sequence[Stay]) -> Iterator[str]:
+    """Yield the first time at which running jobs and the idle machine draw more than the cap.
+
+    A start counts with all that runs then. When the cap gets lower, jobs count up to their walltimes.
+    """
+    pairs = power.cap if isinstance(power.cap, tuple) else ((0, power.cap),)
+    every = power.every
+    last = max((stay.end for stay in stays), default=0)
+
+    def cap_at(time: int) -> float:
+        since = time if every is None else time % every
+        return float(max(pair for pair in pairs if pair[0] <= since)[1])
+
+    changes = [
+        time + round_ * (every or 0) for round_ in range(1 if every is None else last // every + 1) for time, _ in pairs
+    ]
+    events: list[tuple[int, int, float]] = []
+    for stay in stays:
+        watts = _watts(stay, power.watts)
+        if stay.end > stay.start and watts:
+            events += [(stay.start, 1, watts), (stay.end, 0, -watts)]
+    level = power.idle
+    slack = 1e-6
+    for time, started, watts in sorted(events):
+        level += watts
+        if started and level > cap_at(time) * (1 + slack):
+            yield f"{level:g} watts at t={time}, the cap is {cap_at(time):g}"
+            return
+    for time in changes:
+        drawn = power.idle + sum(_watts(stay, power.watts) for stay in stays if stay.start < time < stay.answered_until)
+        if drawn > cap_at(time) * (1 + slack):
+            yield f"{drawn:g} watts at t={time}, from when on the cap is {cap_at(time):g}"
+            return
 
 
 def _first_window(reservation: Reservation, start: int) -> tuple[int, int]:

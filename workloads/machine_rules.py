@@ -261,27 +261,66 @@ class Power:
     idle
         Further watts of the machine at all times.
     cap
-        Most watts of running jobs and `idle` together; ``None``: no cap.
+        Most watts of running jobs and `idle` together; ``None``: no cap. A cap that changes is given as pairs of a
+        time, seconds on the clock of the workload, and the watts from then on. The first time is 0.
+    every
+        Seconds after which the pairs repeat, such as 86,400; ``None``: never.
 
     Raises
     ------
     ValueError
-        If a number is negative or not finite, or `cap` is not above `idle`.
+        If a number is negative or not finite, a cap is not above `idle`, or times do not rise from 0.
     """
 
     watts: Mapping[str, float]
     idle: float = 0.0
-    cap: float | None = None
+    cap: float | Sequence[tuple[int, float]] | None = None
+    every: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.watts, Mapping) or not self.watts:
             raise ValueError(f"power: watts must be watts by resource, got {shown(self.watts)}")
         for name, amount in (*self.watts.items(), ("idle", self.idle)):
             check_number(f"power: {name}", amount, least=0)
-        if self.cap is not None:
-            check_number("power: cap", self.cap, least=0)
-        if self.cap is not None and not self.idle < self.cap < math.inf:
-            raise ValueError(f"power: cap must be > idle = {self.idle:g} watts and finite, got {self.cap}")
+        if isinstance(self.cap, list | tuple):
+            object.__setattr__(self, "cap", self._checked_pairs(self.cap))
+        elif self.every is not None:
+            raise ValueError(f"power: every = {self.every} needs pairs of time and watts as cap, got {shown(self.cap)}")
+        for _, watts in self.caps:
+            check_number("power: cap", watts, least=0)
+            if not self.idle < watts < math.inf:
+                raise ValueError(f"power: cap must be > idle = {self.idle:g} watts and finite, got {watts}")
+
+    def _checked_pairs(self, given: Sequence[Any]) -> tuple[tuple[int, float], ...]:
+        if not given or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
+            raise ValueError(f"power: cap must be watts, or pairs of time and watts, got {shown(given)}")
+        if self.every is not None:
+            check_whole("power: every", self.every, 1, LONGEST)
+        most = LONGEST if self.every is None else self.every - 1
+        times = [check_whole("power: time of a cap", time, 0, most) for time, _ in given]
+        if times[0] != 0 or sorted(set(times)) != times:
+            raise ValueError(f"power: times of the cap must rise from 0, got {shown(times)}")
+        return tuple((int(time), watts) for time, watts in given)
+
+    @property
+    def caps(self) -> tuple[tuple[int, float], ...]:
+        """Pairs of a time and the cap from then on, watts. Empty without a cap."""
+        if self.cap is None:
+            return ()
+        return ((0, self.cap),) if not isinstance(self.cap, tuple) else self.cap
+
+    def cap_steps(self, begin: int, end: int) -> Iterator[tuple[int, int, float]]:
+        """Yield begin, end and cap (watts) of the steps in [begin, end)."""
+        shift = 0 if self.every is None else begin // self.every * self.every
+        while shift < end and self.caps:
+            times = [shift + time for time, _ in self.caps]
+            last = LONGEST if self.every is None else shift + self.every
+            for first, following, (_, watts) in zip(times, [*times[1:], last], self.caps, strict=True):
+                if first < end and begin < following:
+                    yield first, following, watts
+            if self.every is None:
+                return
+            shift += self.every
 
     def of(self, nodes: int, per_node: Mapping[str, int]) -> float:
         """Return the watts of a job with `nodes` slots."""

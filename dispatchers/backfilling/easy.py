@@ -1,6 +1,6 @@
 """EASY backfilling: a reservation for the first blocked job only."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -11,16 +11,14 @@ import numpy as np
 from ...base import IntArray, check_whole
 from ...models import count_slots, shift
 from ..options import Preset, ReserveBy
+from ..profile import Profile
 from ..protocol import Action, Placement, Running, Start, State, Waiting, by_end
-from ..space import NodeSpace, PoolSpace, space_of
-from .closed_times import closes, profile_beside
+from ..rule_book import has_rules
+from ..space import space_of
 from .counted import indexed, start_at
 from .orders import OrderOption, QueueOrder, create_order, is_submission, sort_jobs
 
 _by_prediction = attrgetter("predicted")
-_by_walltime = attrgetter("walltime")
-#: Seconds for which a job is planned.
-_Length = Callable[[Waiting], int]
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,8 @@ class EASY(OrderOption):
     amounts, by predictions. A job behind it starts now if it fits and does not delay the reservation. Either its
     predicted end is before the shadow time, or it uses only extra nodes. On machines of many nodes and resources the
     check is direct: does the reserved job still fit at the shadow time beside it?
+
+    Closed nodes, licences, limits and power are on the profile of the state. So the reservation heeds them, too.
 
     Other orders and several reservations are possible. All reservations are made anew at every decision.
 
@@ -69,6 +69,7 @@ class EASY(OrderOption):
     depth: int | Literal["all"] = 1
     strict: bool = True
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -107,15 +108,38 @@ class EASY(OrderOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start jobs from the head of the queue, then backfill behind jobs with reservations."""
-        closed = closes(state.machine)
-        index = indexed(state) if self.compiled and self.reserve_by == "predictions" and not closed else None
+        counted = self.compiled and self.reserve_by == "predictions" and not has_rules(state)
+        index = indexed(state) if counted else None
         if index is not None:
             chosen = index.by_easy(state, self.shortest_first) if state.free.any() else ()
             return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
-        queue = self._queue(state)
-        started = self._backfill_deep(state, state.running.entries, queue) if closed else self._decide(state, queue)
+        started = self.backfill_on(state.profile(self.placement, self.reserve_by), state, self._queue(state))
         self.tell_order(started, state.now)
         return started
+
+    def backfill_on(self, room: Profile, state: State, queue: Sequence[Waiting]) -> list[Start]:
+        """Start jobs in order, reserve for the first that do not fit, and start jobs that delay none of these."""
+        started = room.start_now(queue, skip=not self.strict)
+        behind = room.behind
+        most = len(behind) if self.depth == "all" else self.depth
+        if not self.strict or most == 0 or len(behind) < 2:
+            return started
+        if most == 1:
+            room.keep(behind[0])
+            return started + room.start_now(self._candidates(state, behind[1:]))
+        reserved = tried = 0
+        while tried < len(behind) and reserved < most:
+            waiting = behind[tried]
+            tried += 1
+            found = room.earliest(waiting)
+            if found is None:
+                continue
+            room.take(waiting, *found)
+            if found[0] == state.now:
+                started.append(Start(waiting, found[1]))
+            else:
+                reserved += 1
+        return started + room.start_now(self._candidates(state, behind[tried:]))
 
     def _queue(self, state: State) -> Sequence[Waiting]:
         queue = self.sorted_queue(state)
@@ -123,39 +147,6 @@ class EASY(OrderOption):
             ranks, last = self._ranks, len(self._ranks)
             queue = sorted(queue, key=lambda waiting: ranks.get(waiting.job.queue, last))
         return queue
-
-    def _decide(self, state: State, queue: Sequence[Waiting]) -> list[Start]:
-        space = space_of(state, self.placement)
-        started: list[Start] = []
-        blocked = None
-        for place, waiting in enumerate(queue):
-            placement = space.place(waiting.nodes, waiting.demand)
-            if placement is not None:
-                started.append(Start(waiting, placement))
-            elif self.strict:
-                blocked = place
-                break
-        if blocked is None or self.depth == 0 or blocked == len(queue) - 1:
-            return started
-        head = queue[blocked]
-        behind = queue[blocked + 1 :]
-        pool = space if isinstance(space, PoolSpace) and len(space.free) == 1 else None
-        if pool is not None and not pool.free[0]:
-            return started
-        ending = ending_order(state, started)
-        length = _by_prediction
-        if self.reserve_by == "walltimes":
-            ending = walltime_order(state.now, ending)
-            length = _by_walltime
-        if self.depth != 1:
-            return started + self._backfill_deep(state, ending, queue[blocked:])
-        behind = self._candidates(state, behind)
-        if pool is not None:
-            return started + _backfill_counting(state.now, pool, head, behind, ending, length)
-        if isinstance(space, PoolSpace):
-            space = NodeSpace(np.array([space.free]), state.machine)
-        assert isinstance(space, NodeSpace)
-        return started + _backfill_placing(state.now, space, head, behind, ending, length)
 
     def _candidates(self, state: State, behind: Sequence[Waiting]) -> Sequence[Waiting]:
         """Return the jobs behind the reservations in the order of backfilling."""
@@ -165,37 +156,6 @@ class EASY(OrderOption):
             return sorted(behind, key=_by_prediction)
         chosen = {id(waiting) for waiting in behind}
         return [waiting for waiting in sort_jobs(self.backfill, self._backfill, state) if id(waiting) in chosen]
-
-    def _backfill_deep(self, state: State, running: Sequence[Running], queue: Sequence[Waiting]) -> list[Start]:
-        """Reserve for the first jobs that do not fit, then start jobs that delay none. Beside closed nodes."""
-        now = state.now
-        most = len(queue) if self.depth == "all" else self.depth
-        most = most if self.strict else 0
-        by_walltime = self.reserve_by == "walltimes"
-        length = _by_walltime if by_walltime else _by_prediction
-        ends = [run.walltime_end(now) if by_walltime else run.expected_end(now) for run in running]
-        profile = profile_beside(state, self.placement, running, ends)
-        started: list[Start] = []
-        reserved = tried = 0
-        while tried < len(queue):
-            waiting = queue[tried]
-            before = None if reserved < most else now + 1
-            found = profile.earliest(waiting.nodes, waiting.demand, length(waiting), now, before)
-            tried += 1
-            if found is None or (most == 0 and found[0] > now):
-                if most == 0 and self.strict:
-                    break
-                continue
-            start, placement = found
-            profile.take(start, start + length(waiting), placement, waiting.demand)
-            if start == now:
-                started.append(Start(waiting, placement))
-                continue
-            reserved += 1
-            if reserved == most:
-                queue = self._candidates(state, queue[tried:])
-                tried = 0
-        return started
 
 
 EASYSJBF = Preset(
@@ -226,60 +186,6 @@ def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
 def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
     """Return running jobs with the ends of their walltimes as predictions, in that order."""
     return sorted((run.shown_as(predicted_end=run.walltime_end(now)) for run in ending), key=by_end)
-
-
-def _backfill_counting(
-    now: int, space: PoolSpace, head: Waiting, behind: Iterable[Waiting], ending: Sequence[Running], length: _Length
-) -> list[Start]:
-    """Backfill on a pool of one resource, with plain numbers."""
-    free = space.free[0]
-    fitting = [(w, amount) for w in behind if (amount := w.nodes * w.demand[0]) <= free]
-    if not fitting:
-        return []
-    shadow = now
-    spare = free - head.nodes * head.demand[0]
-    for run in ending:
-        end = run.expected_end(now)
-        if spare >= 0 and end > shadow:
-            break
-        shadow = end
-        spare += run.nodes * run.demand[0]
-    started = []
-    for waiting, amount in fitting:
-        if amount > free:
-            continue
-        if now + length(waiting) > shadow:
-            if amount > spare:
-                continue
-            spare -= amount
-        placement = space.place(waiting.nodes, waiting.demand)
-        assert placement is not None
-        started.append(Start(waiting, placement))
-        free -= amount
-        if not free:
-            break
-    return started
-
-
-def _backfill_placing(
-    now: int, space: NodeSpace, head: Waiting, behind: Iterable[Waiting], ending: Sequence[Running], length: _Length
-) -> list[Start]:
-    """Backfill on nodes. A job that runs past the shadow time must leave room for the head."""
-    fitting = [w for w in behind if space.room(w.demand, w.nodes) >= w.nodes]
-    if not fitting:
-        return []
-    shadow, later = shadow_of(now, space.free, head, ending)
-    started = []
-    for waiting in fitting:
-        if space.room(waiting.demand, waiting.nodes) < waiting.nodes:
-            continue
-        placement = space.place(waiting.nodes, waiting.demand)
-        assert placement is not None
-        if now + length(waiting) > shadow and not leaves_room(later, head, placement, waiting):
-            space.give(placement, waiting.demand)
-            continue
-        started.append(Start(waiting, placement))
-    return started
 
 
 def leaves_room(later: IntArray, head: Waiting, placement: Placement, waiting: Waiting) -> bool:

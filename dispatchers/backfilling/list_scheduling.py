@@ -9,6 +9,7 @@ from ...models.backfilling.easy import SUBMISSION
 from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
 from ..options import Preset
 from ..protocol import Action, Start, State
+from ..rule_book import has_rules
 from ..space import space_of
 from .counted import indexed, start_at
 from .orders import OrderOption, is_submission
@@ -37,7 +38,8 @@ class ListScheduler(OrderOption):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
-    memoryless: ClassVar[bool] = True
+    on_profile: ClassVar[bool] = True
+    plans_closures: ClassVar[bool] = True
     blocked: Blocked = "wait"
 
     @property
@@ -55,6 +57,10 @@ class ListScheduler(OrderOption):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start the jobs that fit, in order."""
         skip = self.blocked == "skip"
+        if has_rules(state):
+            started = state.profile(self.placement).start_now(self.sorted_queue(state), skip)
+            self.tell_order(started, state.now)
+            return started
         order = self.compiled_order
         # In order of submission, only the head matters.
         index = None if order is None or order == SUBMISSION else indexed(state)

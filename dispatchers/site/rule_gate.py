@@ -1,8 +1,9 @@
-"""Enforce the machine's rules under any dispatcher: filter the jobs it sees and the starts it returns."""
+"""Check starts against the rules of the machine. Dispatchers without a profile see only jobs that may start."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 
 import numpy as np
 
@@ -10,13 +11,20 @@ from ...base import IntArray
 from ...models import choose, count_slots, shift
 from ...workloads import Machine
 from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
+from ..columns import Jobs
 from ..problems import closed_amounts
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Waiting, Wake, id_of
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Waiting, Wake, by_end, id_of
 from ..registered import knows_site, layers
+from ..rule_book import RuleBook, keep_book, keep_rules
 from .machine_rules import machine_constraints
 from .restrictions import Quota, Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
+from .start_check import StartCheck, StartError
 
+#: Attributes by which a dispatcher says what it does with rules.
+_TOLD = ("on_profile", "plans_rules", "plans_closures", "memoryless", "reads_free")
+#: Key of the new jobs among the followers of the queue.
+_JUDGED = "judged"
 Decide = Callable[[State], Sequence[Action]]
 #: Nodes, amounts per slot there, and end.
 _Held = tuple[Placement, tuple[int, ...], int]
@@ -25,16 +33,21 @@ _Held = tuple[Placement, tuple[int, ...], int]
 class RuleGate:
     """Wraps a dispatcher so that the machine's rules hold.
 
-    Jobs with a reservation start in it as soon as they fit there, in queue order. The dispatcher never sees them. It
-    sees the other jobs that each may start beside running jobs, by licences, limits and power. Its starts use these one
-    after another. The first job that is held back gets a reservation as in EASY. First is by the dispatcher's own order
-    (``sorted_queue``), if it has one.
+    Jobs with a reservation start in it as soon as they fit there, in queue order. The dispatcher never sees them. Jobs
+    that can never start are rejected when they enter the queue.
 
-    A dispatcher that does not plan closed nodes sees only jobs that could start on nodes open for their walltime. A
-    start that still breaks a rule moves to other nodes, or is dropped.
+    A dispatcher that takes its room from ``state.profile()`` sees all other jobs. Its starts are checked, see
+    :class:`.StartCheck`. A start against a rule is an error.
 
-    Four attributes of a dispatcher say what it does itself:
+    Any other dispatcher sees the jobs that each may start beside running jobs, by licences, limits and power. Its
+    starts use these one after another. The first job that is held back gets a reservation as in EASY. First is by the
+    dispatcher's own order (``sorted_queue``), if it has one. If it does not plan closed nodes, it sees only jobs that
+    could start on nodes open for their walltime. A start that still breaks a rule moves to other nodes, or is dropped.
 
+    Five attributes of a dispatcher say what it does itself:
+
+    * ``on_profile``: it takes its room from ``state.profile()``. A dispatcher that does not say so is asked once on a
+      copy, at its first decision.
     * ``plans_rules``: it obeys all rules, except reservations of named jobs.
     * ``plans_closures``: its own profile contains closed nodes.
     * ``memoryless``: closed nodes may be shown as one more resource, different at each decision.
@@ -46,21 +59,30 @@ class RuleGate:
         A machine with rules.
     dispatcher
         The dispatcher to wrap.
+    running
+        The running jobs of its states. They keep the rules for its profiles.
 
     Attributes
     ----------
     refused
         Number of dropped starts.
+    first_refused
+        The first of them, with job, rule and time.
     """
 
-    def __init__(self, machine: Machine, dispatcher: Dispatcher) -> None:
+    def __init__(self, machine: Machine, dispatcher: Dispatcher, running: Jobs[Running] | None = None) -> None:
         parts = list(layers(dispatcher))
         self.refused = 0
+        self.first_refused = ""
         #: Whether this decision uses other nodes than the dispatcher chose.
         self._moved = False
+        self._dispatcher = dispatcher
         self._decide: Decide = dispatcher.dispatch
         self._machine = machine
         self._planned = any(getattr(part, "plans_rules", False) for part in parts)
+        told = any(hasattr(part, name) for part in parts for name in _TOLD)
+        #: ``None`` if it is not known yet.
+        self._on_profile = all(getattr(part, "on_profile", False) for part in parts) if told else None
         self._closures = self._planned or all(getattr(part, "plans_closures", False) for part in parts)
         self._widened = all(getattr(part, "memoryless", False) for part in parts)
         self._reads_free = all(getattr(part, "reads_free", False) for part in parts)
@@ -69,23 +91,47 @@ class RuleGate:
         self._named = {each.name: each for each in machine.rules.reservations if each.name}
         self._rules = SiteRules(machine_constraints(machine))
         self._rules.reset(machine)
+        self._book = RuleBook(machine) if running is None else keep_book(running, machine)
+        self._next_change: int | None = 0
+        #: Whether a cap changes.
+        self._steps = machine.rules.power is not None and len(machine.rules.power.caps) > 1
 
     def ask(self, state: State) -> Sequence[Action]:
         """Return the actions."""
-        queue: list[Waiting] = []
-        inside: list[Waiting] = []
-        actions: list[Action] = []
-        for entry in state.queue:
-            name = entry.job.reservation
-            if not name or not self._named or (self._site and name not in self._named):
-                queue.append(entry)
-                continue
-            why = refuse_reservation(entry.job, self._machine.rules) or self._over(entry, state.now)
-            why = why or self._rules.of_running(entry).never
+        if self._on_profile is None:
+            self._on_profile = self._uses_profile(state)
+        if self._on_profile:
+            return self._checked(state)
+        return self._under_steps(state) if self._steps else self._filtered(state)
+
+    def _under_steps(self, state: State) -> Sequence[Action]:
+        """Ask a dispatcher that knows nothing of a cap that changes, and leave out starts against it."""
+        gone = {entry.order: why for entry in self._new(state) if (why := self._never(entry, state.now))}
+        left = [entry for entry in state.queue if entry.order not in gone]
+        actions: list[Action] = [Reject(entry, gone[entry.order]) for entry in state.queue if entry.order in gone]
+        if not left:
+            return actions
+        shown = _with_queue(state, left) if gone else state
+        check = StartCheck(self._book, shown)
+        for action in self._filtered(shown):
+            why = check.refusal(action, amounts_only=True) if isinstance(action, Start) else ""
             if why:
-                actions.append(Reject(entry, why))
+                self._refuse(why)
             else:
-                inside.append(entry)
+                actions.append(action)
+        change = self._book.next_change(state.now)
+        return actions if change is None else [*actions, Wake(change)]
+
+    def _refuse(self, why: str) -> None:
+        self.refused += 1
+        self.first_refused = self.first_refused or why
+
+    def _new(self, state: State) -> list[Waiting]:
+        return state.queue.followed(_JUDGED, NewJobs).taken()
+
+    def _filtered(self, state: State) -> Sequence[Action]:
+        """Ask a dispatcher that does not use the profile. It sees only jobs that may start."""
+        queue, inside, actions = self._split(state)
         # Without the cached columns of earlier decisions, which contain all jobs.
         outside = _with_queue(state, queue)
         if self._planned and not inside:  # Its own restrictions contain the rules.
@@ -102,6 +148,96 @@ class RuleGate:
         if any(isinstance(action, Start) for action in actions):  # Its plan would not include these.
             return [*actions, Wake(state.now + 1)]
         return [*actions, *self._decide(outside)] if queue else actions
+
+    def _uses_profile(self, state: State) -> bool:
+        """Return whether a copy of the dispatcher takes its room from the profile."""
+        self._book.read = False
+        try:
+            deepcopy(self._dispatcher).dispatch(state)
+        except Exception:  # noqa: BLE001 - a third party's code may raise anything, and will again when it is asked
+            return False
+        return self._book.read
+
+    def _split(self, state: State) -> tuple[list[Waiting], list[Waiting], list[Action]]:
+        """Return the jobs outside and inside of reservations, and rejections of jobs that never fit in theirs."""
+        queue: list[Waiting] = []
+        inside: list[Waiting] = []
+        actions: list[Action] = []
+        for entry in state.queue:
+            name = entry.job.reservation
+            if not name or not self._named or (self._site and name not in self._named):
+                queue.append(entry)
+                continue
+            why = refuse_reservation(entry.job, self._machine.rules) or self._over(entry, state.now)
+            why = why or self._rules.of_running(entry).never
+            if why:
+                actions.append(Reject(entry, why))
+            else:
+                inside.append(entry)
+        return queue, inside, actions
+
+    def _checked(self, state: State) -> Sequence[Action]:
+        """Ask a dispatcher on the profile, and check its starts."""
+        actions: list[Action] = []
+        shown = state
+        if self._named and any(entry.job.reservation for entry in state.queue.entries):
+            queue, inside, actions = self._split(state)
+            free = state.free.copy()
+            actions += self._start_inside(state, inside, Restrictions(self._rules, _with_queue(state, [])), free)
+            shown = self._beside(state, queue, [each for each in actions if isinstance(each, Start)], free)
+        judged: dict[int, str] = {}
+        for entry in self._new(shown):
+            why = self._never(entry, state.now)
+            if why:
+                judged[entry.order] = why
+        if judged:
+            actions += [Reject(entry, judged[entry.order]) for entry in shown.queue if entry.order in judged]
+            left = [entry for entry in shown.queue if entry.order not in judged]
+            shown = self._beside(shown, left, [], shown.free)
+        answer = list(self._decide(shown)) if len(shown.queue) else []
+        if answer:
+            check = StartCheck(self._book, shown)
+            for action in answer:
+                if isinstance(action, Start):
+                    why = check.refusal(action)
+                    if why:
+                        raise StartError(why)
+            actions += answer
+        if len(actions) < len(state.queue) and self._next_change is not None:
+            if self._next_change <= state.now:
+                self._next_change = self._book.next_change(state.now)
+            if self._next_change is not None:
+                actions.append(Wake(self._next_change))
+        return actions
+
+    def _never(self, entry: Waiting, now: int) -> str:
+        """Return why a job can never start. Empty if it can."""
+        said = self._rules.of(entry, now)
+        if said.never:
+            return said.never
+        for (place, what), amount in self._book.ask(entry.job).items():
+            part = self._book.parts[place]
+            if amount > part.least(what):
+                empty = State(now, [entry], [], self._machine.capacity, self._machine)
+                if empty.profile().earliest(entry) is None:
+                    return f"constraint {part.name}: never leaves it {amount} of {what} for its walltime"
+        return ""
+
+    def _beside(self, state: State, queue: Sequence[Waiting], starts: Sequence[Start], free: IntArray) -> State:
+        """Return the state with other waiting jobs, and with jobs that start in reservations as running."""
+        running: Sequence[Running] = state.running
+        if starts:
+            running = list(state.running)
+            for start in starts:
+                run = Running(start.job.job, state.now, np.asarray(start.placement), start.job.demand, start.job.order)
+                run.predicted_end = state.now + start.job.predicted
+                running.append(run)
+            running.sort(key=by_end)
+        shown = State(state.now, queue, running, free, state.machine)
+        shown.queue.followers[_JUDGED] = state.queue.followed(_JUDGED, NewJobs)
+        if starts:
+            keep_rules(shown, self._book)
+        return shown
 
     def _guarded(self, state: State, rest: Restrictions, free: IntArray) -> Sequence[Action]:
         """Run a dispatcher that ignores rules, and keep the starts that the rules allow.
@@ -122,7 +258,7 @@ class RuleGate:
                 continue
             start = self._allowed(action, given[id_of(action.job)], state, rest, quotas, starts)
             if start is None:
-                self.refused += 1
+                self._refuse(f"job {id_of(action.job)} at {state.now} s")
             else:
                 starts.append(start)
         return [*others, *self._answer(rest, starts, state)]
@@ -282,6 +418,24 @@ class RuleGate:
                 started.append((placement, entry.demand, reservation.name))
                 actions.append(Start(entry, placement))
         return [*actions, *([Wake(min(wakes))] if wakes else [])]
+
+
+class NewJobs:
+    """Waiting jobs that were not judged yet."""
+
+    def __init__(self, jobs: Sequence[Waiting]) -> None:
+        self._new = list(jobs)
+
+    def changed(self, job: Waiting, came: bool) -> bool:
+        """Record an arrival."""
+        if came:
+            self._new.append(job)
+        return True
+
+    def taken(self) -> list[Waiting]:
+        """Return the new jobs, and forget them."""
+        new, self._new = self._new, []
+        return new
 
 
 def _asked(start: Start, entry: Waiting) -> tuple[tuple[int, ...], int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Wake
 from ...dispatchers.site.rule_gate import RuleGate
+from ...dispatchers.site.start_check import StartError
 from ...workloads import Machine
 from ..action_checks import ActionChecks, checked_report, whole_seconds
 from ..budget import Spending
@@ -69,7 +70,7 @@ class Decisions:
         self._queued = 0
         self._idle = 0
         self._now = 0
-        self._gate = RuleGate(machine, dispatcher) if machine.rules else None
+        self._gate = RuleGate(machine, dispatcher, cycle.running.shown) if machine.rules else None
         self._decide = dispatcher.dispatch if self._gate is None else self._gate.ask
         self._report = getattr(dispatcher, "report", None)
         self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
@@ -120,6 +121,8 @@ class Decisions:
         begin = perf_counter_ns()
         try:
             actions = self._decide(state)
+        except StartError as error:
+            raise ActionError(f"{self._where()}: {error}") from None
         except BaseException as error:  # noqa: BLE001 - a plugged-in part may raise anything
             failed(self._where(), "dispatch", error)
         ns = perf_counter_ns() - begin

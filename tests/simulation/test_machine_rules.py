@@ -614,7 +614,7 @@ def test_a_machine_file_has_the_rules(tmp_path):
         ("reservations", {"begin": 1}, "field 'reservations': expected a list of objects"),
         ("reservations", [{"begin": 1}], "field 'reservations': expected field 'end', got none"),
         ("limits", [{"most": 1, "per": "x"}], "field 'limits': unknown field 'per'; known: most, of, by"),
-        ("power", 5, "field 'power': expected an object with watts, idle, cap, got 5"),
+        ("power", 5, "field 'power': expected an object with watts, idle, cap, every, got 5"),
     ]
     for name, value, message in wrong:
         path.write_text(json.dumps({**data, name: value}), encoding="utf-8")

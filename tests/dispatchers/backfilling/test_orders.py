@@ -176,8 +176,15 @@ def test_one_reservation_in_the_profile_is_easys(workload, overrun, reserve_by):
     class InProfile(EASY):
         """EASY with its one reservation made like several."""
 
-        def _decide(self, state, queue):
-            return self._backfill_deep(state, state.running.entries, queue)
+        def backfill_on(self, room, state, queue):
+            started = room.start_now(queue, skip=False)
+            if room.behind:
+                head, *others = room.behind
+                found = room.earliest(head)
+                if found is not None:
+                    room.take(head, *found)
+                started += room.start_now(others)
+            return started
 
     if workload.machine.nodes == 1:  # On nodes a reservation names its nodes, and EASY's does not.
         given = {"predictor": "last2", "overrun": overrun}

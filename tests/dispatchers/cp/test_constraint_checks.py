@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from hpcdispatch.dispatchers import ConstraintProgramming
+from hpcdispatch.dispatchers.amount_rules import LicencesLeft, PowerCap, RunningLimit
 from hpcdispatch.dispatchers.cp import (
     Closed,
     Deadline,
     SiteConstraint,
     create_constraints,
 )
-from hpcdispatch.dispatchers.site.machine_rules import ClosedNodes, LicencesLeft, PowerCap, RunningLimit
+from hpcdispatch.dispatchers.site.machine_rules import ClosedNodes
 from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.testing import tiny
 from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload

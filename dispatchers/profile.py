@@ -1,0 +1,753 @@
+"""Availability profile of a state: what is free over time, on each node and of each amount of the whole machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from ..base import IntArray, check_whole
+from ..models import PlacementRule, pool_placement
+from ..models.profiles.timeline import (
+    NEVER,
+    ROWS,
+    Asks,
+    Kept,
+    Timeline,
+    add_closures,
+    add_row,
+    add_running,
+    earliest,
+    keep,
+    lasting,
+    open_kept,
+    open_timeline,
+    start_now,
+    with_room,
+)
+from ..workloads import Machine
+from .actions import Start
+from .columns import Jobs
+from .rule_book import ClosedRows, RuleBook, Shared, rule_book
+from .space import NodeSpace
+from .views import JobView, Placement, Running, StateView, Waiting
+
+#: What the run times of jobs count by against other jobs.
+CountBy = Literal["predictions", "walltimes"]
+_BY_WALLTIME, _BY_PREDICTION = attrgetter("walltime"), attrgetter("predicted")
+#: Queue length from which compiled code is faster than plain numbers on a pool.
+LONG = 256
+#: How far ahead closures are searched for a start, seconds, and the most repetitions of one.
+_AHEAD, _WINDOWS = 366 * 86400, 400
+
+
+class Profile:
+    """What is free from now on. It is private to its owner: no other dispatcher sees its changes.
+
+    On it are running jobs, closed nodes (maintenance, announced outages and failures, reservations for other jobs) and
+    the amounts of the whole machine: licences, limits, and the power under a cap. A pool is one node.
+
+    A job counts by its predicted run time against other jobs. By its walltime it must end before nodes close or a cap
+    gets lower. With ``overrun="run"`` a job may run past its walltime, so that these cannot be guaranteed.
+
+    Parameters
+    ----------
+    state
+        The present state.
+    placement
+        ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
+    by
+        What jobs count by against other jobs: ``"predictions"`` or ``"walltimes"``.
+
+    Attributes
+    ----------
+    behind
+        The job at which the last ``start_now(jobs, skip=False)`` stopped, and those behind it. Empty if none stopped.
+    """
+
+    __slots__ = (
+        "_asks",
+        "_behind",
+        "_best_fit",
+        "_book",
+        "_by_walltime",
+        "_given",
+        "_horizon",
+        "_kept",
+        "_line",
+        "_places",
+        "_plain",
+        "_shared",
+        "_span",
+        "_state",
+        "_taken",
+        "_until",
+        "_whole",
+        "behind",
+    )
+
+    def __init__(self, state: StateView, placement: PlacementRule = "first-fit", by: CountBy = "predictions") -> None:
+        self._state = state
+        self._by_walltime = by == "walltimes"
+        self._book: RuleBook | None = rule_book(state)
+        if self._book is not None:
+            self._book.read = True
+        #: What starts first without rules, in plain numbers: on a pool with one kept job, on nodes with none.
+        self._plain: PoolCount | NodeCount | None = None
+        if self._book is None and len(state.queue.entries) < LONG:
+            if state.free.size == 1:
+                self._plain = PoolCount(state, self._by_walltime)
+            elif len(state.free) > 1:
+                self._plain = NodeCount(state, placement)
+        self._best_fit = placement == "best-fit" and len(state.free) > 1
+        self._shared: Shared | None = None
+        self._line: Timeline | None = None
+        self._asks: Asks | None = None
+        #: Most seconds for which a waiting job counts.
+        self._span = 0
+        self._places: dict[int, int] | None = None
+        self._kept: Kept | None = None
+        #: Places in the queue of the jobs of `behind`, if they are known.
+        self._behind: IntArray | None = None
+        #: Latest end of a job with kept room.
+        self._horizon = state.now
+        self.behind: Sequence[Waiting] = ()
+        self._given: dict[int, int] = {}
+        #: First and last row of jobs that were taken here, half-open.
+        self._taken: list[tuple[int, int]] = []
+        self._until = NEVER
+        #: Whether running jobs and closures are on it. Without closures, a start now needs none of them.
+        self._whole = False
+
+    @property
+    def now(self) -> int:
+        """Begin of the profile, seconds."""
+        return self._state.now
+
+    def earliest(
+        self,
+        job: Waiting,
+        shape: int | None = None,
+        seconds: int | None = None,
+        after: int | None = None,
+        before: int | None = None,
+    ) -> tuple[int, Placement] | None:
+        """Return the first start of a job at which all its slots fit, and the node of each slot.
+
+        Parameters
+        ----------
+        job
+            A waiting job.
+        shape
+            Index into the job's `shapes`. ``None`` for the request itself.
+        seconds
+            For how long it runs at most, if it will be started with this limit. ``None``: by prediction and walltime.
+        after, before
+            The start is in [`after`, `before`), seconds. By default from now on.
+
+        Returns
+        -------
+        tuple or None
+            ``None`` if there is no such start.
+        """
+        begin = self.now if after is None else max(after, self.now)
+        last = NEVER if before is None else before
+        if isinstance(self._plain, PoolCount):
+            wanted: Any = job if shape is None else job.job.shapes[shape]
+            start = self._plain.earliest(wanted.nodes * wanted.demand[0], begin)
+            return (start, pool_placement(wanted.nodes)) if start < last else None
+        self._leave_plain()
+        return self._earliest(self._one(job, shape, seconds), begin, last)
+
+    def _earliest(self, asks: Asks, begin: int, last: int) -> tuple[int, Placement] | None:
+        limit = self._limit()
+        span = int(max(asks.seconds[0], asks.bound[0]))
+        while True:
+            line = self._reaching(begin + span, whole=begin > self.now or last > self.now + 1)
+            self._line = line = with_room(line, 1, min(len(line.free), int(asks.slots[0])))
+            start, node, slots = earliest(line, asks, begin, last, self._best_fit)
+            if start >= 0 and start + span <= self._until:
+                return start, self._placement(node, slots)
+            if (start < 0 or start >= limit) and self._until >= min(limit, last):  # All that matters was on it.
+                return None
+            self._extend(max(self._until, start + span))
+
+    def start_now(self, jobs: Sequence[Waiting], skip: bool = True) -> list[Start]:
+        """Start the jobs that fit now, in order, and leave the room that is kept. All in one compiled call.
+
+        A job that lacks licences, power or a limit stops no other. The first of these keeps what it lacks: a later job
+        gets it if it ends before, or leaves enough.
+
+        Parameters
+        ----------
+        jobs
+            Waiting jobs, such as ``state.queue``.
+        skip
+            Whether to try the jobs behind one that does not start. Otherwise they wait, see :attr:`behind`.
+
+        Returns
+        -------
+        list
+            The starts. Their room is taken.
+        """
+        behind, self.behind = self.behind, ()
+        if not len(jobs):
+            return []
+        queue = self._state.queue
+        entries = jobs.entries if isinstance(jobs, Jobs) else jobs
+        if self._plain is not None:
+            if self._plain.can(skip):
+                starts = self._plain.start_now(entries, skip)
+                if not skip and len(starts) < len(entries):
+                    self.behind = entries[len(starts) :]
+                    if entries is queue.entries:
+                        self._behind = np.arange(len(starts), len(entries))
+                return starts
+            self._leave_plain()
+        if entries is queue.entries:
+            return self._start(entries, self._queue_asks(), np.arange(len(entries)), skip)
+        if len(behind) and self._behind is not None and entries == behind[1:]:
+            return self._start(queue.entries, self._queue_asks(), self._behind[1:], skip)
+        places = self._queue_places()
+        found = [places.get(id(job), -1) for job in entries]
+        if min(found) >= 0:
+            return self._start(queue.entries, self._queue_asks(), np.array(found), skip)
+        return self._start(entries, self._asks_of(entries), np.arange(len(entries)), skip)
+
+    def keep(self, job: Waiting, at: int | None = None, shape: int | None = None, seconds: int | None = None) -> None:
+        """Keep room for a job: from now on a job starts only if this one still fits somewhere at that time.
+
+        This is the reservation of EASY. It names no nodes, while :meth:`take` does. Only :meth:`start_now` heeds it.
+        With several, each fits beside those before.
+
+        Parameters
+        ----------
+        job, shape, seconds
+            As for :meth:`earliest`.
+        at
+            When, seconds. By default at its earliest start. If there is none, nothing is kept.
+
+        Raises
+        ------
+        ValueError
+            If the job does not fit at the given time.
+        """
+        if shape is None and seconds is None and self._plain is not None and self._plain.keep(job, at):
+            return
+        self._leave_plain()
+        self._settle()
+        plain = shape is None and seconds is None
+        if plain and self._behind is not None and len(self.behind) and job is self.behind[0]:
+            asks, place = self._queue_asks(), int(self._behind[0])
+        else:
+            asks, place = self._one(job, shape, seconds), 0
+        if at is None:
+            keep(self._all_kept(), asks, place, int(asks.slots[place]), -1)  # Its start is often not needed.
+            return
+        found = self._earliest(Asks(*(column[place : place + 1] for column in asks)), at, at + 1)
+        if found is None:
+            raise ValueError(f"job {job.id}: keep: does not fit at {at}; ask earliest(job) for a start")
+        keep(self._all_kept(), asks, place, int(asks.slots[place]), at)
+        self._horizon = max(self._horizon, at + int(max(asks.seconds[place], asks.bound[place])))
+
+    def _all_kept(self) -> Kept:
+        """Return the jobs with kept room, with space for one more and one for each key."""
+        kept = self._kept
+        keys = len(self._shared_amounts().keys)
+        count = 0 if kept is None else int(kept.number[0])
+        if kept is None or count + keys + 2 > len(kept.at):
+            self._kept = longer = open_kept(2 * count + keys + 4, self._state.free.shape[1], keys)
+            if kept is not None:
+                for before, after in (
+                    *zip(kept.asks, longer.asks, strict=True),
+                    *zip(kept[1:], longer[1:], strict=True),
+                ):
+                    after[: len(before)] = before
+            return longer
+        return kept
+
+    def _settle(self) -> None:
+        """Find the start of the job that keeps room at its earliest one."""
+        kept = self._kept
+        last = -1 if kept is None else int(kept.number[0]) - 1
+        if kept is None or last < 0 or kept.at[last] >= 0:
+            return
+        kept.number[0] = last
+        found = self._earliest(Asks(*(column[last : last + 1] for column in kept.asks)), self.now, NEVER)
+        if found is not None:
+            kept.at[last] = found[0]
+            kept.number[0] = last + 1
+            self._horizon = max(self._horizon, found[0] + int(max(kept.asks.seconds[last], kept.asks.bound[last])))
+
+    def take(
+        self, job: Waiting, start: int, placement: Placement, shape: int | None = None, seconds: int | None = None
+    ) -> None:
+        """Take the nodes of a job from a start on, whether or not they are free.
+
+        This is the reservation of conservative backfilling. It names nodes, while :meth:`keep` does not.
+
+        Raises
+        ------
+        ValueError
+            If the start is before now.
+        """
+        if start < self.now:
+            raise ValueError(f"job {job.id}: take: a start must be from {self.now} on, got {start}")
+        self._leave_plain()
+        self._settle()
+        asks = self._one(job, shape, seconds)
+        span = int(max(asks.seconds[0], asks.bound[0]))
+        line = self._reaching(start + span, whole=start > self.now)
+        self._line = line = with_room(line, 1, len(placement))
+        times = start, start + int(asks.seconds[0]), start + int(asks.bound[0])
+        nodes = np.array(placement, dtype=np.int64)
+        first = int(line.numbers[ROWS])
+        add_row(line, times, asks.demand[0], asks.need[0], nodes, np.ones(len(nodes), dtype=np.int64))
+        self._taken.append((first, first + 1))
+
+    def give(self, running: Running, at: int | None = None, delay: int = 0) -> None:
+        """Free the nodes of a running job from a time on, as its stop then would.
+
+        Parameters
+        ----------
+        running
+            A running job.
+        at
+            When it stops, seconds. By default now.
+        delay
+            Seconds for which it keeps its nodes then, as for a checkpoint.
+        """
+        self._leave_plain()
+        self._settle()
+        self._given[running.order] = (self.now if at is None else max(at, self.now)) + delay
+        self._rebuild(self._until if self._whole else self.now, whole=True)
+
+    def free_until(
+        self, job: Waiting, at: int | None = None, shape: int | None = None
+    ) -> tuple[int | None, Placement] | None:
+        """Return until when a job's slots stay free from a time on, by default now, and their nodes.
+
+        The first is ``None`` if they stay free for ever. The result is ``None`` if they are not free.
+        """
+        self._leave_plain()
+        self._settle()
+        asks = self._one(job, shape, 1)
+        begin = self.now if at is None else max(at, self.now)
+        while True:
+            line = self._reaching(begin + 1, whole=True)
+            self._line = line = with_room(line, 1, min(len(line.free), int(asks.slots[0])))
+            until, node, slots = lasting(line, asks, begin, self._best_fit)
+            if until < NEVER or self._until >= self._limit():
+                break
+            self._extend(self._until)
+        if until <= begin:
+            return None
+        return None if until == NEVER else until, self._placement(node, slots)
+
+    def _one(self, job: Waiting, shape: int | None, seconds: int | None) -> Asks:
+        """Return what a job asks for."""
+        if shape is None and seconds is None:
+            return self._asks_of((job,))
+        wanted: Any = job if shape is None else job.job.shapes[shape]
+        request = job.job if shape is None else as_request(job.job, shape)
+        length = wanted.walltime if self._by_walltime else wanted.predicted
+        bound = request.walltime
+        if seconds is not None:
+            length = bound = check_whole("seconds", seconds, 1)
+        need = self._shared_amounts().need_of(request)
+        return Asks(
+            np.array([wanted.nodes]), np.array([length]), np.array([bound]), np.array([wanted.demand]), need[None]
+        )
+
+    def _asks_of(self, jobs: Sequence[Waiting]) -> Asks:
+        """Return what jobs ask for, from the entries."""
+        if self._by_walltime:
+            rows = [(job.nodes, job.walltime, job.job.walltime, *job.demand) for job in jobs]
+        else:
+            rows = [(job.nodes, job.predicted, job.job.walltime, *job.demand) for job in jobs]
+        columns = np.array(rows, dtype=np.int64).T.copy()
+        return Asks(columns[0], columns[1], columns[2], columns[3:].T.copy(), self._shared_amounts().need_of_all(jobs))
+
+    def _queue_asks(self) -> Asks:
+        """Return what the waiting jobs ask for, in queue order."""
+        if self._asks is None:
+            table = self._state.queue.table.copy()
+            seconds = table[5] if self._by_walltime else table[2]
+            bound = table[5]
+            entries = self._state.queue.entries
+            if self._book is not None:  # A job that ran before may run for its whole walltime again.
+                bound = np.array([entry.job.walltime for entry in entries], dtype=np.int64)
+            need = self._shared_amounts().need_of_all(entries)
+            self._asks = Asks(table[1], seconds, bound, table[6:].T.copy(), need)
+            if self._book is not None:
+                self._span = int(max(seconds.max(), bound.max()))
+        return self._asks
+
+    def _queue_places(self) -> Mapping[int, int]:
+        if self._places is None:
+            self._places = {id(entry): place for place, entry in enumerate(self._state.queue.entries)}
+        return self._places
+
+    def _start(self, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool) -> list[Start]:
+        kept = self._all_kept()
+        begin = self.now
+        until = begin
+        if self._book is not None:  # All closures that a job could reach must be on it.
+            span = self._span if asks is self._asks else int(max(asks.seconds.max(), asks.bound.max()))
+            until = max(self._horizon, begin + span)
+        elif kept.number[0] and not self._whole and not self._any_fits(asks, order):
+            return []  # Without running jobs on it.
+        starts: list[Start] = []
+        while True:
+            line = self._reaching(until, whole=kept.number[0] > 0)
+            nodes = len(line.free)
+            rows = len(order) + int(kept.number[0]) + len(kept.held)
+            entries = (
+                rows
+                if nodes == 1
+                else min(int(asks.slots[order].sum()), nodes * len(order)) + nodes * (rows - len(order))
+            )
+            self._line = line = with_room(line, rows, entries)
+            first = int(line.numbers[ROWS])
+            chosen = np.empty(len(order), dtype=np.int64)
+            count, stopped, left = start_now(line, asks, order, skip, kept, self._until, self._best_fit, chosen)
+            if count:
+                self._taken.append((first, first + count))
+            for row, place in enumerate(chosen[:count].tolist(), first):
+                if nodes == 1:
+                    placement = pool_placement(jobs[place].nodes)
+                else:
+                    entry, last = line.first[row], line.last[row]
+                    placement = self._placement(line.node[entry:last].copy(), line.slots[entry:last])
+                starts.append(Start(jobs[place], placement))
+            if left < 0:
+                break
+            order = order[left:]
+            self._settle()
+            until = max(until, self._horizon)
+        if stopped >= 0:
+            order = order[stopped:]
+            first = int(order[0])
+            straight = bool((order == np.arange(first, first + len(order))).all())
+            self.behind = jobs[first : first + len(order)] if straight else [jobs[place] for place in order.tolist()]
+            self._behind = order if jobs is self._state.queue.entries else None
+        return starts
+
+    def _any_fits(self, asks: Asks, order: IntArray) -> bool:
+        """Return whether any of these jobs fits into the free sums."""
+        free = self._state.free if self._line is None else self._line.free
+        need = asks.slots[order, None] * asks.demand[order]
+        return bool((need <= np.maximum(free, 0).sum(axis=0)).all(axis=1).any())
+
+    def _placement(self, node: IntArray, slots: IntArray) -> Placement:
+        """Return the node of each slot."""
+        if self._state.machine.nodes == 1:
+            return pool_placement(int(slots[0]))
+        return node if len(slots) == 0 or slots.max() == 1 else node.repeat(slots)
+
+    def _shared_amounts(self) -> Shared:
+        if self._shared is None:
+            self._shared = _NO_AMOUNTS if self._book is None else self._book.shared(self._state)
+        return self._shared
+
+    def _leave_plain(self) -> None:
+        """Go on with arrays where plain numbers do not suffice."""
+        plain, self._plain = self._plain, None
+        if plain is None:
+            return
+        for start in plain.starts:
+            self.take(start.job, self.now, np.asarray(start.placement))
+        if plain.kept is not None:
+            asks = self._one(plain.kept, None, None)
+            keep(self._all_kept(), asks, 0, int(asks.slots[0]), -1)
+
+    def _limit(self) -> int:
+        """Return until when closures are searched, seconds."""
+        return NEVER if self._book is None else self.now + self._book.bounded(_AHEAD, _WINDOWS)
+
+    def _extend(self, until: int) -> None:
+        """Add closures far beyond a time."""
+        ahead = 2 * (until - self.now) + 86400
+        self._rebuild(min(self.now + ahead, max(self._limit(), until)), whole=True)
+
+    def _reaching(self, until: int, whole: bool) -> Timeline:
+        """Return the profile with all closures up to a time, and with running jobs if they may matter."""
+        whole = whole or self._book is not None
+        if self._line is None or until > self._until:
+            self._rebuild(until, whole)
+        assert self._line is not None
+        if whole and not self._whole:
+            running = self._state.running
+            pool = len(self._line.free) == 1
+            self._line = with_room(self._line, len(running), len(running) if pool else int(running.nodes.sum()))
+            self._add_running(self._line, None)
+        return self._line
+
+    def _rebuild(self, until: int, whole: bool) -> None:
+        """Build the profile with closures up to a time at least, and take again what was taken here."""
+        before = self._line
+        line = self._built(until, whole)
+        taken, self._taken = self._taken, []
+        for first, last in taken:
+            assert before is not None
+            line = with_room(line, last - first, int(before.last[last - 1] - before.first[first]))
+            self._taken.append((int(line.numbers[ROWS]), int(line.numbers[ROWS]) + last - first))
+            for row in range(first, last):
+                entry, end = before.first[row], before.last[row]
+                times = int(before.begin[row]), int(before.end[row]), int(before.bound[row])
+                node, slots = before.node[entry:end], before.slots[entry:end]
+                add_row(line, times, before.demand[row], before.need[row], node, slots)
+        self._line = line
+
+    def _built(self, until: int, whole: bool) -> Timeline:
+        """Return the profile without what was taken here."""
+        state = self._state
+        machine = state.machine
+        book = self._book
+        shared = self._shared_amounts()
+        closed = None if book is None else book.closed(self.now, until)
+        self._until = NEVER if closed is None else closed.until
+        steps = [] if closed is None else list(shared.steps(self._until))
+        pool = machine.nodes == 1
+        # Room for the waiting jobs, too, so that it seldom grows.
+        rows = len(state.running) * whole + len(steps) + min(len(state.queue.entries), LONG) + len(shared.keys) + 2
+        entries = rows
+        if not pool:
+            entries = min(int(state.queue.nodes.sum()), LONG * machine.nodes) + (2 + len(shared.keys)) * machine.nodes
+            entries += int(state.running.nodes.sum()) if whole else 0
+        if closed is not None:
+            rows += len(closed.begin)
+            entries += len(closed.node)
+            falls = _falls(closed, shared, steps, machine)
+        else:
+            shape = machine.capacity.shape
+            falls = _NONE, np.empty((0, *shape), dtype=np.int64), np.empty((0, len(shared.keys)), dtype=np.int64)
+        longest = _NONE if book is None else book.longest
+        line = open_timeline(
+            self.now, state.free.copy(), shared.free.copy(), machine.capacity, rows, entries, falls, longest
+        )
+        self._whole = False
+        if whole:
+            self._add_running(line, closed)
+        if closed is not None:
+            add_closures(line, closed.begin, closed.end, closed.demand, closed.last, closed.node)
+            nothing = np.zeros(len(shared.keys), dtype=np.int64)
+            for place, begin, end, missing in steps:
+                need = nothing.copy()
+                need[place] = missing
+                none = np.zeros(machine.capacity.shape[1], dtype=np.int64)
+                add_row(line, (begin, end, begin), none, need, _NONE, _NONE)
+        return line
+
+    def _add_running(self, line: Timeline, closed: ClosedRows | None) -> None:
+        """Add the running jobs."""
+        self._whole = True
+        state = self._state
+        jobs = state.running
+        now = state.now
+        if not len(jobs):
+            return
+        table = jobs.table.copy()
+        end = np.maximum(table[2], now + 1)
+        bound = end
+        if self._by_walltime or (closed is not None and (closed.partial or len(line.shared))):
+            bound = np.array([run.walltime_end(now) for run in jobs.entries], dtype=np.int64)
+            end = bound if self._by_walltime else end
+        if self._given:
+            given = np.array([self._given.get(order, NEVER) for order in table[0].tolist()])
+            end = np.minimum(end, given)
+            bound = np.minimum(bound, given)
+        begin = np.full(len(end), now)
+        if self._book is not None and self._book.named:  # Their nodes are closed while their reservation is on.
+            for place, run in enumerate(jobs.entries):
+                open_from = self._book.reserved_until(run.job.reservation, now)
+                if open_from is not None:
+                    begin[place] = open_from
+        need = self._shared_amounts().need_of_all(jobs.entries)
+        asks = Asks(table[1], end, bound, table[4:].T.copy(), need)
+        placed = _NONE if len(line.free) == 1 else np.concatenate([run.placement for run in jobs.entries])
+        add_running(line, asks, begin, end, bound, placed)
+
+
+class NodeCount:
+    """The profile of nodes without rules as long as jobs start in order and no room is kept.
+
+    Attributes
+    ----------
+    starts
+        Starts so far.
+    kept
+        No job.
+    """
+
+    __slots__ = ("_space", "kept", "starts")
+
+    def __init__(self, state: StateView, placement: PlacementRule) -> None:
+        self._space = NodeSpace(state.free, state.machine, placement)
+        self.starts: list[Start] = []
+        self.kept: Waiting | None = None
+
+    def can(self, skip: bool) -> bool:
+        """Return whether it can start jobs."""
+        return not skip
+
+    def keep(self, job: Waiting, at: int | None) -> bool:
+        """Return false: it keeps no room."""
+        return False
+
+    def start_now(self, jobs: Sequence[Waiting], skip: bool) -> list[Start]:
+        """Start the jobs that fit now, as :meth:`Profile.start_now` does."""
+        starts: list[Start] = []
+        for job in jobs:
+            placement = self._space.place(job.nodes, job.demand)
+            if placement is None:
+                break
+            starts.append(Start(job, placement))
+        self.starts += starts
+        return starts
+
+
+class PoolCount:
+    """The profile of a pool of one resource without rules, in plain numbers. It keeps room for one job.
+
+    Attributes
+    ----------
+    starts
+        Starts so far.
+    kept
+        The job with kept room.
+    """
+
+    __slots__ = ("_ends", "_extra", "_free", "_length", "_shadow", "_state", "kept", "starts")
+
+    def __init__(self, state: StateView, by_walltime: bool) -> None:
+        self._state = state
+        self._free = int(state.free[0, 0])
+        self._length = _BY_WALLTIME if by_walltime else _BY_PREDICTION
+        self._shadow: int | None = None
+        self._extra = 0
+        self._ends: Sequence[tuple[int, int]] | None = None
+        self.starts: list[Start] = []
+        self.kept: Waiting | None = None
+
+    def can(self, skip: bool) -> bool:
+        """Return whether it can start jobs."""
+        return True
+
+    def keep(self, job: Waiting, at: int | None) -> bool:
+        """Keep room for a job at its earliest start. Return whether this is the only one, and `at` is that start."""
+        if self.kept is not None or at not in (None, self.earliest(job.nodes * job.demand[0], self._state.now)):
+            return False
+        self.kept = job
+        return True
+
+    def start_now(self, jobs: Sequence[Waiting], skip: bool) -> list[Start]:
+        """Start the jobs that fit now, as :meth:`Profile.start_now` does."""
+        free = self._free
+        if not free:
+            return []
+        now = self._state.now
+        length = self._length
+        starts: list[Start] = []
+        for job in jobs:
+            amount = job.nodes * job.demand[0]
+            if amount > free:
+                if skip:
+                    continue
+                break
+            if self.kept is not None:
+                if self._shadow is None:
+                    self._reserve(self.kept)
+                assert self._shadow is not None
+                if now + length(job) > self._shadow:
+                    if amount > self._extra:
+                        if skip:
+                            continue
+                        break
+                    self._extra -= amount
+            starts.append(Start(job, pool_placement(job.nodes)))
+            free -= amount
+            if not free:
+                break
+        if starts:
+            self._free = free
+            self.starts += starts
+            self._ends = None
+        return starts
+
+    def _reserve(self, job: Waiting) -> None:
+        """Compute the shadow time of the kept job, and the extra amount then."""
+        amount = job.nodes * job.demand[0]
+        self._shadow = self.earliest(amount, self._state.now)
+        self._extra = self._free - amount
+        for end, freed in self._all_ends():
+            if end > self._shadow:
+                break
+            self._extra += freed
+
+    def earliest(self, amount: int, after: int) -> int:
+        """Return when an amount is free, seconds, from a time on. :data:`.NEVER` if it never is."""
+        free = self._free
+        start = after
+        for end, freed in self._all_ends():
+            if end > start:
+                if free >= amount:
+                    break
+                start = end
+            free += freed
+        return start if free >= amount else NEVER
+
+    def _all_ends(self) -> Sequence[tuple[int, int]]:
+        """Return end and amount of running and starting jobs, by end."""
+        if self._ends is None:
+            now = self._state.now
+            running = self._state.running.entries
+            if self._length is _BY_WALLTIME:
+                ends = sorted((run.walltime_end(now), run.nodes * run.demand[0]) for run in running)
+            else:
+                ends = [(run.expected_end(now), run.nodes * run.demand[0]) for run in running]
+            if self.starts:
+                jobs = [start.job for start in self.starts]
+                ends += [(now + self._length(job), job.nodes * job.demand[0]) for job in jobs]
+                ends.sort()
+            self._ends = ends
+        return self._ends
+
+
+def _falls(
+    closed: ClosedRows, shared: Shared, steps: Sequence[tuple[int, int, int, int]], machine: Machine
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the falls of closures and of limits: times, and what is left of nodes and of shared amounts."""
+    keys = len(shared.keys)
+    left = np.empty((len(closed.fall_at), keys), dtype=np.int64)
+    left[:] = NEVER
+    if not steps:
+        return closed.fall_at, closed.fall_free.copy(), left
+    lower = [
+        (begin, place, int(shared.most[place]) - missing) for place, begin, _, missing in steps if begin > shared.now
+    ]
+    more = np.full((len(lower), keys), NEVER)
+    for row, (_, place, most) in enumerate(lower):
+        more[row, place] = most
+    nothing = np.full((len(lower), *machine.capacity.shape), NEVER)
+    return (
+        np.concatenate((closed.fall_at, np.array([begin for begin, *_ in lower], dtype=np.int64))),
+        np.concatenate((closed.fall_free, nothing)),
+        np.concatenate((left, more)),
+    )
+
+
+def as_request(job: JobView, shape: int) -> JobView:
+    """Return a job with the request of one of its shapes."""
+    wanted = job.shapes[shape]
+    request = copy(job)
+    request.nodes, request.per_node, request.walltime = wanted.nodes, wanted.per_node, wanted.walltime
+    return request
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+_NO_AMOUNTS = Shared(None, 0, (), Counter())

@@ -1,0 +1,283 @@
+"""Rules of a machine in availability profiles: closed nodes, and amounts of the whole machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import IntArray
+from ..models.profiles.timeline import NEVER
+from ..workloads import Machine
+from ..workloads.machine_rules import Closure, Outage, Reservation
+from .amount_rules import amount_rules
+from .columns import Jobs
+from .views import JobView, Running, StateView, Waiting
+
+#: Key of the rule book among the followers of the running jobs.
+_BOOK = "rule book"
+#: A constraint of the machine, and its name for an amount: ``(limit, "jobs of user ann")``.
+Key = tuple[int, str]
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+class ClosedRows(NamedTuple):
+    """Closed nodes from a time on.
+
+    Attributes
+    ----------
+    until
+        All closures that begin before it are here, seconds.
+    valid
+        The rows are the same until this time.
+    begin, end
+        Of each row, seconds. Shape (rows,).
+    demand
+        Closed amounts per node, shape (rows, resources).
+    last, node
+        End of each row's nodes among all, shape (rows,), and the nodes.
+    fall_at, fall_free
+        Begins of closures, shape (falls,), and what they leave. :data:`.NEVER` where nothing closes. Shape (falls,
+        nodes, resources).
+    partial
+        Whether any closure leaves a part of a node. Then the walltimes of running jobs matter.
+    """
+
+    until: int
+    valid: int
+    begin: IntArray
+    end: IntArray
+    demand: IntArray
+    last: IntArray
+    node: IntArray
+    fall_at: IntArray
+    fall_free: IntArray
+    partial: bool
+
+
+class Shared:
+    """The amounts of the whole machine that waiting jobs compete for, at one decision.
+
+    Attributes
+    ----------
+    now
+        Seconds.
+    keys
+        The amounts. Only those that running and waiting jobs could exceed together.
+    most, free
+        Their largest limits, and what running jobs leave of these. Shape (keys,).
+    """
+
+    def __init__(self, book: RuleBook | None, now: int, keys: Sequence[Key], used: Counter[Key]) -> None:
+        self._book = book
+        self.now = now
+        self.keys = list(keys)
+        self.most = np.array([book.most[key] for key in keys] if book is not None else [], dtype=np.int64)
+        self.free = self.most - np.array([used[key] for key in keys], dtype=np.int64)
+
+    def need_of(self, request: JobView) -> IntArray:
+        """Return the shared amounts of a job, or of its shape. Shape (keys,)."""
+        if self._book is None or not self.keys:
+            return _NONE
+        uses = self._book.ask(request)
+        return np.array([uses.get(key, 0) for key in self.keys], dtype=np.int64)
+
+    def need_of_all(self, jobs: Sequence[Waiting] | Sequence[Running]) -> IntArray:
+        """Return the shared amounts of waiting or running jobs, shape (jobs, keys)."""
+        if self._book is None or not self.keys:
+            return np.empty((len(jobs), 0), dtype=np.int64)
+        rows = [[uses.get(key, 0) for key in self.keys] for uses in map(self._book.uses, jobs)]
+        return np.array(rows, dtype=np.int64).reshape(-1, len(self.keys))
+
+    def steps(self, until: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield place of the key, begin, end and missing amount where a limit is below its largest."""
+        for place, (part, _) in enumerate(self.keys):
+            assert self._book is not None
+            for begin, end, missing in self._book.parts[part].lower(self.now, until):
+                yield place, begin, end, missing
+
+
+class RuleBook:
+    """The rules of a machine, with what is kept of them between decisions.
+
+    Parameters
+    ----------
+    machine
+        The machine. With unannounced outages they count once they have begun.
+
+    Attributes
+    ----------
+    closing, floating
+        Rules that close nodes at fixed times, and those that move with the present.
+    longest
+        Longest walltime on each node beside floating reservations, seconds. Shape (nodes,), or (0,) without any.
+    named
+        Reservations by name.
+    parts
+        Constraints on shared amounts.
+    most
+        Limits of the amounts that jobs have used so far.
+    read
+        Whether a profile with these rules has been made.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        rules = machine.rules.closing
+        self.closing = [rule for rule in rules if not getattr(rule, "floating", False)]
+        self.floating = [rule for rule in rules if isinstance(rule, Reservation) and rule.floating]
+        self.longest = _NONE
+        if self.floating:
+            self.longest = np.full(machine.nodes, NEVER)
+            for rule in self.floating:
+                nodes = np.array(rule.indices(machine.nodes))
+                self.longest[nodes] = np.minimum(self.longest[nodes], rule.begin)
+        self.named = {rule.name: rule for rule in machine.rules.reservations if rule.name}
+        self.parts = amount_rules(machine)
+        self.read = False
+        self.most: dict[Key, int] = {}
+        self._uses: dict[int, dict[Key, int]] = {}
+        self._closed: ClosedRows | None = None
+
+    def changed(self, job: Running, came: bool) -> bool:
+        """Ignore arrivals and departures. The book stays with the running jobs."""
+        return True
+
+    def uses(self, job: Waiting | Running) -> dict[Key, int]:
+        """Return the shared amounts of a job by key. Kept per job."""
+        found = self._uses.get(job.order)
+        if found is None:
+            found = self._uses[job.order] = self.ask(job.job)
+        return found
+
+    def ask(self, request: JobView) -> dict[Key, int]:
+        """Return the shared amounts of a request by key."""
+        found = {}
+        for place, part in enumerate(self.parts):
+            for what, amount in part.uses(request).items():
+                if amount:
+                    found[place, what] = amount
+                    if (place, what) not in self.most:
+                        self.most[place, what] = part.most(what)
+        return found
+
+    def shared(self, state: StateView) -> Shared:
+        """Return the shared amounts at a decision."""
+        if not self.parts:
+            return Shared(self, state.now, (), Counter())
+        used: Counter[Key] = Counter()
+        asked: Counter[Key] = Counter()
+        for run in state.running.entries:
+            used.update(self.uses(run))
+        for job in state.queue.entries:
+            asked.update(self.uses(job))
+        keys = [key for key, amount in asked.items() if amount + used[key] > self.parts[key[0]].least(key[1])]
+        return Shared(self, state.now, keys, used)
+
+    def reserved_until(self, name: str, now: int) -> int | None:
+        """Return the end of the present window of a reservation. ``None`` if it is not on."""
+        found = self.named.get(name) if name else None
+        return None if found is None else next((end for _, end in found.windows(now, now + 1)), None)
+
+    def bounded(self, ahead: int, windows: int) -> int:
+        """Return `ahead`, at most so many repetitions of a reservation or a cap, seconds."""
+        periods = [rule.every for rule in self.closing if isinstance(rule, Reservation) and rule.every is not None]
+        periods += [part.every for part in self.parts if part.every is not None]
+        return min(ahead, windows * min(periods, default=ahead))
+
+    def closed(self, now: int, until: int) -> ClosedRows:
+        """Return the closed nodes from now on, up to a time at least."""
+        found = self._closed
+        if found is None or now >= found.valid or found.until < until:
+            found = self._closed = self._ahead(now, now + 2 * (until - now))
+        return found
+
+    def closes_before(self, now: int, until: int) -> bool:
+        """Return whether any nodes close before a time, or are closed now."""
+        found = self.closed(now, until)
+        return bool(((found.begin < until) & (found.end > now)).any())
+
+    def _ahead(self, now: int, until: int) -> ClosedRows:
+        count = self.machine.nodes
+        closures = [closure for rule in self.closing for closure in rule.closures(count, now, until)]
+        times = [time for closure in closures for time in closure[1:3] if time > now]
+        times += [rule.begin for rule in self.closing if isinstance(rule, Outage) and rule.begin > now]
+        rows = [
+            (closure.begin, closure.end, nodes, amounts)
+            for closure in closures
+            for nodes, amounts in closed_amounts_of(closure, self.machine)
+        ]
+        begins = sorted({closure.begin for closure in closures if closure.begin > now})
+        fall_free = np.full((len(begins), *self.machine.capacity.shape), NEVER)
+        partial = False
+        for left, begin in zip(fall_free, begins, strict=True):
+            closes = np.zeros(left.shape, dtype=np.bool_)
+            closed = np.zeros_like(left)
+            for first, last, nodes, amounts in rows:
+                if first <= begin < last:
+                    closed[nodes] += amounts
+                if first == begin:
+                    closes[nodes] |= np.array(amounts) > 0
+            left[closes] = np.maximum(self.machine.capacity - closed, 0)[closes]
+            partial = partial or bool((left[closes] > 0).any())
+        return ClosedRows(
+            until,
+            min(times, default=NEVER),
+            np.array([begin for begin, *_ in rows], dtype=np.int64),
+            np.array([end for _, end, *_ in rows], dtype=np.int64),
+            np.array([amounts for *_, amounts in rows], dtype=np.int64).reshape(-1, len(self.machine.resources)),
+            np.cumsum([len(nodes) for *_, nodes, _ in rows], dtype=np.int64),
+            np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)]),
+            np.array(begins, dtype=np.int64),
+            fall_free,
+            partial,
+        )
+
+    def next_change(self, now: int) -> int | None:
+        """Return when nodes open or a limit rises next, ``None`` if never."""
+        found: list[int] = []
+        for rule in self.closing:
+            every = getattr(rule, "every", None) or rule.end
+            ends = (closure.end for closure in rule.closures(self.machine.nodes, now, max(now + every + 1, rule.end)))
+            found += [next((end for end in ends if end > now), NEVER)]
+        found += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
+        least = min(found, default=NEVER)
+        return None if least == NEVER else least
+
+
+def closed_amounts_of(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:
+    """Yield groups of nodes with equal closed amounts, and the amounts per node."""
+    nodes = np.array(closure.nodes, dtype=np.int64)
+    if closure.amounts is not None:
+        yield nodes, tuple(closure.amounts.get(name, 0) for name in machine.resources)
+        return
+    kinds, kind_of = np.unique(machine.capacity[nodes], axis=0, return_inverse=True)
+    for kind, amounts in enumerate(kinds.tolist()):
+        yield nodes[kind_of.reshape(-1) == kind], tuple(amounts)
+
+
+def rule_book(state: StateView) -> RuleBook | None:
+    """Return the rules of a state's machine, kept with its running jobs. ``None`` without rules."""
+    running = state.running
+    book: RuleBook | None = running.followers.get(_BOOK)
+    if book is None and state.machine.rules:
+        book = running.followers[_BOOK] = RuleBook(state.machine)
+    return book
+
+
+def has_rules(state: StateView) -> bool:
+    """Return whether rules of the machine limit the jobs of a state."""
+    return rule_book(state) is not None
+
+
+def keep_book(running: Jobs[Any], machine: Machine) -> RuleBook:
+    """Keep the rules of a machine with running jobs, also those that the machine of their states does not show."""
+    book = running.followers[_BOOK] = RuleBook(machine)
+    return book
+
+
+def keep_rules(state: StateView, book: RuleBook) -> None:
+    """Keep a book with the running jobs of another state."""
+    state.running.followers[_BOOK] = book

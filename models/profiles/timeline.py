@@ -1,0 +1,823 @@
+"""Compiled availability profile: what is free on each node, and of each shared amount, over time.
+
+A row occupies slots of some nodes, and shared amounts, in a half-open interval. Running jobs, planned jobs and closed
+nodes are rows. A search follows the begins and ends of rows from now on. So its time grows with the occupied slots, and
+no matrix of steps and nodes is needed. A pool is one node.
+
+At a *fall*, room is lost: nodes close, or a cap gets lower. A job that runs past a fall needs room there beside the
+jobs that may run past it, too. Both count by their walltimes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import borrowing, compiled, within
+
+#: Later than any time, and more than any amount.
+NEVER = int(np.iinfo(np.int64).max)
+#: Counters: rows and entries in use, rows with a begin and with an end ahead.
+ROWS, ENTRIES, BEGINS, ENDS = range(4)
+#: Demands whose free slots are remembered in a decision.
+_KINDS = 16
+
+
+class Timeline(NamedTuple):
+    """Free amounts now, and the rows that change them later.
+
+    Attributes
+    ----------
+    now
+        Begin of the profile, seconds.
+    free, shared
+        Free amounts of each node now, shape (nodes, resources), and of each key. Shape (keys,). They may be negative.
+    capacity
+        Shape (nodes, resources). It weighs resources for best-fit.
+    begin, end, bound
+        Of each row, seconds: its interval, and its end by walltime. Shape (rows,).
+    demand, need
+        Amounts per slot, shape (rows, resources), and shared amounts. Shape (rows, keys).
+    first, last
+        The entries of each row, half-open. Shape (rows,).
+    node, slots
+        Node of each entry, and the row's slots on it. Shape (entries,).
+    begins, ends
+        Rows that begin after now, by begin, and rows that end, by end. Shape (rows,).
+    numbers
+        Counters, see :data:`ROWS` and the following.
+    fall_at, fall_free, fall_shared
+        Times of falls, shape (falls,), and the amounts that are left then beside walltimes. Shapes (falls, nodes,
+        resources) and (falls, keys). :data:`NEVER` where nothing falls.
+    longest
+        Longest walltime on each node, seconds. Shape (nodes,), or (0,) without bounds.
+    """
+
+    now: int
+    free: IntArray
+    shared: IntArray
+    capacity: IntArray
+    begin: IntArray
+    end: IntArray
+    bound: IntArray
+    demand: IntArray
+    need: IntArray
+    first: IntArray
+    last: IntArray
+    node: IntArray
+    slots: IntArray
+    begins: IntArray
+    ends: IntArray
+    numbers: IntArray
+    fall_at: IntArray
+    fall_free: IntArray
+    fall_shared: IntArray
+    longest: IntArray
+
+
+class Asks(NamedTuple):
+    """Jobs that ask for room.
+
+    Attributes
+    ----------
+    slots, seconds, bound
+        Slots, seconds for which they count against other jobs, and walltime. Shape (jobs,).
+    demand, need
+        Amounts per slot, shape (jobs, resources), and shared amounts. Shape (jobs, keys).
+    """
+
+    slots: IntArray
+    seconds: IntArray
+    bound: IntArray
+    demand: IntArray
+    need: IntArray
+
+
+class Kept(NamedTuple):
+    """Jobs with kept room.
+
+    Attributes
+    ----------
+    asks, at
+        What they ask for, and when, seconds. With 0 slots only shared amounts are kept. -1 stands for the earliest
+        start, before it is needed. Shape (most,).
+    number
+        Number of jobs, shape (1,).
+    held
+        For each key, 1 if a job that lacks it keeps it. Shape (keys,).
+    """
+
+    asks: Asks
+    at: IntArray
+    number: IntArray
+    held: IntArray
+
+
+class Scratch(NamedTuple):
+    """Buffers of a search.
+
+    Attributes
+    ----------
+    level, shared, fits
+        Free amounts at the start in question, and the slots that fit on each node. Shape (nodes,).
+    later, later_shared, least
+        Free amounts within the interval, and the least so far.
+    lasting
+        Slots that fit on each node during the whole interval, shape (nodes,).
+    """
+
+    level: IntArray
+    shared: IntArray
+    fits: IntArray
+    later: IntArray
+    later_shared: IntArray
+    least: IntArray
+    lasting: IntArray
+
+
+def open_timeline(
+    now: int,
+    free: IntArray,
+    shared: IntArray,
+    capacity: IntArray,
+    rows: int,
+    entries: int,
+    falls: tuple[IntArray, IntArray, IntArray],
+    longest: IntArray,
+) -> Timeline:
+    """Return a profile without rows, with room for `rows` rows and `entries` entries. `free` and `shared` are used."""
+    columns = np.empty((7, rows), dtype=np.int64)
+    begin, end, bound, first, last, begins, ends = columns
+    node, slots = np.empty((2, entries), dtype=np.int64)
+    return Timeline(
+        now=now,
+        free=free,
+        shared=shared,
+        capacity=capacity,
+        begin=begin,
+        end=end,
+        bound=bound,
+        demand=np.empty((rows, free.shape[1]), dtype=np.int64),
+        need=np.empty((rows, len(shared)), dtype=np.int64),
+        first=first,
+        last=last,
+        node=node,
+        slots=slots,
+        begins=begins,
+        ends=ends,
+        numbers=np.zeros(4, dtype=np.int64),
+        fall_at=falls[0],
+        fall_free=falls[1],
+        fall_shared=falls[2],
+        longest=longest,
+    )
+
+
+def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
+    """Return the profile with room for so many more rows and entries: itself, or a copy in longer arrays."""
+    rows += int(line.numbers[ROWS])
+    entries += int(line.numbers[ENTRIES])
+    if rows <= len(line.begin) and entries <= len(line.node):
+        return line
+    falls = line.fall_at, line.fall_free, line.fall_shared
+    longer = open_timeline(line.now, line.free, line.shared, line.capacity, 2 * rows, 2 * entries, falls, line.longest)
+    used = dict.fromkeys(("begin", "end", "bound", "demand", "need", "first", "last"), int(line.numbers[ROWS]))
+    used |= {"node": int(line.numbers[ENTRIES]), "slots": int(line.numbers[ENTRIES])}
+    used |= {"begins": int(line.numbers[BEGINS]), "ends": int(line.numbers[ENDS])}
+    for name, count in used.items():
+        getattr(longer, name)[:count] = getattr(line, name)[:count]
+    longer.numbers[:] = line.numbers
+    return longer
+
+
+@compiled
+def make_scratch(line: Timeline) -> Scratch:
+    """Return the buffers of a search."""
+    nodes, resources = line.free.shape
+    return Scratch(
+        np.empty((nodes, resources), dtype=np.int64),
+        np.empty(len(line.shared), dtype=np.int64),
+        np.empty(nodes, dtype=np.int64),
+        np.empty((nodes, resources), dtype=np.int64),
+        np.empty(len(line.shared), dtype=np.int64),
+        np.empty((nodes, resources), dtype=np.int64),
+        np.empty(nodes, dtype=np.int64),
+    )
+
+
+@borrowing
+def occupy(line: Timeline, row: int, sign: int) -> None:
+    """Add a row with its fields to the profile (`sign` 1), or remove it (-1)."""
+    numbers = line.numbers
+    if line.begin[row] <= line.now:
+        _shift(line, row, -sign, line.free, line.shared)
+    else:
+        numbers[BEGINS] += _list(line.begins, line.begin, numbers[BEGINS], row, sign)
+    if line.end[row] < NEVER:
+        numbers[ENDS] += _list(line.ends, line.end, numbers[ENDS], row, sign)
+    for fall in range(len(line.fall_at)):
+        if not line.begin[row] < line.fall_at[fall] < line.bound[row]:
+            continue
+        for key in range(len(line.shared)):
+            if line.fall_shared[fall, key] < NEVER:
+                line.fall_shared[fall, key] -= sign * line.need[row, key]
+        for entry in range(line.first[row], line.last[row]):
+            node = line.node[entry]
+            for resource in range(line.free.shape[1]):
+                if line.fall_free[fall, node, resource] < NEVER:
+                    line.fall_free[fall, node, resource] -= sign * line.slots[entry] * line.demand[row, resource]
+
+
+@compiled
+def add_running(line: Timeline, jobs: Asks, begin: IntArray, end: IntArray, bound: IntArray, placed: IntArray) -> None:
+    """Add running jobs to a profile whose free amounts are beside them.
+
+    Parameters
+    ----------
+    line
+        The profile, with room for them.
+    jobs
+        Their slots and amounts.
+    begin, end, bound
+        Seconds, shape (jobs,). A job that counts from a later time on is given back until then, and one that has ended.
+    placed
+        Node of each slot, one job after the other. Empty on a pool.
+    """
+    entry = line.numbers[ENTRIES]
+    slot = 0
+    for job in range(len(end)):
+        row = line.numbers[ROWS]
+        line.begin[row] = begin[job]
+        line.end[row] = end[job]
+        line.bound[row] = bound[job]
+        line.demand[row] = jobs.demand[job]
+        line.need[row] = jobs.need[job]
+        line.first[row] = entry
+        if len(placed) == 0:
+            line.node[entry] = 0
+            line.slots[entry] = jobs.slots[job]
+            entry += 1
+        else:
+            for _ in range(jobs.slots[job]):
+                line.node[entry] = placed[slot]
+                line.slots[entry] = 1
+                entry += 1
+                slot += 1
+        line.last[row] = entry
+        line.numbers[ROWS] += 1
+        line.numbers[ENTRIES] = entry
+        _shift(line, row, 1, line.free, line.shared)
+        if end[job] > max(line.now, begin[job]):
+            occupy(line, row, 1)
+
+
+@compiled
+def add_closures(
+    line: Timeline, begin: IntArray, end: IntArray, demand: IntArray, last: IntArray, node: IntArray
+) -> None:
+    """Add closed amounts of nodes, without shared amounts. The nodes of a row are in `node`, up to its `last`."""
+    first = 0
+    for closure in range(len(begin)):
+        row = line.numbers[ROWS]
+        entry = line.numbers[ENTRIES]
+        line.begin[row] = begin[closure]
+        line.end[row] = end[closure]
+        line.bound[row] = begin[closure]
+        line.demand[row] = demand[closure]
+        line.need[row] = 0
+        line.first[row] = entry
+        for place in range(first, last[closure]):
+            line.node[entry] = node[place]
+            line.slots[entry] = 1
+            entry += 1
+        line.last[row] = entry
+        first = last[closure]
+        line.numbers[ROWS] += 1
+        line.numbers[ENTRIES] = entry
+        occupy(line, row, 1)
+
+
+@compiled
+def add_row(
+    line: Timeline,
+    times: tuple[int, int, int],
+    demand: IntArray,
+    need: IntArray,
+    node: IntArray,
+    slots: IntArray,
+) -> None:
+    """Occupy slots of nodes. `times` are begin, end, and end by walltime."""
+    row = line.numbers[ROWS]
+    entry = line.numbers[ENTRIES]
+    line.begin[row], line.end[row], line.bound[row] = times
+    line.demand[row] = demand
+    line.need[row] = need
+    line.first[row] = entry
+    line.last[row] = entry + len(node)
+    for place in range(len(node)):
+        line.node[entry + place] = node[place]
+        line.slots[entry + place] = slots[place]
+    line.numbers[ROWS] += 1
+    line.numbers[ENTRIES] += len(node)
+    occupy(line, row, 1)
+
+
+@within
+def _shift(line: Timeline, row: int, sign: int, level: IntArray, shared: IntArray) -> None:
+    """Add `sign` times the amounts of a row."""
+    for key in range(len(shared)):
+        shared[key] += sign * line.need[row, key]
+    for entry in range(line.first[row], line.last[row]):
+        slots = sign * line.slots[entry]
+        node = line.node[entry]
+        for resource in range(level.shape[1]):
+            level[node, resource] += slots * line.demand[row, resource]
+
+
+@within
+def _list(rows: IntArray, times: IntArray, count: int, row: int, sign: int) -> int:
+    """Insert a row into a list by time, after rows of the same time, or remove it. Return the change of its length."""
+    time = times[row]
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if times[rows[middle]] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    if sign > 0:
+        for place in range(count, low, -1):
+            rows[place] = rows[place - 1]
+        rows[low] = row
+        return 1
+    low -= 1
+    while rows[low] != row:
+        low -= 1
+    for place in range(low, count - 1):
+        rows[place] = rows[place + 1]
+    return -1
+
+
+@within
+def _slots_of(level: IntArray, node: int, demand: IntArray) -> int:
+    """Return how many slots of a demand fit on a node."""
+    most = -1
+    for resource in range(len(demand)):
+        amount = demand[resource]
+        if amount > 0:
+            fits = max(level[node, resource], 0)
+            if amount > 1:
+                fits //= amount
+            if most < 0 or fits < most:
+                most = fits
+    return int(most)
+
+
+@within
+def _count(line: Timeline, level: IntArray, asks: Asks, job: int, fits: IntArray) -> int:
+    """Set how many slots of a job fit on each node. Return the total."""
+    demand = asks.demand[job]
+    bounded = len(line.longest) > 0
+    total = 0
+    for node in range(len(fits)):
+        fits[node] = 0
+        if not bounded or asks.bound[job] <= line.longest[node]:
+            fits[node] = _slots_of(level, node, demand)
+            total += fits[node]
+    return total
+
+
+@within
+def _suffice(shared: IntArray, asks: Asks, job: int) -> bool:
+    """Return whether shared amounts suffice for a job."""
+    enough = True
+    for key in range(len(shared)):
+        enough = enough and (asks.need[job, key] == 0 or shared[key] >= asks.need[job, key])
+    return enough
+
+
+@within
+def _narrow(level: IntArray, demand: IntArray, node: int, fits: IntArray) -> int:
+    """Reduce the slots on a node to those that fit at this level. Return how many are lost."""
+    if fits[node] == 0:
+        return 0
+    left = min(fits[node], _slots_of(level, node, demand))
+    lost = fits[node] - left
+    fits[node] = left
+    return int(lost)
+
+
+@within
+def _passes_falls(line: Timeline, asks: Asks, job: int, start: int, buffer: Scratch, total: int) -> int:
+    """Reduce the slots to those that last through the falls within the walltime. Return the total, -1 if too few."""
+    demand = asks.demand[job]
+    until = start + asks.bound[job]
+    for fall in range(len(line.fall_at)):
+        if not start < line.fall_at[fall] < until:
+            continue
+        if not _suffice(line.fall_shared[fall], asks, job):
+            return -1
+        for node in range(len(buffer.lasting)):
+            total -= _narrow(line.fall_free[fall], demand, node, buffer.lasting)
+        if total < asks.slots[job]:
+            return -1
+    return total
+
+
+@compiled
+def _lasts(
+    line: Timeline, asks: Asks, job: int, start: int, first: int, done: int, total: int, buffer: Scratch, best_fit: bool
+) -> bool:
+    """Return whether a job's slots, which fit at a start, last for its seconds and its walltime.
+
+    Sets the lasting slots of each node. `first` and `done` are the next begin and the next end after the start.
+    """
+    demand = asks.demand[job]
+    end = start + asks.seconds[job]
+    buffer.lasting[:] = buffer.fits
+    if len(line.fall_at) > 0:
+        total = _passes_falls(line, asks, job, start, buffer, total)
+        if total < 0:
+            return False
+    if best_fit:
+        buffer.least[:] = buffer.level
+    begins = line.numbers[BEGINS]
+    if first == begins or line.begin[line.begins[first]] >= end:
+        return True
+    buffer.later[:] = buffer.level
+    buffer.later_shared[:] = buffer.shared
+    while first < begins and line.begin[line.begins[first]] < end:
+        time = line.begin[line.begins[first]]
+        while done < line.numbers[ENDS] and line.end[line.ends[done]] <= time:
+            _shift(line, line.ends[done], 1, buffer.later, buffer.later_shared)
+            done += 1
+        following = first
+        while following < begins and line.begin[line.begins[following]] == time:
+            _shift(line, line.begins[following], -1, buffer.later, buffer.later_shared)
+            following += 1
+        if not _suffice(buffer.later_shared, asks, job):
+            return False
+        for place in range(first, following):
+            row = line.begins[place]
+            for entry in range(line.first[row], line.last[row]):
+                node = line.node[entry]
+                total -= _narrow(buffer.later, demand, node, buffer.lasting)
+                if best_fit:
+                    for resource in range(len(demand)):
+                        buffer.least[node, resource] = min(buffer.least[node, resource], buffer.later[node, resource])
+        if total < asks.slots[job]:
+            return False
+        first = following
+    return True
+
+
+@compiled
+def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: Scratch, best_fit: bool) -> int:
+    """Return the first start of a job in [`after`, `before`), -1 if none. Sets the lasting slots of each node."""
+    demand = asks.demand[job]
+    begins = line.numbers[BEGINS]
+    ends = line.numbers[ENDS]
+    bounded = len(line.longest) > 0
+    buffer.level[:] = line.free
+    buffer.shared[:] = line.shared
+    first = done = 0
+    start = after
+    while first < begins and line.begin[line.begins[first]] <= after:
+        _shift(line, line.begins[first], -1, buffer.level, buffer.shared)
+        first += 1
+    while done < ends and line.end[line.ends[done]] <= after:
+        _shift(line, line.ends[done], 1, buffer.level, buffer.shared)
+        done += 1
+    total = _count(line, buffer.level, asks, job, buffer.fits)
+    while start < before:
+        if (
+            total >= asks.slots[job]
+            and _suffice(buffer.shared, asks, job)
+            and _lasts(line, asks, job, start, first, done, total, buffer, best_fit)
+        ):
+            return int(start)
+        start = NEVER
+        if first < begins:
+            start = line.begin[line.begins[first]]
+        if done < ends:
+            start = min(start, line.end[line.ends[done]])
+        if start == NEVER:
+            return -1
+        while True:  # All rows that begin or end then.
+            if done < ends and line.end[line.ends[done]] == start:
+                row = line.ends[done]
+                sign = 1
+                done += 1
+            elif first < begins and line.begin[line.begins[first]] == start:
+                row = line.begins[first]
+                sign = -1
+                first += 1
+            else:
+                break
+            _shift(line, row, sign, buffer.level, buffer.shared)
+            for entry in range(line.first[row], line.last[row]):
+                node = line.node[entry]
+                if not bounded or asks.bound[job] <= line.longest[node]:
+                    fits = _slots_of(buffer.level, node, demand)
+                    total += fits - buffer.fits[node]
+                    buffer.fits[node] = fits
+    return -1
+
+
+@compiled
+def _fill(line: Timeline, row: int, slots: int, buffer: Scratch, best_fit: bool) -> None:
+    """Set the entries of a row to nodes with lasting slots: in their order, or the least free share first."""
+    entry = line.numbers[ENTRIES]
+    line.first[row] = entry
+    fits = buffer.lasting
+    if best_fit:
+        nodes = np.flatnonzero(fits)
+        share = np.zeros(len(nodes), dtype=np.float64)
+        for place, node in enumerate(nodes):
+            for resource in range(line.free.shape[1]):
+                share[place] += buffer.least[node, resource] / max(line.capacity[node, resource], 1)
+        order = nodes[np.argsort(share, kind="mergesort")]
+    else:
+        order = np.arange(len(fits))
+    for node in order:
+        if fits[node] > 0:
+            line.node[entry] = node
+            line.slots[entry] = min(slots, fits[node])
+            slots -= line.slots[entry]
+            entry += 1
+            if slots == 0:
+                break
+    line.last[row] = entry
+    line.numbers[ENTRIES] = entry
+
+
+@compiled
+def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: Scratch, best_fit: bool) -> int:
+    """Occupy the lasting slots of a job from a start on. Return its row."""
+    row = line.numbers[ROWS]
+    line.begin[row] = start
+    line.end[row] = start + asks.seconds[job]
+    line.bound[row] = start + asks.bound[job]
+    line.demand[row] = asks.demand[job]
+    line.need[row] = asks.need[job]
+    _fill(line, row, asks.slots[job], buffer, best_fit)
+    line.numbers[ROWS] = row + 1
+    occupy(line, row, 1)
+    return int(row)
+
+
+@borrowing
+def remove_last(line: Timeline) -> None:
+    """Remove the last row."""
+    row = line.numbers[ROWS] - 1
+    occupy(line, row, -1)
+    line.numbers[ROWS] = row
+    line.numbers[ENTRIES] = line.first[row]
+
+
+@compiled
+def earliest(line: Timeline, asks: Asks, after: int, before: int, best_fit: bool) -> tuple[int, IntArray, IntArray]:
+    """Return the first start of the first job in [`after`, `before`), -1 if none, and its nodes with slots on each."""
+    buffer = make_scratch(line)
+    start = _search(line, asks, 0, after, before, buffer, best_fit)
+    if start < 0:
+        return -1, buffer.fits[:0], buffer.fits[:0]
+    row = line.numbers[ROWS]  # The row is only filled, so nothing is occupied.
+    entry = line.numbers[ENTRIES]
+    _fill(line, row, asks.slots[0], buffer, best_fit)
+    line.numbers[ENTRIES] = entry
+    return start, line.node[entry : line.last[row]].copy(), line.slots[entry : line.last[row]].copy()
+
+
+@compiled
+def lasting(line: Timeline, asks: Asks, at: int, best_fit: bool) -> tuple[int, IntArray, IntArray]:
+    """Return until when the first job's slots stay free from a time on, and their nodes with slots on each.
+
+    At most `at` if they are not free. :data:`NEVER` if they stay free. Seconds and walltime of the job do not count.
+    """
+    buffer = make_scratch(line)
+    times = [at]
+    for place in range(line.numbers[BEGINS]):
+        times.append(line.begin[line.begins[place]])
+    for fall in range(len(line.fall_at)):
+        times.append(line.fall_at[fall])
+    ends = np.unique(np.array(times))
+    ends = ends[ends > at]
+    low, high = -1, len(ends)  # The slots are free until ends[low]. At len(ends), that is for ever. At -1, not at all.
+    while low < high:
+        middle = (low + high + 1) // 2
+        asks.seconds[0] = (ends[middle] if middle < len(ends) else max(at, ends[-1] if len(ends) else at) + 1) - at
+        asks.bound[0] = asks.seconds[0]
+        if _search(line, asks, 0, at, at + 1, buffer, best_fit) < 0:
+            high = middle - 1
+        else:
+            low = middle
+    if low < 0:
+        return at, buffer.fits[:0], buffer.fits[:0]
+    until = ends[low] if low < len(ends) else NEVER
+    asks.seconds[0] = (until if low < len(ends) else max(at, ends[-1] if len(ends) else at) + 1) - at
+    asks.bound[0] = asks.seconds[0]
+    _, node, slots = earliest(line, asks, at, at + 1, best_fit)
+    return until, node, slots
+
+
+def open_kept(jobs: int, resources: int, keys: int) -> Kept:
+    """Return kept room of no job, with room for so many."""
+    slots, seconds, bound, at = np.zeros((4, jobs), dtype=np.int64)
+    demand, need = np.zeros((jobs, resources), dtype=np.int64), np.zeros((jobs, keys), dtype=np.int64)
+    asks = Asks(slots, seconds, bound, demand, need)
+    return Kept(asks, at, np.zeros(1, dtype=np.int64), np.zeros(keys, dtype=np.int64))
+
+
+@compiled
+def keep(kept: Kept, asks: Asks, job: int, slots: int, at: int) -> None:
+    """Keep room for a job, with so many slots, at a time."""
+    place = kept.number[0]
+    kept.asks.slots[place] = slots
+    kept.asks.seconds[place] = asks.seconds[job]
+    kept.asks.bound[place] = asks.bound[job]
+    kept.asks.demand[place] = asks.demand[job]
+    kept.asks.need[place] = asks.need[job]
+    kept.at[place] = at
+    kept.number[0] += 1
+
+
+@compiled
+def _first_delayed(line: Timeline, kept: Kept, buffer: Scratch, best_fit: bool) -> int:
+    """Return the first job with kept room that no longer fits at its time beside those before, -1 if all fit."""
+    planned = 0
+    found = -1
+    count = kept.number[0]
+    for job in range(count):
+        if _search(line, kept.asks, job, kept.at[job], kept.at[job] + 1, buffer, best_fit) < 0:
+            found = job
+            break
+        if job + 1 < count:
+            _plan(line, kept.asks, job, kept.at[job], buffer, best_fit)
+            planned += 1
+    for _ in range(planned):
+        remove_last(line)
+    return found
+
+
+@compiled
+def settle(line: Timeline, kept: Kept, until: int, buffer: Scratch, best_fit: bool) -> bool:
+    """Set the time of a job that keeps room at its earliest start. Return whether it ends before `until`.
+
+    A job without a start keeps nothing.
+    """
+    last = kept.number[0] - 1
+    if last < 0 or kept.at[last] >= 0:
+        return True
+    at = _search(line, kept.asks, last, line.now, NEVER, buffer, best_fit)
+    if until < NEVER and (at < 0 or at + max(kept.asks.seconds[last], kept.asks.bound[last]) > until):
+        return False
+    if at < 0:
+        kept.number[0] = last
+    kept.at[last] = at
+    return True
+
+
+@within
+def _matters(line: Timeline, asks: Asks, job: int, kept: Kept) -> bool:
+    """Return whether a job that starts now may take kept room: it runs into it, or both run past the same fall."""
+    for other in range(kept.number[0]):
+        if line.now + asks.seconds[job] > kept.at[other]:
+            return True
+        for fall in range(len(line.fall_at)):
+            time = line.fall_at[fall]
+            last = kept.at[other] + kept.asks.bound[other]
+            if line.now < time < line.now + asks.bound[job] and kept.at[other] < time < last:
+                return True
+    return False
+
+
+@compiled
+def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: Kept, buffer: Scratch) -> bool:
+    """Return whether shared amounts do not suffice for a job now.
+
+    The first job that lacks an amount keeps it, at the first time when there is enough.
+    """
+    needs = False
+    for key in range(len(line.shared)):
+        needs = needs or asks.need[job, key] > 0
+    if not needs:
+        return False
+    place = kept.number[0]
+    keep(kept, asks, job, 0, line.now)
+    kept.number[0] = place
+    if _search(line, kept.asks, place, line.now, line.now + 1, buffer, False) >= 0:
+        return False
+    short = False
+    for key in range(len(line.shared)):
+        short = short or line.shared[key] < asks.need[job, key]
+    new = False
+    for key in range(len(line.shared)):
+        need = asks.need[job, key]
+        if kept.held[key] == 0 and need > 0 and (line.shared[key] < need or not short):
+            kept.held[key] = 1
+            new = True
+        else:
+            kept.asks.need[place, key] = 0
+    if new:
+        at = _search(line, kept.asks, place, line.now, NEVER, buffer, False)
+        if at > line.now:
+            kept.at[place] = at
+            kept.number[0] = place + 1
+    return True
+
+
+@compiled
+def start_now(
+    line: Timeline, asks: Asks, order: IntArray, skip: bool, kept: Kept, until: int, best_fit: bool, chosen: IntArray
+) -> tuple[int, int, int]:
+    """Start jobs now that fit and leave the kept room.
+
+    Each new row of the profile is one of them, in the order of `chosen`. A job that lacks a shared amount keeps it from
+    later jobs, and stops none.
+
+    Returns
+    -------
+    How many start. The place in `order` of the job that stops the others, -1 if none does. And the place of the first
+    job that was not tried because the profile ends before the earliest start of a job with kept room. -1 if all were.
+
+    Parameters
+    ----------
+    line
+        With room for the jobs and one row more for each job of `kept`.
+    asks, order
+        The jobs, and the order in which to try them.
+    skip
+        Whether to try jobs behind one that does not start. Otherwise they wait.
+    kept
+        Jobs with kept room, and space for one more and one for each key.
+    until
+        All closures up to this time are on the profile, seconds.
+    best_fit
+        Whether to fill the node of the least free share first, instead of the first node.
+    chosen
+        Receives the places of the starting jobs, shape (jobs,).
+    """
+    buffer = make_scratch(line)
+    nodes, resources = line.free.shape
+    totals = np.zeros(resources, dtype=np.int64)
+    kinds = np.empty(_KINDS, dtype=np.int64)
+    rooms = np.full(_KINDS, -1)
+    known = 0
+    count = 0
+    fresh = True
+    unsettled = True
+    for place in range(len(order)):
+        job = order[place]
+        if fresh:
+            totals[:] = 0
+            for node in range(nodes):
+                for resource in range(resources):
+                    totals[resource] += max(line.free[node, resource], 0)
+            rooms[:] = -1
+            fresh = False
+            if skip and totals.sum() == 0:
+                break
+        if len(line.shared) > 0 and _lacks_amounts(line, asks, job, kept, buffer):
+            continue
+        started = True
+        for resource in range(resources):
+            started = started and asks.slots[job] * asks.demand[job, resource] <= totals[resource]
+        if started and nodes > 1:
+            kind = 0
+            while kind < known and not np.array_equal(asks.demand[kinds[kind]], asks.demand[job]):
+                kind += 1
+            if kind == known and known < _KINDS:
+                kinds[known] = job
+                rooms[known] = -1
+                known += 1
+            if kind < known:
+                if rooms[kind] < 0:
+                    rooms[kind] = 0
+                    for node in range(nodes):
+                        rooms[kind] += _slots_of(line.free, node, asks.demand[job])
+                started = rooms[kind] >= asks.slots[job]
+        if started:
+            if unsettled:
+                if not settle(line, kept, until, buffer, best_fit):
+                    return count, -1, place
+                unsettled = False
+            buffer.level[:] = line.free
+            buffer.shared[:] = line.shared
+            total = _count(line, line.free, asks, job, buffer.fits)
+            started = total >= asks.slots[job] and _lasts(line, asks, job, line.now, 0, 0, total, buffer, best_fit)
+        delayed = -1
+        if started:
+            _plan(line, asks, job, line.now, buffer, best_fit)
+            if _matters(line, asks, job, kept):
+                delayed = _first_delayed(line, kept, buffer, best_fit)
+            if delayed >= 0:
+                remove_last(line)
+                started = False
+        if started:
+            chosen[count] = job
+            count += 1
+            fresh = True
+        elif not skip and (delayed < 0 or kept.asks.slots[delayed] > 0):
+            return count, place, -1
+    return count, -1, -1

@@ -1,0 +1,286 @@
+"""The availability profile of a state: searches against brute force, and EASY of a few lines against `easy`."""
+
+import random
+import re
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers import JobView, Running, Start, State, Waiting, space_of
+from hpcdispatch.simulation import ActionError, simulate, violations
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
+
+ROOT = Path(__file__).parents[2]
+#: Seconds that brute force looks ahead.
+AHEAD = 400
+
+
+def written_dispatcher():
+    """Return the EASY dispatcher of the docs."""
+    text = (ROOT / "docs/reference/plugins.md").read_text(encoding="utf-8")
+    lines = re.search(r">>> class Backfilling:\n((?:\.\.\. .*\n)+)", text).group(1).splitlines()
+    assert len(lines) < 25
+    space = {}
+    exec("class Backfilling:\n" + "\n".join(line[4:] for line in lines), space)
+    return space["Backfilling"]
+
+
+def ruled(seed):
+    """Return a random workload under a random set of rules, an hourly cap among them."""
+    g = random.Random(seed)
+    kind = g.choice(["pool", "nodes", "mixed"])
+    machine = {
+        "pool": Machine.pool(16),
+        "nodes": Machine.homogeneous(6, core=2),
+        "mixed": Machine(("core", "gpu"), np.array([[4, 0], [4, 2], [2, 0], [2, 1]])),
+    }[kind]
+    length = g.randint(10, 40)
+    reserved = [Reservation(g.randint(50, 200), 400, every=None)] if g.random() < 0.2 else []
+    if g.random() < 0.6:
+        begin = g.randint(20, 200)
+        nodes = "all" if kind == "pool" or g.random() < 0.5 else [0, 1]
+        amounts = {"core": 1 if kind != "pool" else 5} if g.random() < 0.4 else None
+        name = g.choice(["", "r"])
+        reserved = [Reservation(begin, begin + length, nodes, name, amounts, every=g.choice([None, length + 150]))]
+    machine = replace(
+        machine,
+        reservations=reserved,
+        outages=[Outage(300, 330, [0], announced=g.random() < 0.5, requeue=True)] if g.random() < 0.3 else [],
+        licences={"x": 3} if g.random() < 0.5 else {},
+        limits=[Limit(g.randint(1, 4), by="user")] if g.random() < 0.5 else [],
+        power=Power({"core": 10}, idle=5, cap=((0, 200), (100, 90)), every=200) if g.random() < 0.5 else None,
+    )
+    jobs, submit = [], 0
+    for number in range(g.randint(10, 40)):
+        submit += g.choice([0, 0, 1, 5, 20, 60])
+        walltime = g.randint(1, 90)
+        job = Job(
+            str(number),
+            submit,
+            g.choice([walltime, g.randint(0, walltime)]),
+            walltime,
+            g.randint(1, 4),
+            {"core": g.randint(1, 2)} | ({"gpu": 1} if kind == "mixed" and g.random() < 0.3 else {}),
+            g.choice(["u1", "u2"]),
+            licences={"x": g.randint(1, 2)} if machine.licences and g.random() < 0.4 else {},
+            reservation="r" if reserved and reserved[0].name and g.random() < 0.2 else "",
+        )
+        jobs.append(job)
+    return Workload(tuple(jobs), machine)
+
+
+def assert_is_easy(seeds):
+    for seed in seeds:
+        workload = ruled(seed)
+        predictor = ("walltime", "oracle")[seed % 2]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            easy = simulate(workload, "easy", predictor, overrun="kill")
+            mine = simulate(workload, written_dispatcher()(), predictor, overrun="kill")
+        assert list(violations(workload, mine)) == [], seed
+        assert mine.jobs["start"].tolist() == easy.jobs["start"].tolist(), seed
+        for one, other in zip(mine.attempts["placement"], easy.attempts["placement"], strict=True):
+            assert np.array_equal(one, other), seed
+        assert "refused" not in mine.manifest
+        assert (mine.jobs["status"] != "waiting").all()
+
+
+def test_the_dispatcher_of_the_docs_is_easy():
+    assert_is_easy(range(24))
+
+
+@pytest.mark.nightly
+def test_the_dispatcher_of_the_docs_is_easy_on_many_workloads():
+    assert_is_easy(range(100, 400))
+
+
+def waiting(machine, number, walltime, nodes, predicted=None, **fields):
+    job = Job(str(number), 0, 1, walltime, nodes, fields.pop("per_node", {"core": 1}), **fields)
+    view = JobView(job, machine)
+    return Waiting(view, predicted or walltime, 0, 0, number, machine.demand(job.per_node))
+
+
+def running(machine, number, end, placement, walltime=None):
+    job = Job(str(number), 0, 1, walltime or end, len(placement), {"core": 1})
+    run = Running(JobView(job, machine), 0, np.array(placement), machine.demand(job.per_node), number)
+    run.predicted_end = end
+    return run
+
+
+def state_of(machine, queue, runs):
+    free = machine.capacity.copy()
+    for run in runs:
+        np.subtract.at(free[:, 0], run.placement, 1)
+    return State(0, queue, sorted(runs, key=lambda run: run.predicted_end), free, machine)
+
+
+def first_start(state, job):
+    """Return the first start of a job by trying each second."""
+    machine = state.machine
+    free = np.repeat(machine.capacity[None, :, 0], AHEAD, axis=0)
+    guard = np.full_like(free, 10**6)
+    for run in state.running:
+        np.subtract.at(free[: run.predicted_end], (slice(None), run.placement), 1)
+    for rule in machine.reservations:
+        for begin, end in rule.windows(0, AHEAD):
+            nodes = list(rule.indices(machine.nodes))
+            amount = machine.capacity[nodes, 0] if rule.amounts is None else rule.amounts["core"]
+            free[begin:end, nodes] -= amount
+            if 0 < begin < AHEAD:
+                guard[begin, nodes] = machine.capacity[nodes, 0] - amount
+                for run in state.running:
+                    if run.start + run.walltime > begin:
+                        np.subtract.at(guard[begin], run.placement, 1)
+    for start in range(AHEAD - 2 * 60):
+        least = free[start : start + job.predicted].min(axis=0)
+        later = guard[start + 1 : start + job.job.walltime]
+        if len(later):
+            least = np.minimum(least, later.min(axis=0))
+        if np.maximum(least, 0).sum() >= job.nodes:
+            return start
+    return None
+
+
+def test_earliest_starts_equal_brute_force():
+    g = random.Random(5)
+    later = 0
+    for _ in range(150):
+        nodes = g.choice([1, 3, 5])
+        machine = Machine.homogeneous(nodes, core=4)
+        begin, length = g.randint(1, 60), g.randint(1, 30)
+        closed = Reservation(
+            begin,
+            begin + length,
+            g.choice(["all", [0]]),
+            amounts=g.choice([None, {"core": 2}]),
+            every=g.choice([None, length + 70]),
+        )
+        machine = replace(machine, reservations=[closed])
+        left = dict.fromkeys(range(nodes), 4)
+        runs = []
+        for number in range(g.randint(0, 5)):
+            placement = [node for node in (g.randrange(nodes) for _ in range(3)) if left[node]]
+            placement = sorted(set(placement))
+            if placement:
+                for node in placement:
+                    left[node] -= 1
+                runs.append(running(machine, number, g.randint(1, 40), placement, walltime=g.randint(40, 60)))
+        wall = g.randint(1, 50)
+        job = waiting(machine, 99, wall, g.randint(1, 3 * nodes), predicted=g.randint(1, wall))
+        state = state_of(machine, [job], runs)
+        found = state.profile().earliest(job)
+        expected = first_start(state, job)
+        assert (None if found is None else found[0]) == expected
+        if found is not None:
+            assert len(found[1]) == job.nodes
+            later += found[0] > 0
+    assert later > 30
+
+
+def test_a_reservation_of_room_names_no_nodes():
+    # On two nodes job 2 needs one node at 10. Job 3 may run on either, and leaves the other.
+    machine = Machine.homogeneous(2, core=1)
+    queue = [waiting(machine, 2, 50, 2), waiting(machine, 3, 50, 1), waiting(machine, 4, 10, 1)]
+    state = state_of(machine, queue, [running(machine, 1, 10, [0])])
+    room = state.profile()
+    room.keep(queue[0])
+    assert [start.job.id for start in room.start_now(queue[1:])] == ["4"]
+    taken = state.profile()
+    taken.take(queue[0], *taken.earliest(queue[0]))
+    assert [start.job.id for start in taken.start_now(queue[1:])] == ["4"]
+    assert taken.earliest(queue[1])[0] == 60
+
+
+def test_a_job_counts_by_its_walltime_against_closures_only():
+    machine = replace(Machine.pool(4), reservations=[Reservation(100, 200)])
+    job = waiting(machine, 1, 120, 2, predicted=10)
+    room = state_of(machine, [job], []).profile()
+    assert room.earliest(job)[0] == 200
+    assert room.earliest(job, seconds=100)[0] == 0
+    assert room.earliest(job, seconds=101)[0] == 200
+    other = waiting(machine, 2, 90, 4, predicted=30)
+    room.take(other, 0, np.zeros(4, dtype=int))
+    assert room.earliest(waiting(machine, 3, 60, 4, predicted=5))[0] == 30
+
+
+def test_a_profile_tells_how_long_room_lasts():
+    machine = replace(Machine.homogeneous(2, core=1), reservations=[Reservation(100, 200, [0])])
+    one, two = waiting(machine, 1, 10, 1), waiting(machine, 2, 10, 2)
+    room = state_of(machine, [one, two], []).profile()
+    assert room.free_until(two)[0] == 100
+    assert room.free_until(one) == (None, [1])
+    room.take(one, 0, np.array([1]))
+    assert room.free_until(two) is None
+    assert room.free_until(two, at=50)[0] == 100
+
+
+def test_nodes_of_a_stopped_job_are_given_back():
+    machine = Machine.pool(4)
+    job = waiting(machine, 2, 10, 4)
+    run = running(machine, 1, 50, [0, 0])
+    state = state_of(machine, [job], [run])
+    room = state.profile()
+    assert room.earliest(job)[0] == 50
+    room.give(run, delay=7)
+    assert room.earliest(job)[0] == 7
+    room.give(run)
+    assert room.earliest(job)[0] == 0
+    assert state.profile().earliest(job)[0] == 50
+
+
+def test_changes_of_a_profile_stay_with_its_owner():
+    machine = replace(Machine.pool(4), licences={"x": 1})
+    job = waiting(machine, 1, 10, 4, licences={"x": 1})
+    state = state_of(machine, [job], [])
+    first = state.profile()
+    assert len(first.start_now([job])) == 1
+    assert first.start_now([job]) == []
+    assert len(state.profile().start_now([job])) == 1
+
+
+def test_a_start_against_a_rule_names_job_node_and_time():
+    class Reckless:
+        on_profile = True
+
+        def dispatch(self, state):
+            job = state.queue[0]
+            return [Start(job, space_of(state).place(job.nodes, job.demand))]
+
+    machine = Machine.homogeneous(2, core=1)
+    cases = [
+        (
+            {"reservations": [Reservation(50, 80, [0])]},
+            "node 0 is closed for maintenance from 50 to 80, and its walltime",
+        ),
+        ({"limits": [Limit(1, of="core")]}, None),
+        ({"power": Power({"core": 10}, cap=((0, 30), (20, 15)))}, r"power: 15,000 of mW from 20 on, 0 are in use"),
+    ]
+    for rules, message in cases:
+        jobs = (Job("a", 0, 10, 60, 2, user="ann"), Job("b", 1, 10, 60, 2, user="ann"))
+        workload = Workload(jobs, replace(machine, **rules))
+        if message is None:
+            result = simulate(workload, Reckless())
+            assert result.jobs["status"].tolist() == ["rejected", "rejected"]
+            continue
+        with pytest.raises(ActionError, match=f"Reckless at t=0: job a: must not start: {message}"):
+            simulate(workload, Reckless())
+
+
+def test_a_cap_that_changes_holds_by_walltimes():
+    # 20 W at most from 100 on. Job 1 may last beyond that, so job 2 waits until it ends. Job 3 ends before.
+    machine = replace(Machine.pool(8), power=Power({"core": 10}, cap=((0, 60), (100, 20)), every=200))
+    jobs = (
+        Job("1", 0, 60, 120, 2),
+        Job("2", 1, 50, 120, 1),
+        Job("3", 2, 50, 90, 4),
+        Job("4", 3, 10, 101, 3),
+    )
+    workload = Workload(jobs, machine)
+    for dispatcher in ("easy", "conservative", "lxf", "hcp3", written_dispatcher()()):
+        result = simulate(workload, dispatcher, overrun="kill")
+        assert list(violations(workload, result)) == []
+        assert result.jobs["status"].tolist() == ["completed"] * 3 + ["rejected"] * (dispatcher != "x")
+    assert simulate(workload, "easy", overrun="kill").jobs["start"].tolist() == [0, 60, 2, -1]
