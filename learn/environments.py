@@ -224,6 +224,16 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
         """Return a picture of each machine with ``render_mode="rgb_array"``, else ``None``."""
         return None if self.render_mode is None else tuple(map(self._all.picture, range(self.num_envs)))
 
+    @property
+    def workload(self) -> Any:
+        """The workload. Each episode is a stretch of its jobs."""
+        return self._all.episodes.workload
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of an observation."""
+        return self.rules.columns.names
+
     def action_masks(self) -> BoolArray:
         """Return which actions are allowed, shape (environments, actions)."""
         return self._all.masks.copy()

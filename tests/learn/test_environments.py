@@ -408,3 +408,17 @@ def test_a_node_that_no_job_can_use_is_left_out():
     other = Workload(workload.jobs, Machine(("core", "licence"), [[16, 0], [0, 7]]))
     seen = [make("PickJob-v0", each, jobs=30).reset(options={"start": 0})[0] for each in (workload, other)]
     assert (seen[0] == seen[1]).all()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", IDS)
+def test_stable_baselines3_makes_and_checks_it(name):
+    needed = "needs sb3-contrib: pip install 'hpcdispatch[train]'"
+    stable = pytest.importorskip("stable_baselines3", reason=needed)
+    from stable_baselines3.common import env_checker, env_util  # noqa: PLC0415
+
+    env_checker.check_env(gymnasium.make(f"hpcdispatch/{name}", render_mode="rgb_array"), warn=False)
+    several = env_util.make_vec_env(f"hpcdispatch/{name}", 2)
+    several.reset()
+    assert several.step(np.zeros(2, dtype=int))[1].shape == (2,)
+    stable.PPO("MlpPolicy", f"hpcdispatch/{name}", n_steps=16, batch_size=16).learn(16)

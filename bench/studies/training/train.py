@@ -18,6 +18,7 @@ from ....base import InputError
 from ....dispatchers import Dispatcher
 from ....learn import Network, Rules, load_policy, save_policy
 from ....simulation import simulate
+from ....simulation.metrics import job_metrics
 from ....workloads import Workload
 from ....workloads.sources import workload_of
 from ...reports.tables import Table
@@ -48,12 +49,19 @@ FOLDER = Path(__file__).parent
 PART = 0.6
 #: Bootstrap samples of an interval.
 SAMPLES = 4000
+#: Blocks of a continuous stream.
+BLOCKS = 12
 #: Seed of the first stored policy, the one that comes with hpcdispatch.
 FIRST_SEED = 10
 
 
-def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] = (0.0, PART)) -> Network:
-    """Return a network on the rows of an observation, trained for this many decisions."""
+def train(
+    workload: Workload, seed: int, steps: int, part: tuple[float, float] = (0.0, PART), warm_up: str | None = "easy"
+) -> Network:
+    """Return a network on the rows of an observation, trained for this many decisions.
+
+    Episodes begin as `warm_up` left the trace; ``None``: on an empty machine.
+    """
     import gymnasium  # noqa: PLC0415 - as torch below, in an extra
     import torch  # noqa: PLC0415
     from sb3_contrib import MaskablePPO  # noqa: PLC0415
@@ -103,7 +111,8 @@ def train(workload: Workload, seed: int, steps: int, part: tuple[float, float] =
     options = {name: value for name, value in ENVIRONMENT.items() if name != "id"}
 
     def made() -> Any:
-        return gymnasium.make(f"hpcdispatch/{ENVIRONMENT['id']}", workload=workload, jobs=256, part=part, **options)
+        given = {"workload": workload, "jobs": 256, "part": part, "warm_up": warm_up, **options}
+        return gymnasium.make(f"hpcdispatch/{ENVIRONMENT['id']}", **given)
 
     model = MaskablePPO(
         Policy,
@@ -160,6 +169,33 @@ def judge(
     return pd.DataFrame(rows)
 
 
+def judge_stream(workload: Workload, policies: Sequence[Path], rivals: Sequence[str], first: float) -> pd.DataFrame:
+    """Return mean bounded slowdown and wait on one continuous stream. Each of 12 blocks of its jobs has a row.
+
+    The stream is the trace from a share on. The tenth of the trace before it is simulated, too, and not counted.
+    """
+    size = len(workload)
+    begin, counted = round(max(0.0, first - 0.1) * size), round(first * size)
+    stream = workload.slice(begin, size)
+    contenders: dict[str, str | Dispatcher] = {f"policy {path.stem}": load_policy(path) for path in policies}
+    contenders |= {name: name for name in rivals}
+    rows = []
+    for name, dispatcher in contenders.items():
+        jobs = job_metrics(simulate(stream, dispatcher).jobs)
+        for block, part in enumerate(np.array_split(np.arange(counted - begin, size - begin), BLOCKS)):
+            mean = jobs.loc[part].mean()
+            row = {"stretch": block, "contender": name, "wait": mean["wait"], "slowdown": mean["bounded_slowdown"]}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def spread(found: pd.DataFrame) -> Table:
+    """Return the bounded slowdowns of the policies of each seed, and how far they lie apart."""
+    by = found[found["contender"].str.startswith("policy ")].groupby("contender")["slowdown"].mean()
+    rows = [[str(name), f"{value:.2f}", f"{value / by.min():.2f}"] for name, value in by.sort_values().items()]
+    return Table("spread over seeds of training", ["policy", "bounded slowdown", "times the best"], rows)
+
+
 def table(found: pd.DataFrame, title: str) -> Table:
     """Return each dispatcher's mean bounded slowdown, and the policies' ratio to it, with 95% intervals.
 
@@ -203,21 +239,42 @@ def table(found: pd.DataFrame, title: str) -> Table:
 )
 @click.option("--jobs", type=click.IntRange(min=10), default=400, show_default=True, help="Jobs per stretch.")
 @click.option("--stretches", type=click.IntRange(min=1), default=12, show_default=True)
+@click.option("--train-on", default=TRAINED_ON, show_default=True, help="A generator.")
+@click.option(
+    "--warm-up", default="easy", show_default=True, help="Dispatcher before episodes; none: they begin empty."
+)
+@click.option("--stream", is_flag=True, help="Judge on one continuous stream per trace instead of stretches.")
 @click.option("--rivals", default=" ".join(RIVALS), help="Dispatchers, with blanks between.")
 @click.option("--folder", type=click.Path(path_type=Path), default=FOLDER, help="Where policies are.")
 @click.option("--markdown", is_flag=True)
 @in_one_line()
 def main(
-    seeds: int, steps: int, traces: str, jobs: int, stretches: int, rivals: str, folder: Path, markdown: bool
+    seeds: int,
+    steps: int,
+    traces: str,
+    jobs: int,
+    stretches: int,
+    train_on: str,
+    warm_up: str,
+    stream: bool,
+    rivals: str,
+    folder: Path,
+    markdown: bool,
 ) -> None:
     """Train policies on a generated trace, then judge them."""
     paths = [folder / f"policy{seed}.npz" for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
     for seed, path in enumerate(paths if steps else [], FIRST_SEED):
-        save_policy(path, train(workload_of(TRAINED_ON), seed, steps), Rules.of(ENVIRONMENT))
+        network = train(workload_of(train_on), seed, steps, warm_up=None if warm_up == "none" else warm_up)
+        save_policy(path, network, Rules.of(ENVIRONMENT))
         click.echo(f"trained {path.name}", err=True)
     for name in traces.split():
-        found = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
-        show([table(found, f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}")], markdown)
+        if stream:
+            found = judge_stream(workload_of(name), paths, rivals.split(), PART)
+            title = f"{name}: the last {1 - PART:.0%} as one stream, {BLOCKS} blocks"
+        else:
+            found = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
+            title = f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}"
+        show([table(found, title), spread(found)], markdown)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,32 @@ def test_a_policy_that_is_the_shortest_first_ties_with_it(tmp_path):
     assert rows["fcfs"][5] == "wins"
 
 
+def test_a_continuous_stream_counts_what_follows_its_begin(tmp_path):
+    """A policy that is the shortest first ties on a stream, too, and equal policies have no spread."""
+    weight = [[0.0]] * 8
+    weight[2] = [-1.0]
+    paths = [tmp_path / f"policy{seed}.npz" for seed in range(2)]
+    for path in paths:
+        save_policy(path, Network([(weight, [0.0])]), Rules.of({**train.ENVIRONMENT, "visible": 400}))
+    workload = generate("lublin:jobs=400,processors=64,load=1.1", seed=4)
+    found = train.judge_stream(workload, paths, ["easy:order=sjf,backfill=submission"], 0.5)
+    same = simulate(workload.slice(160, 400), "easy:order=sjf,backfill=submission").jobs
+    rows = found[found["contender"] == "policy policy0"]
+    assert len(rows) == train.BLOCKS
+    assert rows["wait"].iloc[0] == same["wait"][40:57].mean()
+    assert train.table(found, "").rows[0][3:] in (["", "", ""], ["1.000", "1.000 to 1.000", "no difference"])
+    assert [row[2] for row in train.spread(found).rows] == ["1.00", "1.00"]
+
+
+def test_the_cost_of_each_column_is_measured(monkeypatch):
+    monkeypatch.setattr(
+        speed, "EXTRAS", {"observe cores": {"observe": ["allowed", "cores"]}, "engine": {"order": "fairshare"}}
+    )
+    rows = speed.costs(generate("lublin:jobs=300,processors=64,load=1.0", seed=4), 32, 0)
+    assert [row[0] for row in rows] == ["default", "observe cores", "engine"]
+    assert rows[0][2] == ""
+
+
 @pytest.mark.nightly
 def test_training_makes_a_policy(tmp_path):
     pytest.importorskip("sb3_contrib", reason="needs sb3-contrib: pip install 'hpcdispatch[train]'")
