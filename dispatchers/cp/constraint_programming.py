@@ -55,7 +55,7 @@ class DecisionRecord:
     exceeded
         Number of decisions so far that exceeded their budget and used their best schedule.
     used
-        Origin of the starts: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Origin of the starts: ``list``, ``local search``, ``cp-sat``, ``schedule-or-postpone`` or ``none``.
     gain
         Improvement of the objective over the best list schedule. ``None`` if no list schedule meets the constraints.
     changed
@@ -340,6 +340,8 @@ def _column(formulation: Formulation, version: int, summary: str) -> Preset[Cons
     # Without the reduction there is no choice of candidates. PCP's candidates must fit on nodes.
     fixed = _FIXED | ({"filter"} if formulation == "pcp" else set())
     fixed = fixed - {"horizon"} if formulation == "pcp" and version else fixed
+    if formulation == "pcp":
+        fixed |= {"search"}
     if version or formulation == "pcp":
         fixed |= {"rest"}
     if not version:
@@ -360,11 +362,11 @@ PCPFast = Preset(
     ConstraintProgramming,
     ConstraintProgrammingOptions("pcp", 3, horizon="now"),
     "PCP3 in which only the jobs that start now have nodes; the others share the pool.",
-    _FIXED | {"filter", "rest"},
+    _FIXED | {"filter", "rest", "search"},
 )
 PCP21 = Preset(
     ConstraintProgramming,
     ConstraintProgrammingOptions("pcp", 3, horizon="all", boxes=True),
-    "PCP of Galleguillos et al. (CP 2021): PCP3 whose model has boxes of slots and does not grow with the machine.",
-    _FIXED | {"filter", "rest"},
+    "PCP of Galleguillos et al. (CP 2021): PCP3 with boxes of slots. Only domains grow with the nodes.",
+    _FIXED | {"filter", "rest", "search"},
 )

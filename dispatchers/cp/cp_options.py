@@ -10,7 +10,7 @@ from ...base.checks import EACH_STEP, MOST_STEPS, Checked, whole
 from ...models import Limit
 from ..options import internal
 from ..site.site_constraints import Given
-from .site_objectives import Goal
+from .site_objectives import Goal, PlanGoal
 
 #: Where nodes are allocated: in the model (PCP), or after it by a rule (HCP).
 Formulation = Literal["hcp", "pcp"]
@@ -20,6 +20,8 @@ Horizon = Literal["all", "now"]
 Filter = Literal["nodes", "pool"]
 #: Solver to run after the local search.
 Solver = Literal["cp-sat", "none"]
+#: How a decision is searched: lists, bounds, local search and CP-SAT, or the paper's schedule or postpone.
+SearchKind = Literal["cp-sat", "schedule-or-postpone"]
 #: Where version 0 of HCP puts jobs after the first `m`: at the end of the horizon, or out of the model.
 Rest = Literal["end", "out"]
 #: Unit of a limit: CP-SAT's deterministic time, or wall-clock seconds.
@@ -31,6 +33,8 @@ _FIRST = 0.0005
 _FIRST_OF_ALL = 0.002
 _FIRST_ON_NODES = 0.01
 _FIRST_ON_THE_WALL = 1.0
+#: First limit of schedule or postpone, seconds of 10,000 failures.
+_FIRST_POSTPONING = 0.02
 _LAST = 16
 #: Budget of a decision, deterministic seconds.
 _BUDGET = 1.0
@@ -95,6 +99,10 @@ class ConstraintProgrammingOptions(Checked):
         resource, as in PCP'21, instead of conditional intervals on each node.
     solver
         Solver to run after the local search, from version 1 on: ``"cp-sat"`` or ``"none"``.
+    search
+        ``"cp-sat"``: lists, bounds, local search, then CP-SAT. ``"schedule-or-postpone"``, only with ``"hcp"``: the
+        paper's own search by OR-Tools' original solver, in order of priority. Its deterministic limits count 10,000
+        failures as a second, and `d` is 0.02. It knows no `constraints`, no objective of whole plans and no `molds`.
     rest
         Only with ``"hcp"``, version 0: where jobs after the first `m` are. ``"end"``: at the end of the horizon, as in
         the paper. If they are too many to run side by side, no schedule exists. ``"out"``: not in the model, as in the
@@ -138,6 +146,7 @@ class ConstraintProgrammingOptions(Checked):
     horizon: Horizon = "now"
     boxes: bool = False
     solver: Solver = "cp-sat"
+    search: SearchKind = "cp-sat"
     rest: Rest = "end"
     objective: str | Goal = ""
     constraints: Given = ""
@@ -152,6 +161,8 @@ class ConstraintProgrammingOptions(Checked):
             self._check_molding()
         if self.boxes and (self.formulation, self.horizon, self.version > 0) != ("pcp", "all", True):
             raise ValueError("boxes must be false but with formulation pcp, horizon all and version 1 to 3")
+        if self.search == "schedule-or-postpone":
+            self._check_postponing()
         first, most = self._seconds()
         if not first > 0:
             raise ValueError(f"d must be > 0 seconds, got {first:g}")
@@ -159,6 +170,18 @@ class ConstraintProgrammingOptions(Checked):
             raise ValueError(f"d_max must be >= d = {first:g} seconds, got {most:g}")
         if self.budget is not None and not self.budget >= 0:
             raise ValueError(f"budget must be >= 0 seconds, got {self.budget:g}")
+
+    def _check_postponing(self) -> None:
+        """Reject options that the paper's search does not know, with the reason."""
+        for unknown, reason in (
+            (self.formulation == "pcp", "formulation pcp: the original solver has no alternatives of nodes"),
+            (self.molds, "molds, whose model has alternatives"),
+            (bool(self.constraints), "constraints, which are written for CP-SAT"),
+            (isinstance(self.objective, PlanGoal), "an objective of whole plans, which is written for CP-SAT"),
+            (self.solver == "none", "solver none"),
+        ):
+            if unknown:
+                raise ValueError(f"search must be cp-sat with {reason}")
 
     def _check_molding(self) -> None:
         """Reject options that support only rigid jobs, with the reason."""
@@ -202,5 +225,6 @@ class ConstraintProgrammingOptions(Checked):
         if first is None:
             nodes = self.formulation == "pcp" and (self.horizon == "all" or self.version == 0)
             pooled = _FIRST if self.version else _FIRST_OF_ALL
+            pooled = pooled if self.search == "cp-sat" else _FIRST_POSTPONING
             first = _FIRST_ON_THE_WALL if self.limit == "wall" else _FIRST_ON_NODES if nodes else pooled
         return first, _LAST * first if self.d_max is None else self.d_max

@@ -51,7 +51,7 @@ class Plan:
     schedule
         Schedule to use, or ``None`` to wait.
     used
-        Its origin: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Its origin: ``list``, ``local search``, ``cp-sat``, ``schedule-or-postpone`` or ``none``.
     own
         A site's objective of whole plans, if any.
     """
@@ -199,7 +199,8 @@ class Planner:
             options.iterations,
             solver=whole or options.solver == "cp-sat",
             whole=whole,
-            hinted=not whole or options.formulation == "hcp",
+            postponing=options.search == "schedule-or-postpone",
+            hinted=options.search == "cp-sat" and (not whole or options.formulation == "hcp"),
             calls=Calls(options.limit == "wall", options.log),
             labels=[f"{job.job.id}" for job in waiting],
             rng=self.rng,
@@ -221,7 +222,7 @@ class Planner:
 
         Version 0 has only the first.
         """
-        if not self.options.reduced:
+        if not self.options.reduced or self.options.search == "schedule-or-postpone":
             return [np.arange(problem.jobs)]
         orders = list_orders(problem)
         orders.append(self._resumed(waiting, orders[1]))

@@ -6,8 +6,8 @@ from typing import Literal
 
 from ..scheduling.list_schedules import Schedule
 
-#: Origin of a schedule: a list order, the local search, CP-SAT, or none.
-Source = Literal["list", "local search", "cp-sat", "none"]
+#: Origin of a schedule: a list order, the local search, CP-SAT, the paper's search, or none.
+Source = Literal["list", "local search", "cp-sat", "schedule-or-postpone", "none"]
 
 
 class Status(Enum):

@@ -13,6 +13,7 @@ from .answer import Answer, Source, Status
 from .constraints import Constraint, OthersStart, PoolCapacity
 from .limits import Budget, Limit
 from .objective import PlanObjective
+from .postponing import schedule_or_postpone
 from .prices import INTERVALS, STEPS, Bounds, price_bounds
 from .scheduling_model import SchedulingModel, holds
 from .solver import Calls, Outcome
@@ -51,6 +52,9 @@ class Search:
     whole
         Version 0 of the paper. No bounds and no local search, every resource is constrained, and each decision calls
         CP-SAT.
+    postponing
+        Whether to use the paper's search, schedule or postpone, instead of bounds, local search and CP-SAT. Only on a
+        pool.
     hinted
         Whether CP-SAT starts at the best schedule so far.
     beside
@@ -76,6 +80,7 @@ class Search:
     iterations: int = 1000
     solver: bool = True
     whole: bool = False
+    postponing: bool = False
     hinted: bool = True
     beside: Sequence[Constraint] = ()
     objective: PlanObjective | None = None
@@ -104,6 +109,10 @@ class Search:
     def solve(self, orders: Sequence[IntArray]) -> Answer:
         """Return the best schedule, never worse than the best list schedule of these orders."""
         self.list(orders)
+        if self.postponing:
+            if not self.known:
+                self.postpone()
+            return self.answer()
         if not self.whole:
             self.bound()
             self.improve()
@@ -297,6 +306,28 @@ class Search:
             attempts.note(proved=self.decided, found=True, better=bool(self.best and self.best.cost != cost))
             if self.budget.left <= 0:
                 break
+
+    def postpone(self) -> None:
+        """Search for the cheapest schedule as the paper does: jobs in the given order, schedule or postpone."""
+        attempts = self.limit.attempts()
+        for limit in attempts:
+            seconds = self.budget.part(limit)
+            if seconds <= 0:
+                break
+            below = None if self.best is None else self.best.cost
+            found = schedule_or_postpone(self.problem, self.end, seconds, wall=self.limit.wall, below=below)
+            self.solver_time += found.spent
+            self.budget.charge(found.spent)
+            better = False
+            if found.starts is not None:
+                cost = self.problem.cost(found.starts)
+                schedule = Schedule(found.starts, cost, self.problem.slots[:, None])
+                better = self.usable(schedule) and self.offer(schedule, "schedule-or-postpone")
+            if found.proved:
+                self.status = Status.INFEASIBLE if self.best is None else Status.OPTIMAL
+                self.least = None if self.best is None else self.best.cost
+            self.unsolved = not found.proved
+            attempts.note(proved=found.proved, found=self.best is not None, better=better)
 
     def minimise(self) -> None:
         """Search for the cheapest schedule, from the best one so far."""

@@ -1,0 +1,123 @@
+"""The paper's search, schedule or postpone, against every order, and as HCP's search."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers import ConstraintProgramming
+from hpcdispatch.dispatchers.cp import PlanGoal
+from hpcdispatch.models import Problem, list_schedule
+from hpcdispatch.models.cp.postponing import FAILURES, schedule_or_postpone
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Machine, generate
+
+PRESETS = ["hcp", "hcp1", "hcp2", "hcp3"]
+PAPER = "search=schedule-or-postpone"
+
+
+def drawn(seed):
+    """Draw a problem of up to six jobs on a pool of two resources, beside running jobs."""
+    rng = np.random.default_rng(seed)
+    jobs = int(rng.integers(1, 7))
+    capacity = rng.integers(2, 6, size=(1, 2))
+    demand = np.minimum(rng.integers(0, 5, size=(jobs, 2)), capacity[0])
+    demand[demand.sum(axis=1) == 0, 0] = 1
+    held = int(rng.integers(0, 3))
+    return Problem(
+        rng.integers(1, 15, jobs),
+        np.ones(jobs, dtype=np.int64),
+        demand,
+        rng.integers(0, 20, jobs),
+        capacity,
+        due=rng.integers(-5, 8, jobs) * int(rng.integers(2)),
+        held_from=np.zeros(held, dtype=np.int64),
+        held_to=rng.integers(1, 15, held),
+        held_node=np.zeros(held, dtype=np.int64),
+        held_amount=np.minimum(rng.integers(0, 2, size=(held, 2)), capacity // 3),
+        earliest=rng.integers(0, 6, jobs) * int(rng.integers(2)),
+    )
+
+
+def valid(problem, starts):
+    """Return whether starts keep capacity and earliest times, second by second."""
+    for time in range(int((starts + problem.duration).max())):
+        runs = (starts <= time) & (time < starts + problem.duration)
+        held = (problem.held_from <= time) & (time < problem.held_to)
+        used = runs @ problem.demand + held @ problem.held_amount
+        if (used > problem.capacity[0]).any():
+            return False
+    return bool((starts >= problem.earliest).all())
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.nightly)])
+def test_a_proved_schedule_is_the_best_of_all_orders(count):
+    proved = 0
+    for seed in range(count):
+        problem = drawn(seed)
+        found = schedule_or_postpone(problem, problem.horizon, 1.0)
+        assert found.starts is not None
+        assert valid(problem, found.starts)
+        schedules = (list_schedule(problem, np.array(order)) for order in permutations(range(problem.jobs)))
+        best = min(schedule.cost for schedule in schedules)
+        assert problem.cost(found.starts) >= best
+        if found.proved:
+            proved += 1
+            assert problem.cost(found.starts) == best, seed
+    assert proved > 0.9 * count
+
+
+def test_the_first_descent_is_the_list_in_the_order_of_jobs():
+    for seed in range(20):
+        problem = drawn(seed)
+        problem = Problem(problem.duration, problem.slots, problem.demand, 0 * problem.weight, problem.capacity)
+        found = schedule_or_postpone(problem, problem.horizon, 1 / FAILURES)
+        assert found.starts[0] == 0
+        assert valid(problem, found.starts)
+
+
+def test_only_better_schedules_are_of_interest():
+    problem = drawn(3)
+    best = problem.cost(schedule_or_postpone(problem, problem.horizon, 1.0).starts)
+    none = schedule_or_postpone(problem, problem.horizon, 1.0, below=best)
+    assert none.starts is None
+    assert none.proved
+
+
+def test_a_horizon_that_is_too_short_is_proved():
+    problem = drawn(3)
+    assert schedule_or_postpone(problem, 1, 1.0).proved
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_hcp_searches_as_the_paper_does(preset):
+    """The limit counts failures, so two runs are equal."""
+    workload = generate("lublin:jobs=60,processors=32,load=1.0", seed=2)
+    first, second = (simulate(workload, f"{preset}:{PAPER}") for _ in range(2))
+    check(workload, first)
+    assert first.jobs.equals(second.jobs)
+    assert set(first.jobs["status"]) == {"completed"}
+    assert set(first.decisions["used"]) <= {"none", "list", "schedule-or-postpone"}
+    assert (first.decisions["used"] == "schedule-or-postpone").any()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formulation": "pcp"}, "with formulation pcp: the original solver has no alternatives of nodes"),
+        ({"constraints": "at-most(user;2)"}, "with constraints, which are written for CP-SAT"),
+        ({"objective": PlanGoal()}, "with an objective of whole plans"),
+        ({"solver": "none"}, "with solver none"),
+        ({"molds": True}, "with molds"),
+    ],
+)
+def test_what_the_paper_does_not_have_is_named(options, message):
+    with pytest.raises(ValueError, match=f"search must be cp-sat {message}"):
+        ConstraintProgramming(**{"formulation": "hcp", "search": "schedule-or-postpone", **options})
+
+
+def test_nodes_are_not_in_this_search():
+    problem = Problem(np.array([1]), np.array([1]), np.array([[1]]), np.array([1]), np.array([[1], [1]]))
+    with pytest.raises(ValueError, match="on one node"):
+        schedule_or_postpone(problem, 9, 1.0)
+    assert Machine.pool(2).nodes == 1
