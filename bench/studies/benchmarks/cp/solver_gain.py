@@ -120,8 +120,8 @@ HOURLY = "power-by-hour(1536;8;20;otherwise=900;watts=12)"
 RULES = {
     "two users never together": "never-together(1;2)",
     "two jobs of each user": "at-most(user;2)",
-    "jobs 30 to 39 before 40 to 49": "precedence(3?;4?)",
-    "core hours of each user and day": "share(user;600;period=86400)",
+    "jobs 10 to 19 before 20 to 29": "precedence(1?;2?)",
+    "core hours of each user and day": "share(user;300;period=86400)",
     "40 cores from 8 to 20 o'clock": "power-by-hour(40;8;20)",
     "user 2 ends within a day": "deadline(86400;user=2)",
 }
