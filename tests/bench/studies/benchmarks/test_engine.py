@@ -61,6 +61,7 @@ def test_every_requirement_has_its_row(rows):
     ]
 
 
+@pytest.mark.nightly
 def test_ratios_are_those_of_the_rates(rows):
     for row in rows[:4]:
         assert row.jobs == 60
@@ -69,6 +70,7 @@ def test_ratios_are_those_of_the_rates(rows):
         assert row.value == pytest.approx(row.reference / row.ours)
 
 
+@pytest.mark.nightly
 def test_the_parts_are_all_of_the_plug_in_s_time(all_rows, rows):
     parts = [row for row in all_rows if row.unit == "us"]
     assert sum(row.value for row in parts) == pytest.approx(1e6 / rows[5].ours)
@@ -95,11 +97,13 @@ def test_what_is_short_is_looked_at_again():
     assert sum(found.values()) == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_the_schedules_agree(rows):
     for row in (rows[0], rows[2], rows[4]):
         assert "equal for 60 of 60 jobs" in row.note
 
 
+@pytest.mark.nightly
 def test_large_traces_are_skipped_with_a_word_in_the_small_setting(rows):
     for row in rows[6:]:
         assert row.value is None
@@ -144,6 +148,7 @@ def test_a_trace_is_laid_end_to_end(tmp_path):
         assert job == replace(first, id=job.id, submit=first.submit + times * span)
 
 
+@pytest.mark.nightly
 def test_the_table_shows_every_row(all_rows):
     console = Console(width=300)
     with console.capture() as capture:

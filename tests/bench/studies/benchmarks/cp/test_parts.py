@@ -47,15 +47,18 @@ def test_every_decision_is_of_one_kind(printed):
     assert counts["other jobs start now than by the list"] <= sum(kinds[10:12])
 
 
+@pytest.mark.nightly
 def test_every_solver_call_is_of_one_size(printed):
     called = next(row for row in rows(printed, ": decisions") if row[""] == "planned")
     assert sum(int(row["decisions"]) for row in rows(printed, "by size")) == int(called["decisions"])
 
 
+@pytest.mark.nightly
 def test_a_generated_trace_is_compared_with_nothing(printed):
     assert [set(row) for row in rows(printed, "quality")] == [{"metric", "ours"}] * 2
 
 
+@pytest.mark.nightly
 def test_the_jobs_behind_a_crowd_do_not_wait_for_it(printed):
     easy, fcfs, hcp3 = rows(printed, "behind them as many")
     assert (easy["dispatcher"], fcfs["dispatcher"], hcp3["dispatcher"]) == ("easy", "fcfs", "hcp3")
@@ -80,6 +83,7 @@ def test_a_crowd_tells_which_candidates_are_taken_first(monkeypatch):
     assert others_wait() > 2 * right
 
 
+@pytest.mark.nightly
 def test_decisions_are_sampled_on_the_way(printed):
     """Another dispatcher is asked for the decisions that one takes without a solver."""
     [row] = rows(printed, "Decisions proved")
@@ -88,6 +92,7 @@ def test_decisions_are_sampled_on_the_way(printed):
     assert 0 <= int(row["proved, %"]) <= 100
 
 
+@pytest.mark.nightly
 def test_the_time_of_all_decisions(printed):
     [row] = rows(printed, "Time of decisions")
     assert (row["dispatcher"], row["queued"]) == ("hcp3", "10")
@@ -96,6 +101,7 @@ def test_the_time_of_all_decisions(printed):
     assert sum(int(row[f"by {maker}, %"]) for maker in ("list", "search", "CP-SAT")) in {99, 100, 101}
 
 
+@pytest.mark.nightly
 def test_the_queue_is_full_and_all_schedules_hold(printed):
     found = rows(printed, "The decision at which the queue fills")
     assert [(row["dispatcher"], row["queued"]) for row in found] == [("hcp3", "10"), ("hcp3", "15")]
@@ -104,6 +110,7 @@ def test_the_queue_is_full_and_all_schedules_hold(printed):
         assert 0.7 * int(row["queued"]) <= float(row["candidates"]) <= int(row["queued"])
 
 
+@pytest.mark.nightly
 def test_the_size_of_the_machine(printed):
     """All schedules hold. The queue is as long as it says for a while."""
     found = rows(printed, "machines of two kinds")
