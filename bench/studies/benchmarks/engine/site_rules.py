@@ -1,7 +1,8 @@
 """Cost of dependencies and a weekly maintenance under EASY, on the compiled event loop.
 
 Run it by ``python -m hpcdispatch.bench.studies.benchmarks.engine.site_rules``: CPU seconds of whole simulations, the
-least of three, in one process. ``--small`` is a smoke test in seconds.
+least of three, in one process. ``--small`` is a smoke test in seconds. Fewer than 10,000 jobs run in the engine, one
+decision at a time.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ def workloads(jobs: int) -> dict[str, Workload]:
 
 @click.command(help=__doc__)
 @click.option("--small", is_flag=True, help="Smoke test: 12,000 jobs.")
+@click.option("--jobs", "count", type=click.IntRange(1), help="Number of jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
-def main(small: bool, as_markdown: bool) -> None:
+def main(small: bool, count: int | None, as_markdown: bool) -> None:
     """Measure, and print the table."""
-    jobs = _SMALL if small else JOBS
+    jobs = count or (_SMALL if small else JOBS)
     rows, base = [], None
     for name, workload in workloads(jobs).items():
         simulate(workload, "easy")  # Compiled before it is measured.
