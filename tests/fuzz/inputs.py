@@ -372,12 +372,12 @@ def read_option(path):
         Overrun.parse(spec.replace(name, "resubmit", 1))
 
 
-def read_trace(path):
+def read_trace(path, **options):
     """Read strictly, and leniently if that fails or by chance; see that no record is lost."""
     data = path.read_bytes()
-    workload = strict = outcome(read, path)
+    workload = strict = outcome(lambda where: read(where, **options), path)
     if strict is None or len(data) % 8 == 0:
-        workload = outcome(lambda where: read(where, lenient=True), path)
+        workload = outcome(lambda where: read(where, lenient=True, **options), path)
     if workload is None:
         assert strict is None, "lenient reading refuses what strict reading reads"
         return None
@@ -394,7 +394,14 @@ def records(data, path):
     if path.suffix in (".json", ".philly", ".batsim"):
         found = json.loads(decode(data))
         return len(found if isinstance(found, list) else found["jobs"])
-    if path.suffix == ".pbs":
+    if path.suffix == ".records":
+        text = decode(data).removeprefix("\ufeff")
+        if text.lstrip().startswith("["):
+            return len(json.loads(text))
+        return sum(bool(line.strip()) for line in text.split("\n"))
+    if path.suffix == ".sge":
+        return sum(bool(line.strip()) and not line.startswith("#") for line in decode(data).split("\n"))
+    if path.suffix in (".pbs", ".lsf"):
         return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n"))
     if path.suffix == ".csv":
         lines = re.split(r"\r\n|[\r\n]", data.decode("utf-8-sig", "replace"))

@@ -1,5 +1,8 @@
 """Tables of jobs and accountings of other systems, malformed; none of their records may be lost."""
 
+import json
+from functools import partial
+
 from .inputs import NUMBERS, SACCT, TEXTS, TIMES, USUAL, changed, read_trace
 
 NAMES = (*TEXTS, "a\nb", 'x "y" z', "1,2,3,4,5,6,7", "a\n1,2,3,4,5,6,7,8")
@@ -105,11 +108,101 @@ def batsim(rng):
     return changed(rng, {"nb_res": 8, "jobs": jobs, "profiles": {"p": {"type": "delay", "delay": 50}}})
 
 
+def odd(rng, usual, values, share=0.1):
+    """Return a value, or at times another one."""
+    return rng.choice(values) if rng.random() < share else usual
+
+
+def sge(rng):
+    """Return an accounting of Grid Engine."""
+    lines = ["# Version: 8.1.9"] if rng.random() < 0.3 else []
+    for number in range(1, rng.randint(2, 9)):
+        times = [odd(rng, 1704067200 + number + add, (*NUMBERS, *TIMES)) for add in (0, 10, 70)]
+        category = odd(rng, "-l h_rt=3600,h_vmem=2G", ("NONE", "-l h_rt=1:2:3", "-l h_rt=::", "a:b:c", "-l gpu=9"), 0.3)
+        fields = ["q", "n", "g", "ann", "run", odd(rng, number, NUMBERS, 0.03), "sge", "0", *times, "0", "0", "60"]
+        fields += [*["0"] * 17, "NONE", "staff", "mpi", odd(rng, 4, NUMBERS), rng.choice("0012"), "9.0", "1.0", "0.1"]
+        fields += [category, "0.0", rng.choice(("NONE", "NONE", "NONE", "1.n2")), "1.5e6", "0", "0"]
+        lines.append(damaged(rng, ":".join(map(str, fields)), ":"))
+    return "\n".join([*lines, ""]).encode()
+
+
+def lsf(rng):
+    """Return an accounting of LSF."""
+    lines = []
+    for number in range(1, rng.randint(2, 9)):
+        submit, start, end = (odd(rng, 1704067200 + number + add, NUMBERS) for add in (0, 10, 70))
+        count = odd(rng, 1, (0, 2, "x", 10**7), 0.1)
+        event = rng.choice(("JOB_FINISH",) * 6 + ("JOB_NEW", "EVENT_ADRSV_FINISH"))
+        line = (
+            f'"{event}" "10.1" {end} {number} 12 3 4 {submit} 0 0 {start} "ann" "q" "" "" "" "h" "/" "" "" "" "f" 0 '
+            f'{count} "n1" 64 1.0 "{odd(rng, "run", TEXTS, 0.1)}" "c" {"-1 " * 19}'
+            f'"" "p" 0 4 "" "" {rng.choice("0012")} 0 0 '
+            f'"" "" "" "" 0 "" {rng.choice((0, 5, 14))} "" -1 "" "" "" "" -1 "" "" 5 "" 0 "" "" 0 0 -1 '
+            f'{odd(rng, 3600, NUMBERS)} 10 "rusage[mem=100]"'
+        )
+        lines.append(damaged(rng, line.replace("\n", " "), " "))
+    return "\n".join([*lines, ""]).encode()
+
+
+def json_lines(make):
+    """Return what draws records in JSON: as lines, or as a list."""
+
+    def draw(rng):
+        records = [make(rng, number) for number in range(1, rng.randint(2, 7))]
+        if rng.random() < 0.5:
+            return ("\n".join(map(json.dumps, records)) + "\n").encode()
+        return changed(rng, records)
+
+    return draw
+
+
+def condor(rng, number):
+    ad = {"ClusterId": number, "ProcId": rng.choice((0, 0, 1)), "Owner": "ann", "RequestCpus": odd(rng, 4, NUMBERS)}
+    dates = ("QDate", "JobStartDate", "CompletionDate")
+    ad |= {name: odd(rng, 1704067200 + number + add, NUMBERS) for name, add in zip(dates, (0, 10, 70), strict=True)}
+    return ad | {"RemoteWallClockTime": odd(rng, 60.0, NUMBERS), "JobStatus": rng.choice((4, 4, 3, 2, 9))}
+
+
+def flux(rng, number):
+    times = {"t_submit": 0.1, "t_run": 10.2, "t_cleanup": 70.3}
+    job = {"id": number, "ncores": odd(rng, 4, NUMBERS), "duration": odd(rng, 3600.0, NUMBERS), "result": 1}
+    return job | {name: odd(rng, 1704067200 + number + add, (*NUMBERS, 0.0)) for name, add in times.items()}
+
+
+def oar(rng, number):
+    times = {"submissionTime": 0, "startTime": 10, "stopTime": 70}
+    job = {"Job_Id": number, "walltime": odd(rng, 3600, (*NUMBERS, "1:00:00")), "state": "Terminated"}
+    job |= {name: odd(rng, 1704067200 + number + add, NUMBERS) for name, add in times.items()}
+    return job | {"assigned_resources": list(range(odd(rng, 4, (0, 1, 9))))}
+
+
+def gridware(rng, number):
+    times = {"submission_time": 0, "start_time": 10, "end_time": 70}
+    job = {
+        "job_number": number,
+        "task_number": rng.choice((0, 0, 3)),
+        "slots": odd(rng, 4, NUMBERS),
+        "category": "-l h_rt=9",
+    }
+    return job | {name: odd(rng, (1704067200 + number + add) * 10**6, NUMBERS) for name, add in times.items()}
+
+
+def read_as(name):
+    """Return what reads a trace of a format, whatever its first lines are."""
+    return partial(read_trace, format=name)
+
+
 #: What is drawn, the suffix of its file, and what reads it.
 TABLES = {
     "csv": (csv_table, ".csv", read_trace),
     "quoted": (quoted_sacct, ".sacct", read_trace),
     "pbs": (pbs, ".pbs", read_trace),
+    "sge": (sge, ".sge", read_as("sge")),
+    "lsf": (lsf, ".lsf", read_as("lsf")),
+    "htcondor": (json_lines(condor), ".records", read_as("htcondor")),
+    "flux": (json_lines(flux), ".records", read_as("flux")),
+    "oar": (json_lines(oar), ".records", read_as("oar")),
+    "gridware": (json_lines(gridware), ".records", read_as("gridware")),
     "sacct-json": (sacct_json, ".json", read_trace),
     "philly": (philly, ".philly", read_trace),
     "batsim": (batsim, ".batsim", read_trace),

@@ -11,6 +11,7 @@ from .trace_files import TraceFile, decode
 
 #: A field: a text in quotes, of which those inside are doubled, or a number.
 _FIELD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+_BEGINNING = re.compile(r'"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+" "[\d.]+" \d')
 _EVENT = re.compile(r'\s*"?([A-Z][A-Z0-9_]+)"?\s')
 #: Places of the first fields, which all versions share.
 _FIRST = {"end": 2, "id": 3, "processors": 6, "submit": 7, "begin": 8, "start": 10, "user": 11, "queue": 12}
@@ -68,34 +69,31 @@ def lsf_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
 
 def _records(file: TraceFile) -> Iterator[tuple[int, str]]:
     """Yield the records with their first lines. A command may have ends of lines within its quotes."""
-    line = 0
+    line = begin = 0
     pending: list[str] = []
-    begin = 0
+
+    def ended() -> tuple[int, str]:
+        file.joined += sum(bool(text.strip()) for text in pending[1:])
+        whole = "\n".join(pending)
+        pending.clear()
+        return begin, whole
+
     for block in file.blocks():
         for text in decode(block).split("\n"):
             line += 1
             plain = text.rstrip("\r")
-            if pending:
-                whole = "\n".join((*pending, plain))
-                if _EVENT.match(plain) and plain.startswith('"') and plain.count('"') % 2 == 0:
-                    yield begin, "\n".join(pending)  # its quotes never end, and another record begins
-                    pending = []
-                elif whole.count('"') % 2 == 0 or len(pending) > _LINES:
-                    pending = []
-                    yield begin, whole
-                    continue
-                else:
-                    pending.append(plain)
-                    continue
-            if not plain.strip():
-                continue
-            if plain.count('"') % 2:
-                pending, begin = [plain], line
-                continue
-            yield line, plain
+            if pending and (_BEGINNING.match(plain) or len(pending) > _LINES):
+                yield ended()  # its quotes never end
+            if pending or plain.count('"') % 2:
+                begin = begin if pending else line
+                pending.append(plain)
+                if len(pending) > 1 and plain.count('"') % 2:
+                    yield ended()
+            elif plain.strip():
+                yield line, plain
         line -= block.endswith(b"\n")
     if pending:
-        yield begin, "\n".join(pending)
+        yield ended()
 
 
 def _rest(fields: Sequence[str]) -> list[str]:

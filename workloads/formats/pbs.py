@@ -1,9 +1,8 @@
 """Read the accounting of PBS Professional, OpenPBS, Torque and their kin as a table."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-
-import numpy as np
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from ...base import shown
 from ...base.checks import MOST_PROCESSORS
@@ -12,6 +11,13 @@ from .read_log import Log, Malformed, counted
 from .table_files import Part, RowBlocks
 from .trace_files import TraceFile, decode
 
+#: Columns that are made of several fields. ``elapsed`` is the time from start to end, for which nodes are held. Without
+#: one of these it is the used time, which misses what is before a restart of PBS's daemon, or is negative by a fault.
+_AMOUNTS = ("cores", "hosts", "gpus", "memory", "elapsed")
+#: Columns of texts, and of numbers and times.
+_TEXTS = ("id", "user", "group", "account", "project", "jobname", "queue")
+_NUMBERS = ("ctime", "qtime", "etime", "start", "end", "Resource_List.walltime", "Exit_status")
+_KNOWN = {*_TEXTS, *_NUMBERS, "exec_host", "exec_vnode", "Resource_List.select", "resources_used.walltime"}
 #: A record. In front of it may be the name of its file, as grep prints it.
 _RECORD = re.compile(r"(?:[^;\s]*:)?\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;(\w+);([^;]*);(.*)", re.DOTALL)
 #: Texts that stand for none.
@@ -30,13 +36,13 @@ _SHARE, _SECONDS = 0.05, 2
 def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
     """Yield the ends of jobs (``;E;``).
 
-    Besides fields of PBS there are those of :data:`_FIELDS`. Other records are left out, and counted. So are those of
-    a whole array (``4[]``), as each of its subjobs has its own.
+    Besides fields of PBS there are :data:`_AMOUNTS`, made of several. Other records are left out, and counted. So are
+    those of a whole array (``4[]``), as each of its subjobs has its own.
     """
     del described
     others = arrays = 0
     differ: list[int] = []
-    rows = RowBlocks(list(_FIELDS))
+    rows = RowBlocks([*_AMOUNTS, *_TEXTS, *_NUMBERS])
     line = 0
     for block in file.blocks():
         for text in decode(block).split("\n"):
@@ -54,8 +60,13 @@ def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
             else:
                 fields = _fields(record[3])
                 fields["id"] = record[2].partition(".")[0]
-                rows.add(line, [read(fields) for read in _FIELDS.values()])
-                if _differ(fields):
+                held = _held(fields)
+                gpus = _gpus(fields) if "gpu" in record[3] else ""
+                used = fields.get("resources_used.walltime", "")
+                amounts = (_cores(fields), _hosts(fields), gpus, _memory(fields), str(held) if held else used)
+                texts = [fields.get(name, "") for name in _TEXTS]
+                rows.add(line, [*amounts, *map(_unquoted, texts), *(fields.get(name, "") for name in _NUMBERS)])
+                if held and used and _differ(held, used):
                     differ.append(line)
         line -= block.endswith(b"\n")
         yield from rows.full()
@@ -78,7 +89,7 @@ def _fields(text: str) -> dict[str, str]:
     last = ""
     for token in text.split(" "):
         key, equals, value = token.partition("=")
-        if equals and (key in _KNOWN or _KEY.fullmatch(key)):
+        if equals and (key in _KNOWN or _is_key(key)):
             found[key] = value
             last = key
         elif last and token:
@@ -86,14 +97,15 @@ def _fields(text: str) -> dict[str, str]:
     return found
 
 
-def _text(name: str) -> Callable[[Mapping[str, str]], str]:
-    """Return what reads a text, without its quotes."""
+@lru_cache(maxsize=1000)
+def _is_key(text: str) -> bool:
+    return _KEY.fullmatch(text) is not None
 
-    def read(fields: Mapping[str, str]) -> str:
-        value = fields.get(name, "").strip().strip('"')
-        return "" if value in _NONE else value
 
-    return read
+def _unquoted(text: str) -> str:
+    """Return a text without quotes, empty if it stands for none."""
+    plain = text.strip('"')
+    return "" if plain in _NONE else plain
 
 
 def _number(text: str | None) -> int:
@@ -199,54 +211,10 @@ def _held(fields: Mapping[str, str]) -> int:
     return 0
 
 
-def _used(fields: Mapping[str, str]) -> float:
-    """Return ``resources_used.walltime`` in seconds, nan if it is no time."""
-    parts = fields.get("resources_used.walltime", "").split(":")
-    if not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts) or len(parts) > 3:
-        return np.nan
-    return float(sum(int(part) * 60**place for place, part in enumerate(reversed(parts))))
-
-
-def _differ(fields: Mapping[str, str]) -> bool:
-    """Tell whether the used time is another than that from start to end."""
-    held = _held(fields)
-    if not held or not fields.get("resources_used.walltime"):
-        return False
-    return not abs(held - _used(fields)) <= max(_SHARE * held, _SECONDS)
-
-
-def _elapsed(fields: Mapping[str, str]) -> str:
-    """Return the time from start to end, for which the nodes are held; without one of them the used time.
-
-    The used time misses what is before a restart of PBS's daemon, or is negative by a fault.
-    """
-    return str(_held(fields) or fields.get("resources_used.walltime", ""))
-
-
-#: Columns of the table, and what reads them from the fields of a record.
-_FIELDS: dict[str, Callable[[Mapping[str, str]], str]] = {
-    "cores": _cores,
-    "hosts": _hosts,
-    "gpus": _gpus,
-    "memory": _memory,
-    "elapsed": _elapsed,
-} | {
-    name: _text(name)
-    for name in (
-        "id",
-        "user",
-        "group",
-        "account",
-        "project",
-        "jobname",
-        "queue",
-        "ctime",
-        "qtime",
-        "etime",
-        "start",
-        "end",
-        "Resource_List.walltime",
-        "Exit_status",
-    )
-}
-_KNOWN = {*_FIELDS, "exec_host", "exec_vnode", "Resource_List.select", "resources_used.walltime"}
+def _differ(held: int, used: str) -> bool:
+    """Tell whether ``resources_used.walltime`` is another time than that from start to end, or none."""
+    parts = used.split(":")
+    if len(parts) > len("hms") or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
+        return True
+    seconds = sum(int(part) * 60**place for place, part in enumerate(reversed(parts)))
+    return bool(abs(held - seconds) > max(_SHARE * held, _SECONDS))

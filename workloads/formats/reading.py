@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
 from ..fetching import TRACES
 from ..machine import Machine
+from ..sanity import doubts
 from ..workload import Workload
 from .column_maps import column_map
 from .containers import JSON_CONTAINERS
@@ -176,11 +178,20 @@ def read(
         workload = found or workload_of(opened(None))
         if parsed is not None and found is None:
             parsed.put(files[0], options, workload)
+    workload = _with_doubts(workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no walltime" in note)
         warnings.warn(f"{path}: {message}; default_walltime sets another", TraceWarning, stacklevel=2)
     return workload
+
+
+def _with_doubts(workload: Workload) -> Workload:
+    """Return a workload whose notes say which of its numbers are hardly right."""
+    said = workload.provenance
+    found = doubts(workload.columns, workload.machine, walltimes=not said.counts.get(FILLED, 0))
+    new = tuple(text for text in found if text not in said.notes)
+    return replace(workload, provenance=replace(said, notes=(*said.notes, *new))) if new else workload
 
 
 def _packed(path: Path) -> bool:
