@@ -57,7 +57,7 @@ def test_a_record_that_cannot_be_compared_is_one_line(tmp_path):
         assert message in done.output
 
 
-@pytest.mark.parametrize("name", ["replay", "evict", "submit"])
+@pytest.mark.parametrize("name", ["replay", "evict"])
 def test_without_a_slurm_that_is_one_line(monkeypatch, tmp_path, name):
     monkeypatch.setenv("PATH", str(tmp_path))
     done = CliRunner().invoke(main, [name])
