@@ -84,7 +84,11 @@ class Contract:
         plain = {_plain(name): name for name in members}
         for name in dir(self.part):
             meant = plain.get(_plain(name))
-            if meant is not None and meant != name and not name.startswith("_"):
+            if meant is None or name in members or name.startswith("_"):
+                continue
+            # An attribute of another kind, such as a number called count, is no slip of the pen.
+            value = getattr(self.part, name)
+            if callable(value) if members[meant].is_method else members[meant].kind is bool and isinstance(value, bool):
                 found.append(f"{name} is not read; it is called {meant}")
         return found
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..base import IntArray
+from ..base.contracts import Contract, Member, flag
 from ..models import PlacementRule
 from ..workloads import Machine
 from .actions import Action as Action  # noqa: PLC0414  (had from here, too)
@@ -105,9 +106,7 @@ def _well_formed(action: object) -> bool:
 class Dispatcher(Protocol):
     """Decides which waiting jobs start, when and where, and which running jobs stop.
 
-    Two further methods are optional. ``reset(machine, rng)`` is called before each simulation, so that an object can be
-    reused. `rng` is a ``numpy.random.Generator`` with the simulation's seed. ``report()`` is called after each
-    decision. It returns a mapping to store in ``Result.decisions``.
+    Everything else is optional, and listed with its default in :class:`DispatcherContract`.
     """
 
     def dispatch(self, state: State) -> Sequence[Action]:
@@ -116,3 +115,72 @@ class Dispatcher(Protocol):
         Called once at each instant with job ends, arrivals, returns or a due :class:`Wake`, if any job waits.
         """
         ...
+
+
+class DispatcherContract(Contract):
+    """What the engine reads of a dispatcher beside ``dispatch(state)``. A plain class has the defaults.
+
+    Attributes
+    ----------
+    name
+        Name in messages and tables. By default the class with its options.
+    uses
+        Packages whose version may change a schedule.
+    over
+        Its inner dispatcher. The engine then reads the members of both.
+    reset
+        ``reset(machine, rng)`` begins a simulation. `rng` is a ``numpy.random.Generator`` with its seed.
+    report
+        ``report()`` returns a mapping after each decision, for ``Result.decisions``.
+    memory, recall
+        ``memory()`` returns JSON for a state. ``recall(state, memory)`` gets it back when a simulation begins from it.
+    job_ended
+        ``job_ended(id, ran, now)`` is called when a job has left, with its total run time, seconds.
+    use_replays
+        ``use_replays(replay)`` gets the function that replays the past under another dispatcher.
+    use_longest_wait
+        ``use_longest_wait(seconds)`` gets the longest wait that a portfolio expects.
+    sorted_queue
+        ``sorted_queue(state)`` returns the waiting jobs in the order in which it tries them.
+    steps_on_pool
+        ``steps_on_pool(times, walltime, amounts, capacity)`` returns compiled steps of whole traces on a pool.
+    plans_closures
+        Whether its own plan contains closed nodes.
+    plans_rules
+        Whether it obeys all rules of the machine, except reservations of named jobs.
+    memoryless
+        Whether closed nodes may be shown as one more resource, different at each decision.
+    reads_free
+        Whether it uses the free amounts, so that closed nodes are shown as occupied.
+    knows_site
+        Whether it implements limits of arrays, reservations and node numbers of partitions itself.
+    every_second
+        Whether it is called each second while jobs wait without future events.
+    unbounded
+        Why it could not keep its bound of waits. Empty if it could.
+    constraints
+        Its site constraints, which the check of the result reads.
+    """
+
+    __slots__ = ()
+
+    name = Member[str]("", str)
+    uses = Member[Sequence[str]]((), Sequence)
+    over = Member[Any](None, object)
+    reset = Member[Callable[[Any, Any], None] | None](None, Callable)
+    report = Member[Callable[[], Mapping[str, Any]] | None](None, Callable)
+    memory = Member[Callable[[], Any] | None](None, Callable)
+    recall = Member[Callable[[Any, Any], None] | None](None, Callable)
+    job_ended = Member[Callable[[str, int, int], None] | None](None, Callable)
+    use_replays = Member[Callable[[Any], None] | None](None, Callable)
+    use_longest_wait = Member[Callable[[int], None] | None](None, Callable)
+    sorted_queue = Member[Callable[[State], Sequence[Waiting]] | None](None, Callable)
+    steps_on_pool = Member[Callable[..., Any] | None](None, Callable)
+    plans_closures = flag()
+    plans_rules = flag()
+    memoryless = flag()
+    reads_free = flag()
+    knows_site = flag()
+    every_second = flag()
+    unbounded = Member[str]("", str)
+    constraints = Member[Sequence[Any]]((), Sequence)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base import InputError, Registry, shown
 from ..workloads import Machine
-from .protocol import Dispatcher
+from .protocol import Dispatcher, DispatcherContract
 
 registry = Registry("dispatcher", "hpcdispatch.dispatchers")
 
@@ -55,7 +55,7 @@ def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
     part: Dispatcher | None = dispatcher
     while part is not None:
         yield part
-        part = getattr(part, "over", None)
+        part = DispatcherContract(part).over
 
 
 def knows_site(dispatcher: Dispatcher) -> bool:
@@ -63,12 +63,12 @@ def knows_site(dispatcher: Dispatcher) -> bool:
 
     Those are limits of arrays, reservations, and node numbers of partitions.
     """
-    return any(getattr(part, "knows_site", False) for part in layers(dispatcher))
+    return any(DispatcherContract(part).knows_site for part in layers(dispatcher))
 
 
 def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
     """Reset a dispatcher, if it has memory."""
-    reset = getattr(part, "reset", None)
+    reset = DispatcherContract(part).reset
     if reset is not None:
         reset(machine, rng)
 
@@ -76,13 +76,14 @@ def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generat
 def tell_end(dispatcher: Dispatcher, id_: str, ran: int, now: int) -> None:
     """Report an ended job to a dispatcher and its inner ones, if they support it."""
     for part in layers(dispatcher):
-        if hasattr(part, "job_ended"):
-            part.job_ended(id_, ran, now)
+        job_ended = DispatcherContract(part).job_ended
+        if job_ended is not None:
+            job_ended(id_, ran, now)
 
 
 def reported(part: Dispatcher) -> Mapping[str, Any]:
     """Return a dispatcher's report of its last decision. Empty if it has none."""
-    report = getattr(part, "report", None)
+    report = DispatcherContract(part).report
     return {} if report is None else report() or {}
 
 

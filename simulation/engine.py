@@ -18,6 +18,7 @@ import numpy as np
 from ..base import InputError, IntArray, part_label
 from ..base.contracts import PredictorContract
 from ..dispatchers import Dispatcher, create_dispatcher
+from ..dispatchers.protocol import DispatcherContract
 from ..dispatchers.registered import knows_site, layers
 from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
@@ -258,7 +259,7 @@ def simulate(
     unheeded = _unheeded(workload, len(nodes), dispatching)
     if unheeded:
         options["unheeded"] = unheeded
-    unbounded = next((why for part in layers(dispatching) if (why := getattr(part, "unbounded", ""))), "")
+    unbounded = next((why for part in layers(dispatching) if (why := DispatcherContract(part).unbounded)), "")
     if unbounded:
         options["unbounded"] = unbounded
         told = f"{_name(dispatching)} did not bound all waits: {unbounded}"
@@ -279,7 +280,7 @@ def simulate(
         options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", counts))
     if state is not None:
         options["state"] = {"at": state.at, "running": len(state.running)}
-    constraints = tuple(getattr(dispatching, "constraints", ()))
+    constraints = tuple(DispatcherContract(dispatching).constraints)
     made = manifest(workload, named, options)
     return Result.from_recorder(workload, recorder, made, seconds, constraints, state)
 
@@ -297,7 +298,7 @@ class UnboundedWarning(UserWarning):
 
 
 def _name(dispatcher: Dispatcher) -> str:
-    return getattr(dispatcher, "name", None) or type(dispatcher).__name__
+    return DispatcherContract(dispatcher).name or type(dispatcher).__name__
 
 
 #: Fields of jobs that only a dispatcher with the rules of the site keeps to.
@@ -337,7 +338,7 @@ def _shows_all(workload: Workload, dispatcher: Dispatcher) -> bool:
     """Return whether the rules of the machine, or the dispatcher, number nodes."""
     if workload.machine.rules.closing or knows_site(dispatcher):
         return True
-    return any(getattr(part, "constraints", None) for part in layers(dispatcher))
+    return any(DispatcherContract(part).constraints for part in layers(dispatcher))
 
 
 def recorder_on(workload: Workload, nodes: IntArray) -> Recorder:
@@ -392,8 +393,9 @@ def fresh_parts(
     """Return dispatcher and predictor, made from their names and reset where possible."""
     dispatching = create_dispatcher(dispatcher)
     predicting = create_predictor(predictor)
-    if hasattr(dispatching, "reset"):
-        asked(lambda: type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
+    begin = DispatcherContract(dispatching).reset
+    if begin is not None:
+        asked(lambda: type(dispatching).__name__, "reset", begin, machine, np.random.default_rng(seed))
     forget = PredictorContract(predicting).reset
     if forget is not None:
         asked(lambda: type(predicting).__name__, "reset", forget)

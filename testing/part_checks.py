@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..base.contracts import PredictorContract
 from ..dispatchers import Dispatcher, create_dispatcher
+from ..dispatchers.protocol import DispatcherContract
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import InvariantError, Overrun, Result, check, simulate
@@ -126,9 +127,9 @@ def _check_part(
     method = "dispatch" if create is create_dispatcher else "predict"
     makes = callable(part) and (isinstance(part, type) or not hasattr(part, method))
     subject, another = (create(part() if makes else part) for _ in range(2))
-    if create is create_predictor:
-        for fault in PredictorContract(subject).faults():
-            raise AssertionError(f"{_name(part)}: {fault}")
+    contract = PredictorContract if create is create_predictor else DispatcherContract
+    for fault in contract(subject).faults():
+        raise AssertionError(f"{_name(part)}: {fault}")
     repeats = [subject] if another is subject else [subject, another]
     for case in cases:
         workload, overrun, other = case

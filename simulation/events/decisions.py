@@ -5,6 +5,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from ...dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Wake
+from ...dispatchers.protocol import DispatcherContract
 from ...dispatchers.site.rule_gate import RuleGate
 from ...dispatchers.site.start_check import StartError
 from ...workloads import Machine
@@ -61,7 +62,7 @@ class Decisions:
     ) -> None:
         self.checks = checks
         self.wakes: set[int] = set()
-        self.every_second: bool = getattr(dispatcher, "every_second", False)
+        self.every_second: bool = DispatcherContract(dispatcher).every_second
         self._cycle = cycle
         self._calendar = calendar
         self._spending = spending
@@ -72,8 +73,8 @@ class Decisions:
         self._now = 0
         self._gate = RuleGate(machine, dispatcher, cycle.running.shown) if machine.rules else None
         self._decide = dispatcher.dispatch if self._gate is None else self._gate.ask
-        self._report = getattr(dispatcher, "report", None)
-        self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+        self._report = DispatcherContract(dispatcher).report
+        self._name = DispatcherContract(dispatcher).name or type(dispatcher).__name__
 
     @property
     def refused(self) -> int:

@@ -14,6 +14,7 @@ from ...base import InputError, IntArray
 from ...base.corrections import correction_of
 from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
 from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, ReplayResult
+from ...dispatchers.protocol import DispatcherContract
 from ...dispatchers.registered import layers, tell_end
 from ...predictors import Predictor
 from ...workloads import Job, Provenance, Workload
@@ -156,7 +157,7 @@ class _GoingOn:
         self._begin = past.begin
         self._script = deque(past.script)
         self._dispatcher = dispatcher
-        self.name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+        self.name = DispatcherContract(dispatcher).name or type(dispatcher).__name__
 
     @property
     def plans_closures(self) -> bool:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from hpcdispatch.base.contracts import PredictorContract
+from hpcdispatch.dispatchers.protocol import DispatcherContract
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "plugins.md"
-CONTRACTS = {"## A predictor": PredictorContract}
+CONTRACTS = {"## A predictor": PredictorContract, "## A dispatcher": DispatcherContract}
 
 
 class Plain:
@@ -22,6 +23,13 @@ def test_a_plain_class_has_the_defaults():
     contract = PredictorContract(Plain())
     assert (contract.correct, contract.correction, contract.above_walltime) == (None, "tsafrir", False)
     assert contract.faults() == []
+
+
+def test_another_attribute_of_a_near_name_is_no_fault():
+    part = Plain()
+    part.count = 3
+    part.names = ["a"]
+    assert PredictorContract(part).faults() == []
 
 
 def test_members_are_read_from_the_part():
