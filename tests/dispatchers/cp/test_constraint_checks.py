@@ -35,8 +35,8 @@ BROKEN_RULES = [
     ({"limits": [Limit(0, by="all", queue="?")]}, "limit: 1 of jobs of all  taken at t=0, there are 0"),
     ({"licences": {"mpi": 1}}, "licences: 2 of mpi taken at t=0, there are 1"),
     ({"licences": {"abaqus": 3}}, "licences: 1 of mpi taken at t=0, there are 0"),
-    ({"power": Power({"core": 10}, cap=39.5)}, "power: 40 of watts taken at t=0, there are 39.5"),
-    ({"power": Power({"core": 10}, idle=5, cap=44)}, "power: 40 of watts taken at t=0, there are 39"),
+    ({"power": Power({"core": 10}, cap=39.5)}, "power: 40 watts at t=0, the cap is 39.5"),
+    ({"power": Power({"core": 10}, idle=5, cap=44)}, "power: 45 watts at t=0, the cap is 44"),
     ({"reservations": [Reservation(39, 41, "0")]}, r"job 1 on node 0 in \[0, 40\), closed in \[39, 41\)"),
     ({"reservations": [Reservation(5, 6, [1], every=40)]}, r"job 2 on node 1 in \[0, 90\), closed in \[5, 6\)"),
     ({"reservations": [Reservation(49, 60, floating=True)]}, r"job 2 on node 1 in \[0, 90\), closed in \[49, 60\)"),
@@ -92,14 +92,16 @@ def test_a_job_that_is_killed_at_its_request_answers_for_all_of_its_stay(result)
         check(replace(WORKLOAD, machine=replace(WORKLOAD.machine, reservations=[Reservation(50, 80, "1")])), killed)
 
 
-@pytest.mark.parametrize("dispatcher", ["fcfs", "hcp3"])
 @pytest.mark.parametrize(
-    ("rules", "owner", "method", "nothing"),
+    ("dispatcher", "rules", "owner", "method", "nothing"),
     [
-        ({"power": Power({"core": 10}, cap=30)}, PowerCap, "uses", {}),
-        ({"licences": {"mpi": 1}}, LicencesLeft, "uses", {}),
-        ({"limits": [Limit(1)]}, RunningLimit, "uses", {}),
-        ({"reservations": [Reservation(30, 45)]}, ClosedNodes, "closed", ()),
+        ("fcfs", {"power": Power({"core": 10}, cap=30)}, PowerCap, "uses", {}),
+        ("fcfs", {"licences": {"mpi": 1}}, LicencesLeft, "uses", {}),
+        ("fcfs", {"limits": [Limit(1)]}, RunningLimit, "uses", {}),
+        ("hcp3", {"power": Power({"core": 10}, cap=30)}, PowerCap, "uses", {}),
+        ("hcp3", {"licences": {"mpi": 1}}, LicencesLeft, "uses", {}),
+        ("hcp3", {"limits": [Limit(1)]}, RunningLimit, "uses", {}),
+        ("hcp3", {"reservations": [Reservation(30, 45)]}, ClosedNodes, "closed", ()),
     ],
 )
 def test_a_rule_that_says_nothing_is_found_out(monkeypatch, dispatcher, rules, owner, method, nothing):

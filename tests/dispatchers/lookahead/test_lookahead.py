@@ -235,6 +235,9 @@ class Told:
     def predict(self, job, now):
         return HOUR * self.hours[job.id] if job.id in self.hours else job.walltime
 
+    def correct(self, job, elapsed, misses):
+        return elapsed + 1
+
     def observe(self, job):
         pass
 

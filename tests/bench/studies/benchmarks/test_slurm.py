@@ -92,7 +92,7 @@ def test_decisions_of_a_kept_replay_are_made_again(replay):
             b"# 1010\n9|PD|100|None|1061|0:00\n",
             "expected jobs of the accounting among those that waited, got none",
         ),
-        ("moments.txt", b"\xff\xfe\x00", "moments.txt: expected text, got binary data"),
+        ("moments.txt", b"\xff\xff\x00", "moments.txt: expected text, got binary data"),
         ("moments.txt", b"\x1f\x8b\x08", "moments.txt: expected a whole gzip file, got a truncated one"),
         ("jobs.sacct", None, "jobs.sacct: no such file"),
         ("jobs.sacct", b"JobID|User\n1", "expected a column"),
