@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..simulation import Result
-from ..simulation.plots.curves import capacity_of, stacked
+from ..simulation.plots.curves import stacked
 from .statistics import run_time_class
 
 #: Submissions in the part of a schedule that is shown.
@@ -46,28 +45,6 @@ class Detail:
             )
         )
         return cls(*found)
-
-
-def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) -> float:
-    """Return useful work over capacity from `begin` to `end`. The work of an attempt is spread evenly over it."""
-    if end <= begin or not capacity:
-        return float("nan")
-    start = attempts["start"].to_numpy()
-    stop = attempts["end"].to_numpy()
-    inside = np.clip(stop, begin, end) - np.clip(start, begin, end)
-    useful = attempts["useful"].to_numpy() / np.maximum(stop - start, 1)
-    return float((inside * useful * attempts["units"].to_numpy()).sum() / (capacity * (end - begin)))
-
-
-def utilization(result: Result, chosen: pd.DataFrame) -> float:
-    """Return useful work over capacity.
-
-    For all jobs the period is the whole run. For some jobs it is from their first to their last submission.
-    """
-    if len(chosen) == len(result.jobs):
-        return result.summary()["utilization"]
-    span = int(chosen["submit"].min()), int(chosen["submit"].max())
-    return used_between(result.attempts, capacity_of(result), *span)
 
 
 def window_of(jobs: pd.DataFrame) -> tuple[int, int]:

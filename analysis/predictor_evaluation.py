@@ -25,7 +25,7 @@ from ..simulation.recorder import Recorder
 from ..simulation.simulation_errors import asked, failed
 from ..workloads import Job, Workload
 from ..workloads.sources import WorkloadLike, workload_of
-from .paired import by_parts
+from .conclusions import Daily, of_days
 
 #: A prediction is close within this part of the run time.
 CLOSE = 0.25
@@ -53,7 +53,8 @@ class PredictorEvaluation:
         shares of run times in the central intervals, 0.5 and 0.8 if calibrated.
 
         Under the dispatcher: ``wait`` and bounded ``slowdown``, means. ``wait_ratio``: mean wait over that with
-        walltimes on the same jobs. ``wait_low``, ``wait_high``: its 95% interval.
+        walltimes on the same jobs. ``wait_low``, ``wait_high``: its interval, by blocks of the trace. ``verdict``:
+        better, worse or not decided.
     by_length, by_user, over_time
         The same errors, a row per predictor and class. The classes of ``by_length`` are short (< 1 h), medium and long
         (> 5 h). Those of ``by_user`` are the users of most jobs. Those of ``over_time`` are parts of the trace.
@@ -144,8 +145,9 @@ def evaluate_predictors(
         frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
         frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), predicted=found, **laws)
         under = simulate(trace, dispatcher, predictor).jobs
-        waits = (each["wait"].to_numpy(dtype=float)[ran] for each in (under, baseline))
-        ratio, low, high, _ = by_parts(*waits)
+        submit = baseline["submit"].to_numpy()[ran]
+        days = (Daily.of(submit, each["wait"].to_numpy(dtype=float)[ran]) for each in (under, baseline))
+        effect = of_days(*days)
         turnaround = (under["end"] - under["eligible"]).to_numpy(dtype=float)[ran]
         slowdown = bounded_slowdown(turnaround, under["run"].to_numpy(dtype=float)[ran])
         rows.append(
@@ -155,9 +157,10 @@ def evaluate_predictors(
                 "ms": ms,
                 "wait": float(under["wait"].to_numpy()[ran].mean()),
                 "slowdown": float(slowdown.mean()),
-                "wait_ratio": ratio,
-                "wait_low": low,
-                "wait_high": high,
+                "wait_ratio": effect.ratio,
+                "wait_low": effect.low,
+                "wait_high": effect.high,
+                "verdict": effect.verdict(),
             }
         )
         frames.append(frame)

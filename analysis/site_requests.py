@@ -15,7 +15,7 @@ from ..models.reservations import Cost, optimal_checkpointed_sequence, optimal_s
 from ..models.reservations import Sequence as Reservations
 from ..simulation import Result, simulate
 from ..workloads import Checkpoint, Job, Workload
-from .paired import ratio_of_means
+from .conclusions import of_samples
 from .requests import LEAST_TO_HALVE, Planning, law_of, optimum
 
 #: The way of requesting that others are compared with.
@@ -84,7 +84,7 @@ class Measured:
         """Whether it pays, by the interval."""
         if math.isnan(self.ratio):
             return ""
-        return "pays" if self.high < 1 else "costs" if self.low > 1 else "unclear"
+        return "better" if self.high < 1 else "worse" if self.low > 1 else "not decided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +242,9 @@ def _responses(mixed: Workload, requests: FixedRequests) -> tuple[FloatArray, fl
 def _row(
     name: str, sequence: Reservations, response: FloatArray, requests: float, lost: float, base: FloatArray
 ) -> Measured:
-    nothing = (float("nan"),) * 3
-    ratio, low, high = nothing if response is base else ratio_of_means(response, base)
-    return Measured(name, float(sequence.values[0]), float(response.mean()), requests, lost, ratio, low, high)
+    first = float(sequence.values[0])
+    if response is base:
+        return Measured(name, first, float(response.mean()), requests, lost, *(float("nan"),) * 3)
+    found = of_samples(response, base)
+    numbers = found.ratio, found.low, found.high
+    return Measured(name, first, float(response.mean()), requests, lost, *numbers)

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..base.printed import plain
-from ..bench.campaigns.comparison import Comparison
-from ..bench.reports.number_formats import Show, count, percent, ratio
+from ..bench.campaigns.comparison import Comparison, seeds_text
+from ..bench.reports.number_formats import NOTHING, Show, count, percent, ratio
 from ..bench.reports.tables import PlainConsole, terminal_table
-from ..bench.reports.verdict import verdict
+from ..bench.reports.verdict import change, choose_baseline, estimate_of, left_out, samples_of, span_text, verdict
 from .output import headed, time
 
 
@@ -45,7 +45,7 @@ class Column:
     right: bool = False
 
 
-def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[RenderableType]:
+def comparison_shown(found: Comparison, source: str) -> list[RenderableType]:
     """Return the heading and the table of a comparison, for printing.
 
     Parameters
@@ -54,8 +54,6 @@ def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[Ren
         The comparison.
     source
         The workload as the user named it.
-    drawn
-        Whether the seeds are samples of a generator.
     """
     if found.table.empty:
         return []
@@ -63,15 +61,15 @@ def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[Ren
     labels = _labels(found, out.width)
     values = [_values(found, metric) for metric in METRICS]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
-    return [*_heading(found, source, drawn), "", *tables, *_legend(found)]
+    return [*_heading(found, source), "", *tables, *_verdicts(found), *_legend(found)]
 
 
 def comparison_answer(found: Comparison) -> str:
     """Return the contender with the least wait, against the baseline."""
-    runs = found.runs
-    several = runs["predictor"].nunique() > 1
-    contender = runs["dispatcher"] + ", " + runs["predictor"] if several else runs["dispatcher"]
-    return verdict(runs.assign(workload="", sample=runs["seed"], contender=contender), show=time)
+    if found.runs.empty:
+        return verdict(found.runs)
+    answer = verdict(found.labelled_runs(), show=time, days=found.days)
+    return left_out(answer, found.warm_up, found.cool_down)
 
 
 def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
@@ -79,11 +77,16 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
     return {
         "workload": source,
         "seeds": found.seeds,
+        "seed_numbers": list(found.numbers),
+        "samples": found.basis,
         "jitter_s": found.jitter,
+        "warm_up": str(found.warm_up),
+        "cool_down": str(found.cool_down),
         "overrun": found.overrun,
         "runs_planned": found.planned,
         "interrupted": found.interrupted,
         "table": found.table.to_dict("records"),
+        "conclusions": [] if found.runs.empty else found.conclusions().to_dict("records"),
         "runs": found.runs.to_dict("records"),
         "failures": [
             {name: getattr(failure, name) for name in ("dispatcher", "predictor", "seed", "error")}
@@ -115,17 +118,20 @@ def _table(columns: list[Column]) -> Table:
     return table
 
 
-def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
+def _heading(found: Comparison, source: str) -> list[Text]:
     dispatchers, predictors = (found.table[name].nunique() for name in ("dispatcher", "predictor"))
     what = f"{count(dispatchers, 'dispatcher')} with {count(predictors, 'predictor')}"
     if predictors == 1:
         what = f"{count(dispatchers, 'dispatcher')} with {found.table['predictor'].iloc[0]} predictions"
-    if found.seeds == 1 and found.jitter is None:
-        samples = "1 sample, seed 0" if drawn else "as it stands"
-    elif drawn:
-        samples = f"{found.seeds} samples, seeds 0 to {found.seeds - 1}"
-    else:
-        samples = f"{count(found.seeds, 'seed')}, submissions shifted by up to {time(found.jitter or 0)}"
+    seeds = f"seed{'s' * (found.seeds > 1)} {seeds_text(found.numbers)}"
+    samples = {
+        "trace": "as it stands",
+        "independent": f"{count(found.seeds, 'sample')}, {seeds}",
+        "resamples": f"{count(found.seeds, 'resample')} of the trace, {seeds}",
+        "shifts": f"{count(found.seeds, 'copy' if found.seeds == 1 else 'copie')} of the trace, {seeds}",
+    }[found.basis]
+    if found.jitter is not None:
+        samples += f", submissions shifted by up to {time(found.jitter)}"
     totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
     jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
@@ -169,10 +175,38 @@ def _values(found: Comparison, metric: Metric) -> Column:
     return Column(headed(metric.header) if metric.show is time else metric.header, cells, right=True)
 
 
+#: What stands below the means.
+_BELOW = {
+    "independent": "their 95% intervals",
+    "resamples": "how they vary over the resamples",
+    "shifts": "their range over the shifts",
+    "trace": "nothing",
+}
+
+
+def _verdicts(found: Comparison) -> list[RenderableType]:
+    """Return each contender against the baseline: size, interval, verdict, and the longest wait."""
+    base = choose_baseline(found.labelled_runs()["contender"])
+    rows = found.conclusions("wait_mean", base).to_dict("records")
+    if not rows:
+        return []
+    shifted = any(not math.isnan(row["range_low"]) for row in rows)
+    columns = [f"against {base}", "mean\nwait", "interval", *(["range over\nshifts"] if shifted else []), "verdict"]
+    table = terminal_table([*columns, "longest\nwait"], len(columns) + 1)
+    for row in rows:
+        longest = change(row["wait_max"] / row["baseline_wait_max"]) if row["baseline_wait_max"] else NOTHING
+        estimate = estimate_of(row)
+        interval = estimate.reason if math.isnan(estimate.low) else span_text(estimate.low, estimate.high)
+        spans = [interval, *([span_text(*estimate.span)] if shifted else [])]
+        table.add_row(Text(str(row["contender"])), change(row["ratio"]), *spans, row["verdict"], longest)
+    known = dict.fromkeys(samples_of(each) for each in [estimate_of(row) for row in rows] if not math.isnan(each.low))
+    return [table, *(f"intervals of 95%: {each}" for each in known), ""]
+
+
 def _legend(found: Comparison) -> list[str]:
     lines = ["* best of its column"] if len(found.table) > 1 else []
     if (found.table["runs"] > 1).any():
-        lines.append("means over the seeds, below them their 95% bootstrap intervals")
+        lines.append(f"means over the seeds, below them {_BELOW[found.basis]}")
     if "failures" in found.runs:
         failed = found.runs.groupby("dispatcher", sort=False)["failures"].sum()
         lines += [

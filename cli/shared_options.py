@@ -11,13 +11,14 @@ import click
 
 from ..analysis import LEAST_TO_TRUST
 from ..base import InputError, shown
-from ..base.checks import MOST_JOBS
+from ..base.checks import MOST_JOBS, MOST_STEPS
 from ..bench.campaigns.molding_specs import check_molding
 from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
 from ..predictors import Empirical
 from ..predictors import create as create_predictor
 from ..simulation import SameInstant
+from ..simulation.trimming import Cut
 from ..workloads.formats.read_log import DefaultWalltime
 from ..workloads.formats.run_times import Unit
 from .app import READING
@@ -111,6 +112,53 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value
 
 
+class _Cut(click.ParamType[Cut]):
+    """An amount of a workload: ``5%``, ``200 jobs`` or a time."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Cut:
+        """Return the amount."""
+        try:
+            return value if isinstance(value, Cut) else Cut.parse(str(value))
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
+class _Seeds(click.ParamType[Any]):
+    """A number of seeds, or a range of them such as ``20-29``."""
+
+    name = "seeds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
+        """Return the number, or the seeds."""
+        found = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", str(value).strip())
+        if found is None:
+            self.fail(
+                f"expected a number of samples such as 10, or a range such as 20-29, got {shown(value)}", param, ctx
+            )
+        first = int(found[1])
+        if found[2] is None:
+            if not 1 <= first <= MOST_STEPS:
+                self.fail(f"expected 1 to {MOST_STEPS} samples, got {shown(value)}", param, ctx)
+            return first
+        if not 0 <= int(found[2]) - first < MOST_STEPS:
+            self.fail(
+                f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}", param, ctx
+            )
+        return range(first, int(found[2]) + 1)
+
+
+SEEDS = _Seeds()
+WarmUpOption = Annotated[
+    Cut | None,
+    option(
+        "Leave the first jobs by submission out of all metrics: 5%, 200 jobs, 12h, 2d.  [default: none]",
+        "AMOUNT",
+        _Cut(),
+    ),
+]
+CoolDownOption = Annotated[Cut | None, option("Leave the last ones out, likewise.  [default: none]", "AMOUNT", _Cut())]
 OverrunOption = Annotated[
     str,
     option(

@@ -4,15 +4,17 @@ from .budget import Budget, BudgetError
 from .engine import SameInstant, UnboundedWarning, UnheededWarning, simulate
 from .instants import guaranteed_starts, state_at
 from .invariants import check, violations
-from .metrics import job_metrics, mean_interval
+from .metrics import job_metrics
 from .overrun import Overrun
 from .result import Result
 from .simulation_errors import ActionError, InvariantError, SimulationError
+from .trimming import Cut, Window, steady_state
 
 __all__ = [
     "ActionError",
     "Budget",
     "BudgetError",
+    "Cut",
     "InvariantError",
     "Overrun",
     "Result",
@@ -20,14 +22,15 @@ __all__ = [
     "SimulationError",
     "UnboundedWarning",
     "UnheededWarning",
+    "Window",
     "accasim_dispatcher",
     "accasim_predictor",
     "accasim_scheduler",
     "check",
     "guaranteed_starts",
     "job_metrics",
-    "mean_interval",
     "simulate",
     "state_at",
+    "steady_state",
     "violations",
 ]

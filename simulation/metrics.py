@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 from numpy.typing import NDArray
 
 from ..base import InputError, IntArray, Registry, shown
+from .trimming import Cut, steady_state
 
 Floats = NDArray[np.float64]
 #: Further metrics: functions of :class:`Records` that return numbers by their names.
@@ -23,7 +23,8 @@ BOUND = 10
 CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
 #: Jobs of at most 2**-NARROWEST of the machine form one class.
 NARROWEST = 10
-_RESAMPLES = 999
+#: Entries of the summary for the whole simulation.
+_OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def bounded_slowdown(turnaround: Floats, run: Floats) -> Floats:
     return found
 
 
-def summarize(result: Records, confidence: float | None = None) -> dict[str, float]:
+def summarize(result: Records) -> dict[str, float]:
     """Return the flat dictionary of :meth:`.Result.summary`."""
     of_jobs = job_metrics(result.jobs)
     status = result.jobs["status"]
@@ -92,11 +93,11 @@ def summarize(result: Records, confidence: float | None = None) -> dict[str, flo
     for suffix, chosen in _classes(of_jobs):
         for name in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
             values = of_jobs[name].to_numpy()[chosen]
-            for statistic, value in _statistics(values, confidence).items():
+            for statistic, value in _statistics(values).items():
                 summary[f"{name}_{statistic}{suffix}"] = value
         summary[f"jobs{suffix}"] = int(chosen.sum())
     kinds = result.jobs.get("kind")
-    urgent = {} if kinds is None or not (kinds == "on-demand").any() else on_demand_metrics(result, confidence)
+    urgent = {} if kinds is None or not (kinds == "on-demand").any() else on_demand_metrics(result)
     turnaround = np.maximum(of_jobs["turnaround"].to_numpy(), 1.0)
     summary["turnaround_gmean"] = float(np.exp(np.log(turnaround).mean())) if len(turnaround) else float("nan")
     if "dropped_shapes" in result.manifest:
@@ -107,6 +108,54 @@ def summarize(result: Records, confidence: float | None = None) -> dict[str, flo
     for name in metrics.names():
         summary |= _plugged_in(name, result, summary)
     return summary
+
+
+def without_ends(result: Records, warm_up: Cut, cool_down: Cut) -> pd.DataFrame:
+    """Return the jobs between the warm-up and the cool-down.
+
+    Raises
+    ------
+    InputError
+        If no job is left.
+    """
+    return result.jobs[steady_state(result.jobs["submit"].to_numpy(), warm_up, cool_down)]
+
+
+def cut_summary(result: Records, warm_up: Cut, cool_down: Cut) -> dict[str, float]:
+    """Return the summary of a result without its warm-up and cool-down.
+
+    The metrics of jobs are those of the remaining jobs. Utilization is from their first to their last submission. All
+    other metrics are of the whole simulation.
+    """
+    whole = summarize(result)
+    chosen = without_ends(result, warm_up, cool_down)
+    if len(chosen) == len(result.jobs):
+        return whole
+    left = summarize(replace(result, jobs=chosen, attempts=result.attempts.iloc[:0]))
+    return {**left, **{name: whole[name] for name in _OF_ALL}, "utilization": utilization(result, chosen)}
+
+
+def utilization(result: Records, chosen: pd.DataFrame) -> float:
+    """Return useful work over capacity.
+
+    For all jobs the period is the whole run. For some jobs it is from their first to their last submission.
+    """
+    if len(chosen) == len(result.jobs):
+        return _machine_use(result)["utilization"]
+    machine = result.manifest["machine"]
+    capacity = int(machine["total"][machine["resources"].index(machine["primary"])])
+    return used_between(result.attempts, capacity, int(chosen["submit"].min()), int(chosen["submit"].max()))
+
+
+def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) -> float:
+    """Return useful work over capacity from `begin` to `end`. The work of an attempt is spread evenly over it."""
+    if end <= begin or not capacity:
+        return float("nan")
+    start = attempts["start"].to_numpy()
+    stop = attempts["end"].to_numpy()
+    inside = np.clip(stop, begin, end) - np.clip(start, begin, end)
+    useful = attempts["useful"].to_numpy() / np.maximum(stop - start, 1)
+    return float((inside * useful * attempts["units"].to_numpy()).sum() / (capacity * (end - begin)))
 
 
 def _plugged_in(name: str, result: Records, known: Mapping[str, float]) -> dict[str, float]:
@@ -174,7 +223,7 @@ def workflow_makespans(result: Records) -> dict[str, float]:
     whole = ran.groupby(jobs["workflow"]).all()
     grouped = jobs.groupby("workflow")
     makespan = (grouped["end"].max() - grouped["submit"].min())[whole].to_numpy(dtype=float)
-    found = {f"workflow_makespan_{name}": value for name, value in _statistics(makespan, None).items()}
+    found = {f"workflow_makespan_{name}": value for name, value in _statistics(makespan).items()}
     return {"workflows": len(makespan), "workflows_broken": int((~whole).sum()), **found}
 
 
@@ -191,7 +240,7 @@ def energy(result: Records) -> dict[str, float]:
     return {"energy_kwh": (held + idle * float(attempts["end"].max() - jobs["submit"].min())) / 3.6e6}
 
 
-def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[str, float]:
+def on_demand_metrics(result: Records) -> dict[str, float]:
     """Return the waits of on-demand jobs, and the cost for the batch jobs.
 
     The delay of an on-demand job is its first start - submit. The job is missed if the delay is above its deadline, or
@@ -209,14 +258,14 @@ def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[
     outcome = stays["outcome"]
     lost = (stays["end"] - stays["start"] - stays["useful"]) * stays["nodes"] / 3600
     found: dict[str, float] = {"on_demand_jobs": len(urgent)}
-    found |= {f"delay_{name}": value for name, value in _statistics(delay[started], confidence).items()}
+    found |= {f"delay_{name}": value for name, value in _statistics(delay[started]).items()}
     found |= {"missed": missed, "missed_share": missed / int((due >= 0).sum()) if (due >= 0).any() else float("nan")}
     found |= {"evictions_killed": int((outcome == "killed").sum())}
     found |= {"evictions_checkpointed": int((outcome == "checkpointed").sum()), "lost_node_hours": float(lost.sum())}
     found |= {"lost_node_hours_killed": float(lost[outcome == "killed"].sum())}
     metrics = job_metrics(batch)
     for name in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
-        values = _statistics(metrics[name].to_numpy(), confidence)
+        values = _statistics(metrics[name].to_numpy())
         found |= {f"batch_{name}_{statistic}": value for statistic, value in values.items()}
     return found
 
@@ -227,36 +276,17 @@ def _classes(metrics: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
     return [("", everything)] + [(f"_{name}", (run >= low) & (run < high)) for name, low, high in CLASSES]
 
 
-def _statistics(values: Floats, confidence: float | None) -> dict[str, float]:
+def _statistics(values: Floats) -> dict[str, float]:
     if not len(values):
         values = np.array([np.nan])
     p95, p99 = np.percentile(values, (95, 99)).tolist()
-    found = {
+    return {
         "mean": float(values.mean()),
         "median": float(np.median(values)),
         "p95": p95,
         "p99": p99,
         "max": float(values.max()),
     }
-    if confidence is not None:
-        found["mean_low"], found["mean_high"] = mean_interval(values, confidence)
-    return found
-
-
-def mean_interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
-    """Return a percentile bootstrap interval of the mean. The same values give the same interval."""
-    if len(values) < 2 or np.isnan(values).any():
-        return float("nan"), float("nan")
-    found = scipy.stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=_RESAMPLES,
-        batch=max(1, 10_000_000 // len(values)),
-        confidence_level=confidence,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
 def _machine_use(result: Records) -> dict[str, float]:

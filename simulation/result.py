@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError, part_label, shown, time_text, write_whole
-from ..base.checks import check_types, is_number
+from ..base import InputError, part_label, time_text, write_whole
+from ..base.checks import check_types
 from ..base.facts import Facts
 from ..base.files import open_regular, read_json
 from ..base.installed import version_of
@@ -26,12 +26,13 @@ from ..workloads import Workload
 from ..workloads.formats.table_files import bounded_table
 from ..workloads.machine_state import MachineState
 from .exports import to_evalys, to_perfetto, to_swf
-from .metrics import Records, summarize
+from .metrics import Records, cut_summary, summarize
 from .placements import restored, stored
 from .plots import ResultPlots
 from .recorder import Recorder
 from .schema import RENAMED, SCHEMA, schema_of, with_new_names
 from .simulation_errors import SimulationError
+from .trimming import NOTHING, Cut, cut_of
 
 #: The file that every result folder has.
 MANIFEST = "manifest.json"
@@ -162,13 +163,15 @@ class Result(Records):
     def _basic_summary(self) -> dict[str, float]:
         return summarize(self)
 
-    def summary(self, confidence: float | None = None) -> dict[str, float]:
+    def summary(self, warm_up: str | Cut = NOTHING, cool_down: str | Cut = NOTHING) -> dict[str, float]:
         """Return the metrics as a flat dictionary.
 
         Parameters
         ----------
-        confidence
-            Add a bootstrap interval of this level, such as 0.95, for every mean, as ``..._low`` and ``..._high``.
+        warm_up, cool_down
+            Jobs at both ends by submission that the metrics leave out, such as ``"5%"``, ``"200 jobs"`` or ``"2d"``.
+            Utilization is then from the first to the last submission that is left. Occupancy, efficiency, lost work,
+            makespan and measured times stay those of the whole simulation.
 
         Returns
         -------
@@ -209,11 +212,10 @@ class Result(Records):
               waits.
             * ``energy_kwh`` if the machine has a power.
         """
-        if confidence is None:
+        cuts = [cut_of(name, each) for name, each in (("warm_up", warm_up), ("cool_down", cool_down))]
+        if not any(cut.amount for cut in cuts):
             return dict(self._basic_summary)
-        if not (is_number(confidence) and 0 < confidence < 1):
-            raise InputError(f"summary: confidence must be a number > 0 and < 1, such as 0.95, got {shown(confidence)}")
-        return summarize(self, confidence)
+        return cut_summary(self, *cuts)
 
     def save(self, directory: str | PathLike[str]) -> Path:
         """Write the tables as Parquet and the manifest as JSON. Return the directory.

@@ -9,18 +9,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ...analysis.trimming import EXPECTED, NOTHING, Cut
 from ...base import LONGEST, InputError, read_bounded, shown
 from ...base.checks import LARGEST, MOST_STEPS
 from ...base.printed import near_name
 from ...simulation import Overrun
+from ...simulation.trimming import EXPECTED, NOTHING, Cut
 from .molding_specs import check_molding
 from .toml_lines import KeyPath, line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
 
 def _seeds(value: Any) -> Any:
-    """Return the seeds 0 to N - 1 for a number of them."""
+    """Return the seeds 0 to N - 1 for a number of them, and those of a range such as ``20-29``."""
+    if isinstance(value, str):
+        first, dash, last = value.partition("-")
+        if not (dash and all(each.isascii() and each.isdecimal() and len(each) < 16 for each in (first, last))):
+            raise ValueError(f"expected a number of seeds, a range such as '20-29', or a list, got {shown(value)}")
+        if not 0 <= int(last) - int(first) < MOST_STEPS:
+            raise ValueError(f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}")
+        return list(range(int(first), int(last) + 1))
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_STEPS:
             raise ValueError(f"expected 1 to {MOST_STEPS} seeds, or a list of seeds, got {shown(value)}")
@@ -138,11 +145,14 @@ class CampaignTable(_Table):
     overrun, same_instant
         As in :func:`hpcdispatch.simulation.simulate`; one or several.
     jitter
-        Largest random shift of a submission, seconds, by the seed; 0 for none. One or several.
+        Largest random shift of a submission, seconds, by the seed; 0 for none. One or several. Shifted copies of a
+        trace give a range and no interval.
     warm_up, cool_down
         Jobs at both ends of each workload that are simulated, but not counted in tables and reports.
     seeds
-        The seeds, or their number.
+        The seeds, their number, or a range such as ``20-29``.
+    resample
+        Whether each seed is a resample of a trace; by default if there are several seeds and no jitter.
     cell_budget
         Bounds of each cell.
     """
@@ -156,6 +166,7 @@ class CampaignTable(_Table):
     warm_up: _Cut = NOTHING
     cool_down: _Cut = NOTHING
     seeds: Annotated[list[_Whole], BeforeValidator(_seeds), Field(min_length=1), AfterValidator(_distinct)] = [0]
+    resample: bool | None = None
     cell_budget: BudgetTable = BudgetTable()
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.trimming import NOTHING, Cut
+from ...analysis.conclusions import Basis
 from ...base.installed import names_part_of_script, names_plug_in
 from ...base.unfinished_files import temporary_folder
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import Budget, SameInstant, check, simulate
 from ...simulation.schema import SCHEMA
+from ...simulation.trimming import NOTHING, Cut
 from ...workloads import Workload, jitter
 from .versions import made_by
 
@@ -57,6 +58,8 @@ class Cell:
         As in :func:`hpcdispatch.simulation.simulate`.
     warm_up, cool_down
         Jobs that tables and reports leave out; not in the key, since they are simulated.
+    basis
+        The kind of sample that its jobs are; not in the key, since the digest covers them.
     check
         Whether a schedule that breaks an invariant makes the cell fail.
     objects
@@ -76,6 +79,7 @@ class Cell:
     same_instant: SameInstant
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
+    basis: Basis = "trace"
     check: bool = False
     objects: tuple[Dispatcher | None, Predictor | None] = field(default=(None, None), compare=False, repr=False)
     budget: Budget | None = field(default=None, compare=False)

@@ -1,7 +1,7 @@
 """Compare dispatchers and predictors: every pair of them, on the same samples of a workload.
 
-A sample is what one seed makes of the workload: a jittered copy of a trace, or another sample of a generator. All pairs
-get the same samples. The records of a run depend only on its own arguments. Therefore the number of workers changes
+A sample is what one seed makes of the workload: a resample of a trace, or another sample of a generator. All pairs get
+the same samples. The records of a run depend only on its own arguments. Therefore the number of workers changes
 only the measured times.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -18,29 +18,32 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.conclusions import Basis, Daily, conclusions, spread
 from ...base import InputError, check_whole, distinct_labels, shown, time_text
+from ...base.checks import MOST_STEPS
 from ...base.facts import Facts
 from ...base.unfinished_files import make_temporary
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...predictors import Predictor
 from ...predictors import create as create_predictor
-from ...simulation import Overrun, Result, SameInstant, mean_interval
+from ...simulation import Overrun, Result, SameInstant
+from ...simulation.metrics import cut_summary, without_ends
+from ...simulation.trimming import NOTHING, Cut, cut_of
 from ...workloads import Workload
 from ...workloads.sources import WorkloadLike, source_of, workload_of
 from .board import CampaignProgress, Outcome
 from .cells import Cell
 from .comparison_plots import WORDS, ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
+from .metrics_table import days_of
 from .plan import Plan
-from .samples import Generated, Jittered, Loaders, Sampler, Samples
+from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples
 from .store import Store
 
-__all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "compare"]
+__all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Resampled", "compare"]
 
 #: Columns of the aggregated table: means over the seeds of these entries of ``Result.summary()``.
 METRICS = ("wait_mean", "bounded_slowdown_mean", "slowdown_mean", "wait_max", "utilization", "decision_ms_mean")
-#: Default largest shift of a submission with several seeds, seconds.
-DEFAULT_JITTER = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ class Comparison:
         and every entry of ``Result.summary()``. Empty if none finished.
     table
         One row per pair of dispatcher and predictor with a finished run: ``dispatcher``, ``predictor`` and the number
-        of ``runs``. Each of :data:`METRICS` has its mean over the seeds, under its name. The 95% bootstrap interval is
-        in ``..._low`` and ``..._high`` (NaN for one seed).
+        of ``runs``. Each of :data:`METRICS` has its mean over the seeds, under its name. Its interval over the samples
+        is in ``..._low`` and ``..._high``: of independent samples, of resamples, or the range over shifts (NaN for one
+        seed).
     failures
         The runs that ended with an exception.
     workload
@@ -74,7 +78,13 @@ class Comparison:
     planned
         Number of planned runs. After an interrupt it exceeds the finished and failed ones.
     seeds, jitter, overrun
-        As compared; `jitter` is ``None`` without shifts.
+        As compared, the number of seeds; `jitter` is ``None`` without shifts.
+    numbers
+        The seeds.
+    basis
+        The kind of the samples: ``independent``, ``resamples``, ``shifts`` or ``trace``.
+    warm_up, cool_down
+        The jobs at both ends that all metrics leave out.
     store
         Store of the results. Without `out` it is a temporary folder that lasts as long as this object.
     contenders
@@ -91,6 +101,49 @@ class Comparison:
     overrun: str
     store: Store
     contenders: dict[str, dict[int, Cell]]
+    numbers: Sequence[int]
+    basis: Basis
+    warm_up: Cut
+    cool_down: Cut
+    days: Mapping[tuple[str, str, int], Mapping[str, Daily]] = field(repr=False)
+
+    def conclusions(self, metric: str = "wait_mean", baseline: str | None = None) -> pd.DataFrame:
+        """Return how each contender compares with a baseline: the ratio, its interval, and a verdict.
+
+        Parameters
+        ----------
+        metric
+            A metric of the table.
+        baseline
+            A contender; by default ``easy``, else ``fcfs``, else the first by name.
+
+        Returns
+        -------
+        DataFrame
+            One row per other contender, see :func:`hpcdispatch.analysis.conclusions`. ``wait_max`` and
+            ``baseline_wait_max`` are the means of the longest waits, seconds.
+
+        Raises
+        ------
+        InputError
+            For an unknown metric or baseline, or if no run has finished.
+        """
+        from ..reports.verdict import choose_baseline  # noqa: PLC0415 - the report imports this module
+
+        if metric not in METRICS:
+            raise InputError(f"conclusions: expected a metric of {', '.join(METRICS)}; got {shown(metric)}")
+        if self.runs.empty:
+            raise InputError("conclusions: no run has finished")
+        runs = self.labelled_runs()
+        base = choose_baseline(runs["contender"]) if baseline is None else baseline
+        found = conclusions(runs, base, metric, self.days).drop(columns="workload")
+        longest = runs.groupby("contender")["wait_max"].mean()
+        return found.assign(wait_max=found["contender"].map(longest), baseline_wait_max=float(longest[base]))
+
+    def labelled_runs(self) -> pd.DataFrame:
+        """Return the runs with the columns ``workload, contender, sample, basis``, as conclusions need them."""
+        named = self._named(self.runs)
+        return self.runs.assign(workload="", contender=named, sample=self.runs["seed"], basis=self.basis)
 
     def best(self, metric: str = "wait_mean") -> str:
         """Return the contender with the best mean over the seeds: its dispatcher, and its predictor if there are more.
@@ -113,7 +166,7 @@ class Comparison:
         values = self.table[metric].to_numpy() * (-1 if metric == "utilization" else 1)
         return str(self._named(self.table).iloc[int(values.argmin())])
 
-    def result(self, contender: str, seed: int = 0) -> Result:
+    def result(self, contender: str, seed: int | None = None) -> Result:
         """Return the result of one run.
 
         Parameters
@@ -121,16 +174,17 @@ class Comparison:
         contender
             The dispatcher, with its predictor if there are several: ``"easy"`` or ``"easy, last2"``.
         seed
-            Of the sample.
+            Of the sample; by default the first.
 
         Raises
         ------
         InputError
             If there is no such run, or it has not finished.
         """
+        seed = self.numbers[0] if seed is None else seed
         cell = self.contenders.get(contender, {}).get(seed)
         if cell is None:
-            expected = f"expected a finished run of {'; '.join(self.contenders)}, seeds 0 to {self.seeds - 1}"
+            expected = f"expected a finished run of {'; '.join(self.contenders)}, seeds {seeds_text(self.numbers)}"
             raise InputError(f"result: {expected}; got {shown(contender)}, seed {seed}")
         return self.store.result(cell)
 
@@ -138,7 +192,7 @@ class Comparison:
     def plot(self) -> ComparisonPlots:
         """Plots: ``ratios()``, ``waits()``, ``slowdown_by_size()``, ``utilization()``, ``queue()``, ``gantt()``."""
         results = {name: _Results(self.store, tuple(cells.values())) for name, cells in self.contenders.items()}
-        return ComparisonPlots(results, self.runs.assign(contender=self._named(self.runs)), self.best)
+        return ComparisonPlots(results, self.labelled_runs(), self.best, self.days)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the report, one offline page with a folder of its figures beside it. Return its path.
@@ -160,7 +214,8 @@ class Comparison:
         page.parent.mkdir(parents=True, exist_ok=True)
         found = runs_of(self.store.folder)
         own = {cell.key for cells in self.contenders.values() for cell in cells.values()}
-        write_report(study(replace(found, runs=tuple(run for run in found.runs if run.folder.name in own))), page)
+        chosen = replace(found, runs=tuple(run for run in found.runs if run.folder.name in own))
+        write_report(study(chosen, warm_up=self.warm_up, cool_down=self.cool_down), page)
         return page
 
     def __repr__(self) -> str:
@@ -177,7 +232,7 @@ class Comparison:
 
     def _facts(self) -> Facts:
         failed = f", {len(self.failures)} failed: {self.failures[0].error}" if self.failures else ""
-        seeds = f", seeds 0 to {self.seeds - 1}" if self.seeds > 1 else ""
+        seeds = f", seeds {seeds_text(self.numbers)}" if self.seeds > 1 else ""
         title = f"Comparison on {self.workload}: {self.planned:,} runs{seeds}{failed}"
         shows: dict[str, Callable[[float], str]] = {
             "wait_mean": time_text,
@@ -225,8 +280,10 @@ def compare(
     dispatchers: str | Dispatcher | Iterable[str | Dispatcher],
     predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
     *,
-    seeds: int = 1,
+    seeds: int | str | Iterable[int] = 1,
     jitter: int | None = None,
+    warm_up: str | Cut = NOTHING,
+    cool_down: str | Cut = NOTHING,
     overrun: str | Overrun = "run",
     same_instant: SameInstant = "batch",
     check_invariants: bool = False,
@@ -235,22 +292,27 @@ def compare(
     isolate: bool = False,
     progress: Callable[[CampaignProgress], None] | None = None,
 ) -> Comparison:
-    """Simulate every pair of dispatcher and predictor on the samples of the seeds 0 to `seeds` - 1.
+    """Simulate every pair of dispatcher and predictor on the samples of the seeds.
 
     Parameters
     ----------
     workload
-        A workload, jittered for each seed. Or a function from seed to workload, such as :class:`Generated`. Or the path
-        of a trace, the name of a published one, or ``NAME:key=value,...`` of a generator. A generator gives another
-        workload per seed, unless its text has a seed or `jitter` is given.
+        A workload, resampled for each of several seeds. Or a function from seed to workload, such as
+        :class:`Generated`. Or the path of a trace, the name of a published one, or ``NAME:key=value,...`` of a
+        generator. A generator gives another workload per seed, unless its text has a seed.
     dispatchers, predictors
         One or several names with options, or objects. Objects of one class are named by their options, as in
         ``Area:power=2``. Each run works on its own copy. With several workers, objects and the function must be
         picklable.
     seeds
-        Number of samples, at least 1. The seed also goes to the dispatcher.
+        Number of samples, at least 1: the seeds from 0 on. Or the seeds themselves, as ``range(20, 30)`` or
+        ``"20-29"``. A workload is compared as it stands on one seed, and on :func:`~hpcdispatch.workloads.resample` of
+        it for several or for named seeds. The seed also goes to the dispatcher.
     jitter
-        Largest shift of a submission, seconds. ``None``: 60, but 0 for a workload compared on one seed.
+        Largest shift of a submission, seconds. The seeds of a workload are then shifted copies of it, which show only
+        how chaotic a schedule is. The samples of a generator or a function are shifted in addition.
+    warm_up, cool_down
+        Jobs at both ends by submission that all metrics leave out, such as ``"5%"``, ``"200 jobs"`` or ``"2d"``.
     overrun, same_instant
         As in :func:`~hpcdispatch.simulation.simulate`.
     check_invariants
@@ -281,15 +343,31 @@ def compare(
     """
     if not callable(workload) and not isinstance(workload, Workload):
         source = source_of(workload)
-        workload = Generated(str(source.spec)) if source.sampled and jitter is None else workload_of(workload)
+        workload = Generated(str(source.spec)) if source.sampled else workload_of(workload)
     dispatchers = _several(dispatchers)
     predictors = _several(predictors)
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
-    shift = _jitter(workload, seeds, jitter)
-    samples = Samples(workload, seeds, shift, str(Overrun.parse(overrun)), same_instant, check_invariants)
+    numbers, counted = seeds_of(seeds)
+    _check_jitter(jitter)
+    if isinstance(workload, Workload) and jitter is None and not (counted and len(numbers) == 1):
+        workload = Resampled(workload)
+    samples = Samples(
+        workload,
+        numbers,
+        jitter,
+        str(Overrun.parse(overrun)),
+        same_instant,
+        check_invariants,
+        warm_up=cut_of("warm_up", warm_up),
+        cool_down=cut_of("cool_down", cool_down),
+    )
     loaders: Loaders = {}
     cells = samples.cells(list(product(dispatchers, predictors)), loaders)
-    runs = [(*pair, seed, each[seed]) for seed in range(seeds) for pair, each in zip(labels, cells, strict=True)]
+    runs = [
+        (*pair, seed, each[place])
+        for place, seed in enumerate(numbers)
+        for pair, each in zip(labels, cells, strict=True)
+    ]
     plan = Plan.of("", [cell for *_, cell in runs], loaders)
     store = Store(make_temporary() if out is None else out)
     if out is None:
@@ -302,18 +380,51 @@ def compare(
     return _found(samples, runs, store, outcome)
 
 
-def _jitter(workload: Workload | Sampler, seeds: int, jitter: int | None) -> int | None:
-    """Return the largest shift of a submission."""
+def seeds_of(seeds: int | str | Iterable[int]) -> tuple[Sequence[int], bool]:
+    """Return seeds, and whether only their number was given.
+
+    Raises
+    ------
+    InputError
+        If it is neither a number, nor a text such as ``20-29``, nor distinct seeds.
+    """
+    expected = "compare: seeds must be a whole number >= 1, a range such as '20-29', or a sequence of seeds"
+    if isinstance(seeds, str):
+        first, dash, last = seeds.strip().partition("-")
+        if not all(each.isascii() and each.isdecimal() and len(each) < 16 for each in (first, last if dash else "0")):
+            raise InputError(f"{expected}, got {shown(seeds)}")
+        if dash and int(first) > int(last):
+            raise InputError(f"{expected}, got {shown(seeds)}, whose last seed is before its first")
+        seeds = range(int(first), int(last) + 1) if dash else int(first)
     try:
+        if isinstance(seeds, Iterable):
+            numbers = seeds if isinstance(seeds, range) else list(seeds)
+            for seed in numbers[:MOST_STEPS]:
+                check_whole("compare: each of the seeds", seed, 0)
+            if not 1 <= len(numbers) <= MOST_STEPS or len(set(numbers)) < len(numbers):
+                raise InputError(f"compare: expected 1 to {MOST_STEPS} distinct seeds, got {shown(seeds)}")
+            return numbers, False
         check_whole("compare: seeds", seeds, 1)
+        if seeds > MOST_STEPS:
+            raise InputError(f"compare: expected 1 to {MOST_STEPS} seeds, got {seeds}")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return range(seeds), True
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Return seeds as text: ``0 to 9`` or ``3, 5, 8``."""
+    if len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    listed = ", ".join(map(str, seeds[:10]))
+    return listed if len(seeds) <= 10 else f"{listed}, ... ({len(seeds)})"
+
+
+def _check_jitter(jitter: int | None) -> None:
+    try:
         check_whole("compare: jitter, seconds,", jitter or 0, 0)
     except ValueError as error:
         raise InputError(str(error)) from None
-    if isinstance(workload, Workload):
-        return DEFAULT_JITTER if jitter is None and seeds > 1 else jitter
-    if jitter is not None:
-        raise InputError("compare: jitter is for a workload; a function draws another one for each seed")
-    return None
 
 
 def _several(parts: Any) -> list[Any]:
@@ -338,28 +449,44 @@ def _found(
     """Return the comparison of the finished runs."""
     finished = {cell.key for cell in (*outcome.done, *outcome.reused)}
     failed = {cell.key: error for cell, error in outcome.failed}
-    rows = [
-        {"dispatcher": dispatcher, "predictor": predictor, "seed": seed, **store.result(cell).summary()}
-        for dispatcher, predictor, seed, cell in asked
-        if cell.key in finished
-    ]
+    several = len({predictor for _, predictor, *_ in asked}) > 1
+    contenders = dict[str, dict[int, Cell]]()
+    days, rows = dict[tuple[str, str, int], dict[str, Daily]](), []
+    for dispatcher, predictor, seed, cell in asked:
+        if cell.key in finished:
+            name = f"{dispatcher}, {predictor}" if several else dispatcher
+            contenders.setdefault(name, {})[seed] = cell
+            result = store.result(cell)
+            summary = cut_summary(result, cell.warm_up, cell.cool_down)
+            rows.append({"dispatcher": dispatcher, "predictor": predictor, "seed": seed, **summary})
+            days["", name, seed] = days_of(result, without_ends(result, cell.warm_up, cell.cool_down))
     runs = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["dispatcher", "predictor", "seed", *METRICS])
     failures = tuple(
         Failure(dispatcher, predictor, seed, str(error), error.traceback)
         for dispatcher, predictor, seed, cell in asked
         if (error := failed.get(cell.key)) is not None
     )
-    several = len({predictor for _, predictor, *_ in asked}) > 1
-    contenders = dict[str, dict[int, Cell]]()
-    for dispatcher, predictor, seed, cell in asked:
-        if cell.key in finished:
-            name = f"{dispatcher}, {predictor}" if several else dispatcher
-            contenders.setdefault(name, {})[seed] = cell
-    options = asked[0][-1].workload, len(asked), samples.seeds, samples.jitter, samples.overrun
-    return Comparison(runs, _aggregate(runs), failures, *options, store, contenders)
+    first = asked[0][-1]
+    return Comparison(
+        runs,
+        _aggregate(runs, samples.basis),
+        failures,
+        first.workload,
+        len(asked),
+        len(samples.numbers),
+        samples.jitter,
+        samples.overrun,
+        store,
+        contenders,
+        samples.numbers,
+        samples.basis,
+        samples.warm_up,
+        samples.cool_down,
+        days,
+    )
 
 
-def _aggregate(runs: pd.DataFrame) -> pd.DataFrame:
+def _aggregate(runs: pd.DataFrame, basis: Basis) -> pd.DataFrame:
     """Return one row per pair, in the order of the input."""
     columns = ["dispatcher", "predictor", "runs"]
     columns += [name + suffix for name in METRICS for suffix in ("", "_low", "_high")]
@@ -369,6 +496,6 @@ def _aggregate(runs: pd.DataFrame) -> pd.DataFrame:
         for name in METRICS:
             values = group[name].to_numpy(dtype=float)
             row[name] = float(values.mean())
-            row[f"{name}_low"], row[f"{name}_high"] = mean_interval(values)
+            row[f"{name}_low"], row[f"{name}_high"] = spread(values, basis)
         rows.append(row)
     return pd.DataFrame(rows, columns=columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...analysis.paired import paired_differences
+from ...analysis.conclusions import Daily, conclusions
 from ...base import InputError, shown
 from ...simulation import Result
 from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, without_data
@@ -39,14 +39,22 @@ class ComparisonPlots(ResultPlots):
     results
         Results by contender.
     runs
-        Their summaries: ``contender``, ``seed`` and the metrics.
+        Their summaries: ``workload``, ``contender``, ``seed``, ``sample``, ``basis`` and the metrics.
     best
         Returns the contender for the schedule drawn by default.
+    days
+        Metrics by day, for the intervals of one trace.
     """
 
-    def __init__(self, results: Mapping[str, Iterable[Result]], runs: pd.DataFrame, best: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        results: Mapping[str, Iterable[Result]],
+        runs: pd.DataFrame,
+        best: Callable[[], str],
+        days: Mapping[tuple[str, str, int], Mapping[str, Daily]],
+    ) -> None:
         super().__init__(results)
-        self._runs, self._best = runs, best
+        self._runs, self._best, self._days = runs, best, days
 
     def gantt(
         self,
@@ -60,7 +68,7 @@ class ComparisonPlots(ResultPlots):
         return ResultPlots({name: self._results[name]}).gantt(window, color, ax)
 
     def ratios(self, metric: str = "wait_mean", baseline: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw a metric of each contender divided by that of a baseline, with 95% intervals over the seeds.
+        """Draw a metric of each contender divided by that of a baseline, with intervals or the range over shifts.
 
         Parameters
         ----------
@@ -82,12 +90,15 @@ class ComparisonPlots(ResultPlots):
         if self._runs.empty:
             return without_data(axes, f"Ratio of the {what}", "no run has finished")
         base = choose_baseline(self._results) if baseline is None else self._known("baseline", baseline)
-        rows = paired_differences(self._runs.assign(workload="", sample=0), base, metric).set_index("contender")
+        rows = conclusions(self._runs, base, metric, self._days).set_index("contender")
         rows = rows.reindex([name for name in self._results if name != base])
         title = f"{what.capitalize()} relative to {base}"
         if not np.isfinite(rows["ratio"].to_numpy(dtype=float)).any():
             return without_data(axes, title, f"no ratio: one contender, or a {what} of 0")
-        intervals = f" (95% interval over {rows['n'].max():.0f} seeds)" if rows["n"].max() > 1 else ""
+        interval = bool(rows["ratio_low"].notna().any())
+        if not interval:
+            rows = rows.assign(ratio_low=rows["range_low"], ratio_high=rows["range_high"])
+        intervals = f" ({_lines(rows, interval)})" if rows["ratio_low"].notna().any() else ""
         labelled(axes, title, f"ratio of the {what}{intervals}", "")
         order = list(self._results)
         draw_ratios(axes, rows, [order.index(str(name)) for name in rows.index])
@@ -112,3 +123,14 @@ class ComparisonPlots(ResultPlots):
         if name not in self._results:
             raise InputError(f"{what}: expected one of {'; '.join(self._results)}, got {shown(name)}")
         return name
+
+
+def _lines(rows: pd.DataFrame, interval: bool) -> str:
+    """Return what the lines beside the ratios are."""
+    number = f"{rows['n'].max():.0f}"
+    if not interval:
+        return f"range over {number} shifts"
+    if rows["blocks"].max():
+        return f"95% interval, {rows['blocks'].max():.0f} blocks of the trace"
+    kind = "resamples" if (rows["basis"] == "resamples").all() else "samples"
+    return f"95% interval, {number} {kind}"

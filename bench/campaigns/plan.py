@@ -9,10 +9,11 @@ from itertools import product
 from os import PathLike
 from pathlib import Path
 
-from ...analysis.trimming import steady_state
+from ...analysis.conclusions import Basis
 from ...base import InputError, read_bounded
 from ...simulation import Budget, Overrun, SameInstant
-from ...workloads import Workload, generate, read
+from ...simulation.trimming import steady_state
+from ...workloads import Workload, generate, read, resample
 from ...workloads.formats.memory_needs import half_the_memory
 from ...workloads.sources import Source, resolve
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
@@ -146,10 +147,12 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
     shifts = table.jitter if own.jitter is None else own.jitter
     cuts = (own.warm_up or table.warm_up, own.cool_down or table.cool_down)
     digest, jobs = "", 0
+    sampled = source.source.sampled
+    drawn = not sampled and (len(table.seeds) > 1 and not any(shifts) if table.resample is None else table.resample)
     budget = Budget(table.cell_budget.decisions, table.cell_budget.seconds)
     for seed in table.seeds:
-        if not digest or source.source.sampled:
-            workload = _loaded(path, index, source, seed, loaders)
+        if not digest or sampled or drawn:
+            workload = _loaded(path, index, source, seed, loaders, drawn=drawn)
             digest = workload.digest()
             jobs = len(workload)
             try:
@@ -158,24 +161,29 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
                 key = "warm_up" if cuts[0].amount else "cool_down"
                 where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))
                 raise InputError(f"{where} {index + 1}, {own.label}: {error}") from None
-        found += [
-            Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts, budget=budget)
-            for jitter, rest in product(shifts, parts)
-        ]
+        for jitter, rest in product(shifts, parts):
+            basis: Basis = "independent" if sampled else "resamples" if drawn else "shifts" if jitter else "trace"
+            found.append(Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts, basis, budget=budget))
     return found
 
 
-def _loaded(path: Path, index: int, source: WorkloadSource, seed: int, loaders: Loaders) -> Workload:
-    """Return the jobs of a seed. Keep their loader, and a trace itself."""
+def _loaded(
+    path: Path, index: int, source: WorkloadSource, seed: int, loaders: Loaders, *, drawn: bool = False
+) -> Workload:
+    """Return the jobs of a seed, resampled if `drawn` is set. Keep their loader, and a trace itself."""
+
+    def load() -> Workload:
+        return resample(source.load(seed), seed) if drawn else source.load(seed)
+
     try:
-        workload = source.load(seed)
+        workload = load()
     except InputError as error:
         raise InputError(f"{_where(path, ('workload', index, 'source'))} {index + 1}: {error}") from None
     key = "head" if source.table.slice is None else "slice"
     if not len(workload):
         where = _where(path, ("workload", index, key))
         raise InputError(f"{where} {index + 1} {key}: expected at least one job of it, got none")
-    loaders.setdefault(workload.digest(), (lambda: source.load(seed)) if source.source.sampled else lambda: workload)
+    loaders.setdefault(workload.digest(), load if drawn or source.source.sampled else lambda: workload)
     return workload
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...analysis.trimming import Cut
 from ...base import InputError
 from ...base.files import read_json
 from ...simulation.schema import SCHEMA, schema_of, with_new_names
+from ...simulation.trimming import Cut
 from .plan import Plan
 from .store import CAMPAIGNS
 

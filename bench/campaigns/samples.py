@@ -1,4 +1,4 @@
-"""The jobs of each seed: copies of a trace with shifted submissions, or other samples of a generator."""
+"""The jobs of each seed: samples of a generator, resamples of a trace, or copies with shifted submissions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from ...analysis.conclusions import Basis
 from ...base import distinct_labels
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import SameInstant
-from ...workloads import Workload, generate
+from ...simulation.trimming import NOTHING, Cut, steady_state
+from ...workloads import Workload, generate, resample
 from ...workloads import jitter as shift
 from .cells import Cell
 from .molding_specs import molded
@@ -71,6 +73,26 @@ class Jittered:
 
 
 @dataclass(frozen=True, slots=True)
+class Resampled:
+    """The samples of a trace: seed k is another sample of its users, see :func:`~hpcdispatch.workloads.resample`.
+
+    Attributes
+    ----------
+    workload
+        The trace.
+    load
+        Offered load of each sample; ``None`` keeps that of the trace.
+    """
+
+    workload: Workload
+    load: float | None = None
+
+    def __call__(self, seed: int) -> Workload:
+        """Return the sample of a seed."""
+        return resample(self.workload, seed, self.load)
+
+
+@dataclass(frozen=True, slots=True)
 class Samples(Generic[JobsT]):
     """The jobs of several seeds, and the rules of their simulation.
 
@@ -79,8 +101,8 @@ class Samples(Generic[JobsT]):
     workload
         Jobs that are the same for every seed, or a function from a seed to its jobs.
     seeds
-        How many; they are `first` to `first` + `seeds` - 1.
-    jitter, overrun, same_instant, check
+        How many, from `first` on; or the seeds themselves.
+    jitter, overrun, same_instant, check, warm_up, cool_down
         As in :class:`~hpcdispatch.bench.campaigns.cells.Cell`.
     label
         What the jobs are called; what they say of themselves, if left out.
@@ -89,13 +111,27 @@ class Samples(Generic[JobsT]):
     """
 
     workload: JobsT
-    seeds: int = 1
+    seeds: int | Sequence[int] = 1
     jitter: int | None = None
     overrun: str = "run"
     same_instant: SameInstant = "batch"
     check: bool = False
     label: str = ""
     first: int = 0
+    warm_up: Cut = NOTHING
+    cool_down: Cut = NOTHING
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The seeds."""
+        return range(self.first, self.first + self.seeds) if isinstance(self.seeds, int) else self.seeds
+
+    @property
+    def basis(self) -> Basis:
+        """The kind of the samples."""
+        if isinstance(self.workload, Workload):
+            return "trace" if self.jitter is None else "shifts"
+        return "resamples" if isinstance(self.workload, Resampled) else "independent"
 
     def cells(
         self, pairs: Sequence[tuple[str | Dispatcher, str | Predictor]], loaders: Loaders
@@ -123,16 +159,27 @@ class Samples(Generic[JobsT]):
             names.append((policy_name, belief_name))
             objects.append((None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief))
         rows = []
-        for seed in range(self.first, self.first + self.seeds):
+        for seed in self.numbers:
             draw = self.workload
             load = (lambda draw=draw: draw) if isinstance(draw, Workload) else partial(draw, seed)
             workload = load()
             loaders.setdefault(workload.digest(), load)
+            steady_state(workload.columns.submit, self.warm_up, self.cool_down)
             label = self.label or workload.provenance.source
             sample = label, len(workload), workload.digest(), self.jitter, seed
             rows.append(
                 [
-                    Cell(*sample, *named, self.overrun, self.same_instant, check=self.check, objects=given)
+                    Cell(
+                        *sample,
+                        *named,
+                        self.overrun,
+                        self.same_instant,
+                        self.warm_up,
+                        self.cool_down,
+                        self.basis,
+                        self.check,
+                        given,
+                    )
                     for named, given in zip(names, objects, strict=True)
                 ]
             )

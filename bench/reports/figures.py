@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ...analysis.paired import paired_differences
+from ...analysis.conclusions import conclusions
 from ...simulation.plots.curves import distribution
 from ...simulation.plots.style import axis_unit
 from .study import GRIDS, Study
@@ -123,15 +123,18 @@ def differences(study: Study, workload: str) -> Figure:
     parts = []
     if study.baseline in set(runs["contender"]):
         for name, header, _ in PAIRED:
-            part = paired_differences(runs, study.baseline, name)
+            part = conclusions(runs, study.baseline, name, study.days)
+            shifts = part["ratio_low"].isna()
+            part["ratio_low"] = part["ratio_low"].mask(shifts, part["range_low"])
+            part["ratio_high"] = part["ratio_high"].mask(shifts, part["range_high"])
             part["metric"] = str(header)
             parts.append(part.drop(columns="workload"))
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["contender", "metric", "ratio"])
     note = (
-        f"Ratio of the means over the seeds, contender over {study.baseline}; lines are 95% bootstrap intervals over "
-        "the pairs (none for one pair). Left of 1 is better than the baseline. Logarithmic scale."
+        f"Ratio of the means over the seeds, contender over {study.baseline}; lines are the intervals of the table "
+        "above, or the range over shifts. Left of 1 is better than the baseline. Logarithmic scale."
     )
-    title = f"Ratios to {study.baseline}, paired by seed"
+    title = f"Ratios to {study.baseline} on the same samples"
     return Figure(
         "paired", "intervals", title, note, data, "ratio", "contender", "ratio to the baseline", "", log_x=True
     )

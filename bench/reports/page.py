@@ -50,14 +50,23 @@ _GLOSSARY = (
     ("Median, p90, p95, p99", "Percentiles over jobs. p95: 95% of the jobs have at most that."),
     (
         "Seeds",
-        "Each seed is another sample of the workload; all contenders get the same samples, so that they are "
-        "compared in pairs.",
+        "Each seed is a sample: of a generator, a resample of a trace, or a copy of it with shifted submissions. All "
+        "contenders get the same samples, so that they are compared in pairs.",
     ),
-    ("Intervals", "Percentile bootstrap over the seeds, 95%. Few seeds make them too narrow."),
     (
-        "p",
-        "How probable at least such a difference would be if contender and baseline were alike. Not corrected for "
-        "the number of comparisons.",
+        "Intervals",
+        "Of independent samples: Student's distribution of the logarithm of the ratio. Of resamples: how the ratio "
+        "varies over them. Of one trace: a jackknife over its blocks.",
+    ),
+    (
+        "Range over shifts",
+        "Least and largest value over copies of one trace with shifted submissions. It shows how chaotic a schedule "
+        "is, and nothing about other workloads.",
+    ),
+    (
+        "Verdict",
+        "Better or worse if the interval of the ratio leaves out 1, else not decided. Of several contenders each is "
+        "corrected by Holm's method, so that all verdicts together hold in 95% of the cases.",
     ),
     (
         "Jain's index",
@@ -72,7 +81,7 @@ def write_report(study: Study, out: Path) -> Path:
     The page is written last, and in one step.
     """
     sections = [_section(study, index, workload) for index, workload in enumerate(study.workloads)]
-    answer = verdict(study.runs, study.baseline)
+    answer = verdict(study.runs, study.baseline, days=study.days)
     return write_page(Page(title_of(study), answer, _facts(study), study.left_out, sections, _GLOSSARY), out)
 
 
@@ -105,7 +114,7 @@ def _section(study: Study, index: int, workload: str) -> Section:
     runs = study.runs[study.runs["workload"] == workload]
     jobs = runs["jobs"]
     shown = count(jobs.min()) if jobs.min() == jobs.max() else f"{count(jobs.min())} to {count(jobs.max())}"
-    told = "" if len(study.workloads) == 1 else f"{verdict(runs, study.baseline)} "
+    told = "" if len(study.workloads) == 1 else f"{verdict(runs, study.baseline, days=study.days)} "
     note = f"{told}{count(len(runs), 'run')}; {shown} jobs measured in each; seeds {_seeds(runs['seed'])}."
     warm_up, cool_down = study.cuts[workload]
     if warm_up.amount or cool_down.amount:

@@ -8,19 +8,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ...analysis.trimming import NOTHING, Cut
+from ...analysis.conclusions import Basis
 from ...base import InputError
 from ...base.files import read_json
 from ...simulation import Result
 from ...simulation.result import MANIFEST, TABLES, read_manifest
+from ...simulation.trimming import NOTHING, Cut
 from ..campaigns.recorded_names import campaigns, named
 from ..campaigns.store import damage_of
 
 _FILES = (MANIFEST, *(f"{name}.parquet" for name in TABLES))
 #: The seed as the last option of a generator, or before another option.
 _SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
-#: Begin of the note on shifted submissions.
-_SHIFTED = "submissions shifted"
+#: Begin of the notes on shifted submissions and on resamples.
+_SHIFTED, _RESAMPLED = "submissions shifted", "resampled, seed "
 _COLUMNS = {
     "jobs": {"id", "submit", "runtime", "start", "end", "wait", "run", "predicted", "units", "status", "user"},
     "attempts": {"id", "start", "end", "useful", "units"},
@@ -47,6 +48,8 @@ class Run:
         Number of jobs in the workload.
     warm_up, cool_down
         Cuts of its campaign.
+    basis
+        Kind of its sample, see :mod:`hpcdispatch.analysis.conclusions`.
     """
 
     folder: Path
@@ -60,6 +63,7 @@ class Run:
     jobs: int
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
+    basis: Basis = "trace"
 
     def load(self) -> Result:
         """Read the result.
@@ -191,13 +195,17 @@ def _described(place: Path) -> Run:
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:
     workload = manifest["workload"]
+    source, seed = str(workload["source"]), int(manifest["seed"])
+    shifts = [note for note in workload["notes"] if note.startswith(_SHIFTED)]
+    resampled = any(note.startswith(_RESAMPLED) for note in workload["notes"])
+    drawn = _without_seed(source)[1] == seed
+    basis: Basis = "resamples" if resampled else "independent" if drawn else "shifts" if shifts else "trace"
     return Run(
         folder=place,
-        workload=", ".join(
-            [str(workload["source"]), *(note for note in workload["notes"] if note.startswith(_SHIFTED))]
-        ),
+        basis=basis,
+        workload=", ".join([source, *(["resampled"] if resampled else []), *shifts]),
         sample=str(workload["sha256"]),
-        seed=int(manifest["seed"]),
+        seed=seed,
         dispatcher=str(manifest["dispatcher"]),
         predictor=str(manifest["predictor"]),
         overrun=str(manifest["overrun"]),

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...analysis.curves import Detail, schedule, utilization, window_of
+from ...analysis.conclusions import Daily
+from ...analysis.curves import Detail, schedule, window_of
 from ...analysis.statistics import (
     CLASS_NAMES,
     METRICS,
@@ -20,11 +21,12 @@ from ...analysis.statistics import (
     run_time_class,
     statistics_by_class,
 )
-from ...analysis.trimming import Cut, Window, steady_state
 from ...base import InputError
 from ...simulation import Result, job_metrics
-from ...simulation.metrics import NARROWEST, width_class, width_name
+from ...simulation.metrics import NARROWEST, utilization, width_class, width_name
 from ...simulation.plots.curves import Grid, capacity_of, over_time
+from ...simulation.trimming import Cut, Window, steady_state
+from ..campaigns.metrics_table import days_of
 from .saved_results import Found, Run
 from .tunings import tunings_of
 from .verdict import choose_baseline
@@ -85,6 +87,8 @@ class Study:
         Number of attempts that the parts of schedules leave out, by workload and contender.
     left_out
         Unusable results, one line each.
+    days
+        Metrics of jobs by day, by workload, contender and seed, for the intervals of one trace.
     """
 
     baseline: str
@@ -102,6 +106,7 @@ class Study:
     detail: Detail = field(default_factory=Detail)
     hidden: dict[tuple[str, str], int] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    days: dict[tuple[str, str, int], dict[str, Daily]] = field(default_factory=dict)
 
     @property
     def workloads(self) -> list[str]:
@@ -197,9 +202,16 @@ def study(
     if not reader.rows:
         raise InputError(f"expected a result that can be read, got none; {made.left_out[0]}")
     reader.rows.sort(key=lambda row: (row["workload"], row["contender"] != chosen, row["contender"], row["seed"]))
-    made.runs = pd.DataFrame(reader.rows)
+    made.runs = _with_basis(pd.DataFrame(reader.rows))
     made.classes = pd.concat(reader.classes, ignore_index=True)
     return made
+
+
+def _with_basis(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs with the kind of the samples of each workload: samples of a function differ without a note."""
+    several = runs.groupby("workload")["sample"].nunique() > 1
+    drawn = (runs["basis"] == "trace") & runs["workload"].map(several).astype(bool)
+    return runs.assign(basis=runs["basis"].mask(drawn, "independent"))
 
 
 class _Reader:
@@ -231,6 +243,7 @@ class _Reader:
                 run.sample,
                 pd.Series(metrics["wait"].to_numpy(), index=pd.Index(chosen.loc[metrics.index, "id"])),
             )
+        self._made.days[run.workload, contender, run.seed] = days_of(result, chosen)
         self._row(run, result, chosen, metrics)
         self._classes(run, result, chosen, metrics)
         pool = self._made.pools.setdefault((run.workload, contender), Pool())
@@ -252,6 +265,7 @@ class _Reader:
             "predictor": run.predictor,
             "seed": run.seed,
             "sample": run.sample,
+            "basis": run.basis,
             "jobs": len(metrics),
             "cut": len(result.jobs) - len(chosen),
         }

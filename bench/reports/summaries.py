@@ -4,13 +4,14 @@ import math
 
 import pandas as pd
 
-from ...analysis.paired import LEAST_FOR_TEST, paired_differences
+from ...analysis.conclusions import conclusions
 from ...analysis.statistics import METRICS, STATISTICS
 from ...base import time_text
-from .number_formats import Show, count, percent, ratio
+from .number_formats import NOTHING, Show, count, interval, percent, ratio
 from .study import Study
-from .tables import Cell, Table, Times, between, label, number, spread
+from .tables import Table, Times, between, label, number, spread
 from .tunings import numbered, tunings_table
+from .verdict import estimate_of, grounds
 
 #: Metrics of the paired comparison: name, header, format.
 PAIRED: tuple[tuple[str, str, Show], ...] = (
@@ -62,7 +63,19 @@ _TUNINGS = (
     "best: how long each decided, how often it took over, and by which part it was better than the one before in the "
     "replays."
 )
-OVER_SEEDS = "Means over the seeds; in brackets the 95% bootstrap interval of that mean, where there are several seeds."
+_OVER = {
+    "independent": "in brackets a 95% interval of that mean, by Student's distribution",
+    "resamples": "in brackets how the metric varies over resamples of the trace, 95% of them",
+    "shifts": "in brackets the range over shifted copies of one trace, which is no interval",
+    "trace": "one trace",
+}
+
+
+def over_seeds(runs: pd.DataFrame) -> str:
+    """Return what means and brackets over the seeds are."""
+    several = runs.groupby("contender")["seed"].nunique().max() > 1
+    kinds = list(dict.fromkeys(runs["basis"])) if several else []
+    return f"Means over the seeds{''.join('; ' + _OVER[kind] for kind in kinds)}."
 
 
 def tables_of(study: Study, workload: str) -> dict[str, Table]:
@@ -70,7 +83,7 @@ def tables_of(study: Study, workload: str) -> dict[str, Table]:
     runs = study.runs[study.runs["workload"] == workload]
     shown = [
         leaderboard(runs),
-        pairs(runs, study.baseline),
+        pairs(study, runs),
         details(runs),
         classes(study, workload, "run time"),
         classes(study, workload, "width"),
@@ -80,17 +93,17 @@ def tables_of(study: Study, workload: str) -> dict[str, Table]:
             runs,
             _FAIRNESS,
             f"Baseline: {study.baseline}. Jain's index is taken of the users' mean bounded slowdowns; 1 means that all "
-            f"fare alike. {OVER_SEEDS}",
+            f"fare alike. {over_seeds(runs)}",
         ),
         _by_contender(
             "prediction",
             "Accuracy of the predicted run times",
             runs,
             _PREDICTION,
-            f"At submission, over the jobs that ran. {OVER_SEEDS}",
+            f"At submission, over the jobs that ran. {over_seeds(runs)}",
             names=("contender", "predictor"),
         ),
-        _by_contender("decisions", "Measured times", runs, _DECISIONS, f"Of the machine it ran on. {OVER_SEEDS}"),
+        _by_contender("decisions", "Measured times", runs, _DECISIONS, f"Of the machine it ran on. {over_seeds(runs)}"),
         *([tunings_table(numbered(study.tunings[workload]), _TUNINGS)] if workload in study.tunings else []),
     ]
     return {table.key: table for table in shown}
@@ -99,46 +112,44 @@ def tables_of(study: Study, workload: str) -> dict[str, Table]:
 def leaderboard(runs: pd.DataFrame) -> Table:
     """Return the contenders, sorted by mean wait."""
     order = runs.groupby("contender")["wait_mean"].mean().sort_values(kind="stable").index
-    note = f"Sorted by mean wait. {OVER_SEEDS}"
+    note = f"Sorted by mean wait. {over_seeds(runs)}"
     if runs["killed"].any() or runs["rejected"].any():
         note += f" Of all runs, {runs['killed'].sum():,} jobs were killed and {runs['rejected'].sum():,} rejected."
     ordered = pd.concat([runs[runs["contender"] == name] for name in order])
     return _by_contender("leaderboard", "Leaderboard", ordered, _LEADERBOARD, note, seeds=True)
 
 
-def pairs(runs: pd.DataFrame, baseline: str) -> Table:
-    """Return the paired comparison with the baseline."""
+def pairs(study: Study, runs: pd.DataFrame) -> Table:
+    """Return the comparison with the baseline on the same samples: size, interval and verdict."""
+    baseline = study.baseline
     found = [
         (header, show, row)
         for key, header, show in PAIRED
         if baseline in set(runs["contender"])
-        for row in paired_differences(runs, baseline, key).to_dict("records")
+        for row in conclusions(runs, baseline, key, study.days).to_dict("records")
     ]
-    tested = any(not math.isnan(row["p_sign"]) for *_, row in found)
+    shifted = any(not math.isnan(row["range_low"]) for *_, row in found)
     rows = [
         [
             label(row["contender"]),
             label(header),
             number(row["n"], count),
-            between(row["difference"], row["difference_low"], row["difference_high"], show),
+            number(row["difference"], show),
             between(row["ratio"], row["ratio_low"], row["ratio_high"], ratio),
-            Cell(f"{row['lower']} / {row['higher']}", "", float(row["lower"])),
-            *([number(row["p_sign"], ratio), number(row["p_wilcoxon"], ratio)] if tested else []),
+            *([label(interval(row["range_low"], row["range_high"], ratio) or NOTHING)] if shifted else []),
+            label(row["verdict"]),
+            label("; ".join(grounds(estimate_of(row)))),
         ]
         for header, show, row in found
     ]
-    tests = ["p, sign test", "p, Wilcoxon"] if tested else []
-    headers = ["contender", "metric", "pairs", "difference", "ratio", "pairs lower / higher", *tests]
+    ranges = ["range over shifts"] if shifted else []
+    headers = ["contender", "metric", "samples", "difference", "ratio", *ranges, "verdict", "it rests on"]
     note = (
-        f"Contender minus, and over, {baseline}, on the same sample of each seed; in brackets 95% bootstrap intervals "
-        "over the pairs. A ratio below 1 is better than the baseline. "
-        + (
-            "Tests are two-sided and exact where they can be."
-            if tested
-            else f"For p-values it takes {LEAST_FOR_TEST} pairs that differ."
-        )
+        f"Difference to {baseline}, and ratio to it, on the same samples; in brackets its interval. A ratio below 1 is "
+        f"better than {baseline}. A verdict is better, worse or not decided; with several contenders it is corrected "
+        "by Holm's method, and its interval widened."
     )
-    return Table(f"Paired differences from {baseline}", headers, rows, 2, note, "paired")
+    return Table(f"Compared with {baseline}", headers, rows, 2, note, "paired")
 
 
 def details(runs: pd.DataFrame) -> Table:
@@ -203,7 +214,7 @@ def _by_contender(
         [
             *(label(group[name].iloc[0]) for name in names),
             *([number(len(group), count)] if seeds else []),
-            *(spread(group[key].tolist(), show) for key, _, show in columns),
+            *(spread(group[key].tolist(), show, group["basis"].iloc[0]) for key, _, show in columns),
         ]
         for _, group in runs.groupby("contender", sort=False)
     ]

@@ -15,8 +15,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from ...analysis.conclusions import Basis
+from ...analysis.conclusions import spread as interval_of_mean
 from ...base.printed import MOST_LETTERS, plain
-from ...simulation import mean_interval
 from .number_formats import Show, interval
 
 #: Longest cell that is not broken on a terminal.
@@ -206,10 +207,10 @@ def number(value: float, show: Show) -> Cell:
     return Cell(show(value), "", float(value))
 
 
-def spread(values: Sequence[float], show: Show) -> Cell:
-    """Return the mean over the seeds, with its interval if there are several."""
+def spread(values: Sequence[float], show: Show, basis: Basis = "independent") -> Cell:
+    """Return the mean over the seeds, with its interval over these samples if there are several."""
     array = np.asarray(values, dtype=float)
-    low, high = mean_interval(array)
+    low, high = interval_of_mean(array, basis)
     mean = float(array.mean()) if len(array) else math.nan
     return between(mean, low, high, show)
 

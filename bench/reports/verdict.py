@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
-from ...analysis.paired import by_parts, paired_differences
-from ...base import FloatArray, time_text
+from ...analysis.conclusions import Daily, Estimate, conclusions, of_days
+from ...base import FloatArray, IntArray, time_text
 from .number_formats import Show, count
 
 #: Default baselines by preference.
@@ -35,45 +36,75 @@ def change(ratio: float) -> str:
 def against(
     baseline: str, ratio: float, low: float = math.nan, high: float = math.nan, basis: str = "", noun: str = ""
 ) -> str:
-    """Return the difference from a baseline: ``31% less than easy (95% interval 25% to 38% less, 10 seeds)``.
+    """Return the difference from a baseline: ``31% less than easy, better (95% interval 25% to 38% less, 10 samples)``.
 
     Parameters
     ----------
     baseline
         Name of the baseline.
     ratio, low, high
-        The ratio to it and its interval; NaN if there is none.
+        The ratio to it and its interval; NaN if there is none. Less is better.
     basis
-        Sample of the interval, such as ``10 seeds``.
+        Sample of the interval, such as ``10 samples``, or the reason why there is none.
     noun
         The quantity, if it is not clear.
     """
-    told = change(ratio)
-    text = f"{told} {noun}".rstrip() + (" as " if told.endswith(("much", "same")) else " than ") + baseline
-    if math.isnan(low):
-        return f"{text} ({basis})" if basis else text
-    doubt = ", no clear difference" if low <= 1 <= high and ratio != 1 else ""
-    return f"{text}{doubt} (95% interval {_span(low, high)}, {basis})"
+    interval = "" if math.isnan(low) else f"95% interval {span_text(low, high)}"
+    verdict = "not decided" if math.isnan(low) or low <= 1 <= high else "better" if high < 1 else "worse"
+    return _told(baseline, ratio, verdict if basis else "", [each for each in (interval, basis) if each], noun)
 
 
-def verdict(runs: pd.DataFrame, baseline: str | None = None, show: Show = time_text) -> str:
+def estimated(baseline: str, estimate: Estimate, noun: str = "") -> str:
+    """Return the difference from a baseline with its verdict and what it rests on, see :func:`against`."""
+    return _told(baseline, estimate.ratio, estimate.verdict(), grounds(estimate), noun)
+
+
+def grounds(estimate: Estimate) -> list[str]:
+    """Return what a verdict rests on: the interval and its samples, the range over shifts, or why there is none."""
+    shifts = not math.isnan(estimate.span[0])
+    found = []
+    if not math.isnan(estimate.low):
+        found.append(f"95% interval {span_text(estimate.low, estimate.high)}, {samples_of(estimate)}")
+    elif not shifts or estimate.reason != "shifts of one trace":
+        found.append(estimate.reason)
+    if shifts:
+        found.append(f"range over {estimate.n} shifts {span_text(*estimate.span)}")
+    return found
+
+
+def samples_of(estimate: Estimate) -> str:
+    """Return the samples behind an interval, and for how many comparisons it is widened."""
+    several = f"{estimate.n} {'resamples' if estimate.basis == 'resamples' else 'samples'}"
+    basis = f"{estimate.blocks} blocks of the trace" if estimate.blocks else several
+    return basis + (f", widened for {estimate.corrected} comparisons" if estimate.corrected > 1 else "")
+
+
+def verdict(
+    runs: pd.DataFrame,
+    baseline: str | None = None,
+    show: Show = time_text,
+    days: Mapping[tuple[str, str, int], Mapping[str, Daily]] | None = None,
+) -> str:
     """Return the contender with the least mean wait, against the baseline, in one sentence.
 
     Parameters
     ----------
     runs
-        One row per run: ``workload``, ``seed``, ``sample``, ``contender``, ``wait_mean`` and ``wait_max``, seconds.
+        One row per run: ``workload``, ``seed``, ``sample``, ``contender``, ``wait_mean`` and ``wait_max``, seconds, and
+        ``basis``, see :func:`~hpcdispatch.analysis.conclusions.conclusions`.
     baseline
         The contender to compare with; by default that of :func:`choose_baseline`.
     show
         Formats a duration.
+    days
+        Waits by day, for an interval from one trace.
     """
     if runs.empty:
         return "No run finished."
     base = choose_baseline(runs["contender"]) if baseline is None else baseline
     found = {str(name): part for name, part in runs.groupby("workload", sort=False)}
     if len(found) == 1:
-        return _of_one(runs, base, show)
+        return _of_one(runs, base, show, days)
     best = [(_means(part).index[0], part) for part in found.values()]
     names = pd.Series([name for name, _ in best]).value_counts()
     first = str(names.index[0])
@@ -81,11 +112,20 @@ def verdict(runs: pd.DataFrame, baseline: str | None = None, show: Show = time_t
     others = [part for part in found.values() if {first, base} <= set(part["contender"])]
     if first == base or not others:
         return f"{text}."
-    ratios = [_row(part, base, first)["ratio"] for part in others]
-    return f"{text}: {_span(min(ratios), max(ratios))} than {base} on those that both have."
+    rows = [_row(part, base, first, days) for part in others]
+    verdicts = [row["verdict"] for row in rows]
+    told = ", ".join(
+        f"{word} on {verdicts.count(word)}" for word in ("better", "worse", "not decided") if word in verdicts
+    )
+    ratios = [row["ratio"] for row in rows if not math.isnan(row["ratio"])]
+    if not ratios:
+        return f"{text}; {told}."
+    return f"{text}: {span_text(min(ratios), max(ratios))} than {base} on those that both have; {told}."
 
 
-def _of_one(runs: pd.DataFrame, base: str, show: Show) -> str:
+def _of_one(
+    runs: pd.DataFrame, base: str, show: Show, days: Mapping[tuple[str, str, int], Mapping[str, Daily]] | None
+) -> str:
     means = _means(runs)
     best = str(means.index[0])
     if len(means) == 1 or base not in means.index:
@@ -94,16 +134,59 @@ def _of_one(runs: pd.DataFrame, base: str, show: Show) -> str:
     if means.max() == 0:
         return "No job waits under any of them."
     other = best if best != base else str(means.index[1])
-    row = _row(runs, base, other)
-    basis = f"{row['n']} seeds" if row["n"] > 1 else "one sample, so that there is no interval"
-    told = against(base, row["ratio"], row["ratio_low"], row["ratio_high"], basis)
-    if best == base:
-        return f"{base} has the least mean wait, {show(means.iloc[0])}; next is {other}, {told}."
-    text = f"{best} has the least mean wait, {show(means.iloc[0])}: {told}"
+    estimate = estimate_of(_row(runs, base, other, days))
+    told = estimated(base, estimate)
     longest = runs.groupby("contender")["wait_max"].mean()
-    if longest[best] > longest[base] > 0:
-        text += f"; its longest wait is {change(float(longest[best] / longest[base]))}"
-    return f"{text}."
+    if best == base:
+        text = f"{base} has the least mean wait, {show(means.iloc[0])}; next is {other}, {told}"
+    else:
+        text = f"{best} has the least mean wait, {show(means.iloc[0])}: {told}"
+    return f"{text}{longest_wait(float(longest[other]), float(longest[base]), show)}."
+
+
+def left_out(answer: str, warm_up: object, cool_down: object) -> str:
+    """Return an answer that also says which jobs at both ends it leaves out."""
+    cuts = [(name, _cut_text(cut)) for name, cut in (("warm-up", warm_up), ("cool-down", cool_down))]
+    named = [f"{name} {cut}" for name, cut in cuts if cut not in ("", "none")]
+    return f"{answer} Left out: {', '.join(named)}." if named else answer
+
+
+def _cut_text(cut: object) -> str:
+    """Return an amount of jobs as text, a time as ``2d``."""
+    text = str(cut)
+    return time_text(float(text[:-2])) if text.endswith(" s") else text
+
+
+def longest_wait(own: float, other: float, show: Show) -> str:
+    """Return the longest wait beside that of the baseline, to stand after a mean wait."""
+    if math.isnan(own) or math.isnan(other):
+        return ""
+    beside = f", is {change(own / other)}" if other > 0 else " is beside none"
+    return f"; its longest wait, {show(own)}{beside}"
+
+
+def estimate_of(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
+    """Return the estimate in a row of :func:`~hpcdispatch.analysis.conclusions.conclusions`."""
+    return Estimate(
+        row["ratio"],
+        row["ratio_low"],
+        row["ratio_high"],
+        (row["range_low"], row["range_high"]),
+        int(row["n"]),
+        int(row["blocks"]),
+        row["basis"],
+        int(row["corrected"]),
+        row["reason"],
+    )
+
+
+def _told(baseline: str, ratio: float, verdict: str, grounds: list[str], noun: str) -> str:
+    told = change(ratio)
+    if math.isnan(ratio):
+        return f"{told} with {baseline}" + (f" ({'; '.join(grounds)})" if grounds else "")
+    text = f"{told} {noun}".rstrip() + (" as " if told.endswith(("much", "same")) else " than ") + baseline
+    text += f", {verdict}" if verdict else ""
+    return f"{text} ({'; '.join(grounds)})" if grounds else text
 
 
 def _means(runs: pd.DataFrame) -> pd.Series[float]:
@@ -113,15 +196,19 @@ def _means(runs: pd.DataFrame) -> pd.Series[float]:
     return whole.groupby("contender", sort=False)["wait_mean"].mean().sort_values(kind="stable")
 
 
-def _row(runs: pd.DataFrame, base: str, other: str) -> pd.Series:
-    return paired_differences(runs[runs["contender"].isin([base, other])], base, "wait_mean").iloc[0]
+def _row(
+    runs: pd.DataFrame, base: str, other: str, days: Mapping[tuple[str, str, int], Mapping[str, Daily]] | None
+) -> pd.Series[Any]:
+    """Return the conclusion on one contender, corrected for all."""
+    found = conclusions(runs, base, "wait_mean", days)
+    return found[found["contender"] == other].iloc[0]
 
 
 def _share(share: float) -> str:
     return f"{share:.0%}" if round(share, 3) >= 0.1 else f"{share:.1%}"
 
 
-def _span(low: float, high: float) -> str:
+def span_text(low: float, high: float) -> str:
     """Return two ratios as ``25% to 38% less``, the smaller change first."""
     if high <= 1:
         return f"{_share(1 - high)} to {_share(1 - low)} less"
@@ -130,11 +217,38 @@ def _span(low: float, high: float) -> str:
     return f"{change(low)} to {change(high)}"
 
 
-def of_jobs(name: str, waits: FloatArray, base: str, baseline: FloatArray, show: Show = time_text) -> str:
-    """Return the waits under one scheduler against another on the same jobs, in one sentence."""
+def of_jobs(
+    name: str,
+    waits: FloatArray,
+    base: str,
+    baseline: FloatArray,
+    submit: IntArray | FloatArray,
+    show: Show = time_text,
+    counted: str = "",
+) -> str:
+    """Return the waits under one scheduler against another on the same jobs, in one sentence.
+
+    Parameters
+    ----------
+    name, base
+        Of the schedulers.
+    waits, baseline
+        The waits under both, seconds, shape (jobs,); NaN for jobs that do not count.
+    submit
+        Their submissions, seconds, shape (jobs,).
+    show
+        Formats a duration.
+    counted
+        Which jobs these are, if not all.
+    """
+    both = ~(pd.isna(waits) | pd.isna(baseline))
+    waits, baseline, submit = waits[both], baseline[both], submit[both]
+    if not len(waits):
+        return f"No job starts under both {name} and {base}."
     mean = show(float(waits.mean()))
-    ratio, low, high, parts = by_parts(waits, baseline)
-    if math.isnan(ratio):
-        return f"Under {name} a job waits {mean} on average; under {base} none does."
-    basis = f"{parts} parts of the trace" if parts > 1 else "too few jobs for an interval"
-    return f"Under {name} a job waits {mean} on average: {against(base, ratio, low, high, basis)}."
+    begin = f"Under {name} a job waits {mean} on average{counted}"
+    if baseline.sum() == 0:
+        return f"{begin}; under {base} none does."
+    estimate = of_days(Daily.of(submit, waits), Daily.of(submit, baseline))
+    longest = longest_wait(float(waits.max()), float(baseline.max()), show)
+    return f"{begin}: {estimated(base, estimate)}{longest}."

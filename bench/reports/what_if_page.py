@@ -58,7 +58,7 @@ def write_what_if(
         The file of the page.
     """
     names = short_names(found)
-    said = answer(found)
+    said = answer(found, submit)
     facts = [*facts, *((short, name) for name, short in names.items() if short != name)]
     found = [replace(row, name=names[row.name]) for row in found]
     recorded, model = found[0], found[1]
@@ -82,14 +82,21 @@ def write_what_if(
     return write_page(Page("What if: a recorded site under other schedulers", said, told, (), sections, _GLOSSARY), out)
 
 
-def answer(found: Sequence[WhatIf], show: Show = time_text) -> str:
-    """Return the scheduler with the least mean wait, against the model of the site's own."""
+def answer(found: Sequence[WhatIf], submit: FloatArray, show: Show = time_text) -> str:
+    """Return the scheduler with the least mean wait, against the model of the site's own.
+
+    Parameters
+    ----------
+    found, submit
+        As in :func:`write_what_if`.
+    show
+        Formats a duration.
+    """
     model, others = found[1], found[2:]
     if not others:
         return f"{in_a_sentence(found[0], model)[0]}."
     best = min(others, key=lambda row: row.wait)
-    both = ~np.isnan(best.waits) & ~np.isnan(model.waits)
-    return of_jobs(best.name, best.waits[both], model.name, model.waits[both], show)
+    return of_jobs(best.name, best.waits, model.name, model.waits, submit, show)
 
 
 def short_names(found: Sequence[WhatIf]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import click
 
+from ...analysis.conclusions import Daily
 from ...base import InputError
 from ...bench.campaigns.dask_cluster import TLS, connect
 from ...bench.campaigns.execution import (
@@ -18,10 +19,11 @@ from ...bench.campaigns.execution import (
     plan_campaign,
     run_campaign,
 )
-from ...bench.campaigns.metrics_table import campaign_table, write_table
+from ...bench.campaigns.metrics_table import campaign_table, days_of, write_table
 from ...bench.campaigns.store import TRACES
 from ...bench.reports.number_formats import count
-from ...bench.reports.verdict import verdict
+from ...bench.reports.verdict import left_out, verdict
+from ...simulation.metrics import without_ends
 from ...workloads import TraceWarning
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
@@ -163,7 +165,14 @@ def _answer(plan: Plan, store: Store, out: Path) -> str:
     table = campaign_table(plan, store)
     varied = [name for name in ("predictor", "overrun", "same_instant") if table[name].nunique() > 1]
     table["contender"] = table[["dispatcher", *varied]].agg(", ".join, axis=1)
-    return verdict(table.assign(sample=table["seed"]), show=time)
+    days = dict[tuple[str, str, int], dict[str, Daily]]()
+    finished = [cell for cell in plan.rows if store.has(cell.key)]
+    for cell, contender in zip(finished, table["contender"], strict=True):
+        result = store.result(cell)
+        days[cell.workload, contender, cell.seed] = days_of(result, without_ends(result, cell.warm_up, cell.cool_down))
+    runs = table.assign(sample=table["seed"], basis=table["samples"])
+    left = list(dict.fromkeys(zip(table["warm_up"], table["cool_down"], strict=True)))
+    return left_out(verdict(runs, show=time, days=days), *left[0] if len(left) == 1 else ("", ""))
 
 
 def _end(outcome: Outcome, *, interrupted: bool) -> None:

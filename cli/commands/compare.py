@@ -2,13 +2,15 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ...bench.campaigns.comparison import Comparison, ComparisonInterrupted, Generated, compare
 from ...bench.campaigns.molding_specs import molded
 from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun
+from ...simulation.trimming import NOTHING
 from ...workloads import Workload
+from ...workloads.resampling import way_of
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
@@ -17,11 +19,14 @@ from ..output import finish
 from ..parameters import argument, option
 from ..progress import JobBar
 from ..shared_options import (
+    SEEDS,
     CheckOption,
+    CoolDownOption,
     MoldOption,
     OverrunOption,
     ReadingOptions,
     SameInstantOption,
+    WarmUpOption,
     WorkersOption,
     cores,
     dispatchers_option,
@@ -34,6 +39,9 @@ from ..trace_argument import load, resolve
 
 DISPATCHERS = "fcfs,lxf,easy,easy-sjbf,conservative"
 BUILT_IN_SEEDS = 10
+#: How short traces are resampled.
+RESAMPLED_BY_DAYS = "its samples are drawn by days; they keep neither its weekly cycle nor its load"
+AS_IT_STANDS = "all its samples are the trace as it stands, so that they tell nothing about other samples"
 
 
 @subcommand(
@@ -46,12 +54,20 @@ def command(
     dispatchers: Annotated[tuple[str, ...], dispatchers_option(DISPATCHERS, group="What is compared")],
     predictors: Annotated[tuple[str, ...], predictors_option("walltime", "Each is paired with each dispatcher.")],
     seeds: Annotated[
-        int | None, option(f"How many samples.  [default: 1; {BUILT_IN_SEEDS} of the built-in workload]", "N")
+        Any,
+        option(
+            f"How many samples, or their seeds such as 20-29.  [default: 1; {BUILT_IN_SEEDS} of the built-in workload]",
+            "N|A-B",
+            SEEDS,
+            default=None,
+        ),
     ],
     jitter: Annotated[
         int | None,
-        option("Largest shift of a submission in a sample of a trace.  [default: 1m; none for one seed]", "TIME"),
+        option("Shift each submission by up to this. Copies of a trace that are only shifted give a range.", "TIME"),
     ],
+    warm_up: WarmUpOption,
+    cool_down: CoolDownOption,
     overrun: OverrunOption,
     same_instant: SameInstantOption,
     mold: MoldOption,
@@ -65,8 +81,10 @@ def command(
     TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace. 'hpcdispatch list' shows
     the names. Without TRACE: the built-in workload.
 
-    Every pair runs on the same samples, seeds 0 to N-1. A sample is a run of a generator, or a trace with its
-    submissions shifted by up to --jitter. Ctrl-C shows the finished runs.
+    Every pair runs on the same samples, seeds 0 to N-1. A sample is a run of a generator, or a resample of a trace: its
+    users with their sessions, drawn with replacement in whole weeks. One seed is the trace as it stands. With --jitter
+    the seeds are copies of the trace with shifted submissions, which only show how chaotic a schedule is. The samples
+    of a generator are shifted in addition. Ctrl-C shows the finished runs.
 
     A comma before key=value belongs to the item before it.
     """
@@ -76,7 +94,7 @@ def command(
     validate(policies, beliefs)
     source = resolve(trace)
     samples: Workload | Sampler = molded(load(source, reading), mold)
-    if source.spec is not None and source.sampled and jitter is None:
+    if source.spec is not None and source.sampled:
         samples = Generated(source.spec, reading.head, mold)
     make_folder(out)
     with JobBar("comparing") as bar:
@@ -87,6 +105,8 @@ def command(
                 beliefs,
                 seeds=seeds or (BUILT_IN_SEEDS if trace is None else 1),
                 jitter=jitter,
+                warm_up=warm_up or NOTHING,
+                cool_down=cool_down or NOTHING,
                 overrun=policy,
                 same_instant=same_instant,
                 check_invariants=checked,
@@ -97,12 +117,14 @@ def command(
             )
         except ComparisonInterrupted as error:
             found = error.comparison
+    if found.basis == "resamples" and isinstance(samples, Workload) and (reason := way_of(samples).reason):
+        say("note", f"{source.name} is {reason}: {RESAMPLED_BY_DAYS if way_of(samples).unit else AS_IT_STANDS}")
     _report(found, source, out)
 
 
 def _report(found: Comparison, source: Source, out: Path | None) -> None:
     """Print the table of the finished runs, then the failures."""
-    shown = comparison_shown(found, source.name, drawn=source.sampled and found.jitter is None)
+    shown = comparison_shown(found, source.name)
     finish(comparison_answer(found), comparison_json(found, source.name), *shown)
     if out is not None:
         say("note", f"{len(found.runs)} results saved in {out}")

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import click
 
-from ...analysis.trimming import Cut, Window
 from ...base import InputError
 from ...bench.reports.page import write_report
 from ...bench.reports.saved_results import runs_of
 from ...bench.reports.study import study
-from ...bench.reports.verdict import verdict
+from ...bench.reports.verdict import left_out, verdict
+from ...simulation.trimming import Cut, Window
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import finish, time
@@ -85,7 +85,9 @@ def command(
         write_report(made, page)
     for line in made.left_out:
         say("warning", f"left out: {line}")
-    finish(verdict(made.runs, made.baseline, time), {"page": str(page), "left_out": list(made.left_out)}, str(page))
+    cuts = list(dict.fromkeys(made.cuts.values()))
+    answer = left_out(verdict(made.runs, made.baseline, time, made.days), *cuts[0] if len(cuts) == 1 else ("", ""))
+    finish(answer, {"page": str(page), "left_out": list(made.left_out)}, str(page))
     if made.left_out:
         click.get_current_context().exit(1)
 

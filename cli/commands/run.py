@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import click
-import numpy as np
 import pandas as pd
 
 from ...analysis import read_scenario
@@ -15,8 +14,10 @@ from ...bench.campaigns.cells import CellError
 from ...bench.campaigns.molding_specs import molded
 from ...bench.campaigns.single_runs import simulate_apart
 from ...bench.reports.number_formats import count
-from ...bench.reports.verdict import of_jobs
+from ...bench.reports.verdict import left_out, of_jobs
 from ...simulation import Overrun, Result, check, job_metrics, simulate
+from ...simulation.metrics import without_ends
+from ...simulation.trimming import NOTHING, Cut
 from ...workloads import Workload
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
@@ -28,10 +29,12 @@ from ..parameters import argument, option
 from ..progress import JobBar, spinner
 from ..shared_options import (
     CheckOption,
+    CoolDownOption,
     MoldOption,
     OverrunOption,
     ReadingOptions,
     SameInstantOption,
+    WarmUpOption,
     make_folder,
     seed_option,
     split_specs,
@@ -65,6 +68,8 @@ def command(
     overrun: OverrunOption,
     same_instant: SameInstantOption,
     mold: MoldOption,
+    warm_up: WarmUpOption,
+    cool_down: CoolDownOption,
     seed: Annotated[int, seed_option("Of a generated workload and of a dispatcher that draws.")],
     state: Annotated[
         Path | None,
@@ -120,7 +125,8 @@ def command(
             raise
         where = f"dispatcher {dispatcher}, predictor {predictor}"
         raise RunFailedError(f"{where}: {type(error).__name__}: {error}") from error
-    summary = result.summary()
+    cuts = (warm_up or NOTHING, cool_down or NOTHING)
+    summary = result.summary(*cuts)
     if "dropped_shapes" in summary:
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if summary.get("failures"):
@@ -129,8 +135,12 @@ def command(
         other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
         say("note", f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}")
     easy = _baseline(workload, result, predictor, given)
-    fields = {**summary, "baseline": easy and {"dispatcher": BASE, "wait_mean": easy.summary()["wait_mean"]}}
-    finish(_answer(result, easy), fields, *summary_shown(summary, source.name, result.manifest))
+    fields: dict[str, Any] = {
+        **summary,
+        "baseline": easy and {"dispatcher": BASE, "wait_mean": easy.summary(*cuts)["wait_mean"]},
+    }
+    fields |= {"warm_up": str(cuts[0]), "cool_down": str(cuts[1])}
+    finish(_answer(result, easy, *cuts), fields, *summary_shown(summary, source.name, result.manifest))
     if checked:
         say("note", "checked: every invariant holds")
     if out is not None:
@@ -171,14 +181,17 @@ def _baseline(workload: Workload, result: Result, predictor: str, given: dict[st
         return None
 
 
-def _answer(result: Result, easy: Result | None) -> str:
+def _answer(result: Result, easy: Result | None, warm_up: Cut, cool_down: Cut) -> str:
     """Return the mean wait, against easy."""
     name = result.manifest["dispatcher"]
-    mean = result.summary()["wait_mean"]
-    if np.isnan(mean):
-        return f"Under {name} no job starts."
+    chosen = without_ends(result, warm_up, cool_down)
+    metrics = job_metrics(chosen)
+    if metrics.empty:
+        return left_out(f"Under {name} no job starts.", warm_up, cool_down)
     if easy is None:
-        return f"Under {name} a job waits {time(mean)} on average; 'hpcdispatch compare' sets others beside it."
-    waits = [job_metrics(each.jobs)["wait"] for each in (result, easy)]
-    both = pd.concat(waits, axis=1, join="inner").to_numpy(dtype=float)
-    return of_jobs(name, both[:, 0], BASE, both[:, 1], time)
+        mean, longest = time(float(metrics["wait"].mean())), time(float(metrics["wait"].max()))
+        told = f"Under {name} a job waits {mean} on average, {longest} at most"
+        return left_out(f"{told}; 'hpcdispatch compare' sets others beside it.", warm_up, cool_down)
+    waits = [job_metrics(without_ends(each, warm_up, cool_down))["wait"] for each in (result, easy)]
+    both = pd.concat([*waits, chosen["submit"]], axis=1, join="inner").to_numpy(dtype=float)
+    return left_out(of_jobs(name, both[:, 0], BASE, both[:, 1], both[:, 2], time), warm_up, cool_down)

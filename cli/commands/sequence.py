@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Planning, StrategyResult, advise
-from ...analysis.paired import by_parts
+from ...analysis.conclusions import of_samples
 from ...analysis.requests import MOST_VALUES, SURE, Row
 from ...analysis.site_requests import SiteAdvice, measure
 from ...base import InputError
@@ -205,9 +205,11 @@ def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
     if mine is None or rival is None:
         return None
     runs = len(rival.times)
-    share, low, high, _ = by_parts(mine.times[-runs:], rival.times)
+    found = of_samples(mine.times[-runs:], rival.times)
     basis = f"{count(runs, 'run')}{' not seen before' if best.unseen else ''}"
-    return share, against(name, share, low, high, basis, "time to success")
+    if found.reason:
+        basis = f"{basis}; {found.reason}"
+    return found.ratio, against(name, found.ratio, found.low, found.high, basis, "time to success")
 
 
 def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> list[RenderableType]:

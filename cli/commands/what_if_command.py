@@ -143,7 +143,7 @@ def command(
         _write(record, found, classes, site, out)
     rows = [{key: value for key, value in asdict(row).items() if key not in ("waits", "repeated")} for row in found]
     finish(
-        answer(found, time),
+        answer(found, record.workload.columns.submit.astype(np.float64), time),
         {
             "schedulers": rows,
             "classes": classes.to_dict("records"),

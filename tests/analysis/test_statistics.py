@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,7 @@ from hypothesis import strategies as st
 from hpcdispatch.analysis.curves import (
     Detail,
     schedule,
-    used_between,
 )
-from hpcdispatch.analysis.paired import compare_pairs, paired_differences, sign_test, wilcoxon_test
 from hpcdispatch.analysis.statistics import (
     describe,
     fairness,
@@ -24,9 +21,8 @@ from hpcdispatch.analysis.statistics import (
     run_time_class,
     statistics_by_class,
 )
-from hpcdispatch.base import InputError
 from hpcdispatch.simulation import job_metrics
-from hpcdispatch.simulation.metrics import width_class, width_name
+from hpcdispatch.simulation.metrics import used_between, width_class, width_name
 from hpcdispatch.simulation.plots.curves import Grid, busy_time, distribution, over_time, stacked
 
 NAN = float("nan")
@@ -131,56 +127,6 @@ def test_prediction():
     found = prediction(frame)
     assert found == {"predicted_jobs": 4, "mae": (0 + 100 + 50 + 20) / 4, "under": 0.25, "over": 0.5, "near": 0.5}
     assert prediction(frame.iloc[:0])["predicted_jobs"] == 0
-
-
-def test_paired():
-    rows = [
-        ("w", seed, f"sample {seed}", name, wait)
-        for name, waits in (("base", [10, 20, 30]), ("new", [5, 20, 33]))
-        for seed, wait in enumerate(waits)
-    ]
-    rows += [("w", 3, "sample 3", "base", 1000), ("w", 4, "one", "base", 7), ("w", 4, "another", "new", 7)]
-    runs = pd.DataFrame(rows, columns=["workload", "seed", "sample", "contender", "wait_mean"])
-    (found,) = paired_differences(runs, "base", "wait_mean").to_dict("records")
-    assert (found["contender"], found["n"], found["lower"], found["higher"]) == ("new", 3, 1, 1)
-    assert found["difference"] == pytest.approx(-2 / 3)
-    assert found["ratio"] == pytest.approx(58 / 60)
-    assert (found["baseline_mean"], found["mean"]) == (20, pytest.approx(58 / 3))
-    assert -5 <= found["difference_low"] < found["difference"] < found["difference_high"] <= 3
-    assert 0.5 <= found["ratio_low"] < found["ratio"] < found["ratio_high"] <= 1.1
-    assert math.isnan(found["p_sign"])
-    with pytest.raises(InputError, match="baseline: expected one of base, new; got 'old'"):
-        paired_differences(runs, "old", "wait_mean")
-
-
-def test_the_interval_of_two_pairs_is_their_span():
-    found = compare_pairs(np.array([1.0, 4.0]), np.array([2.0, 2.0]))
-    assert (found["difference_low"], found["difference_high"]) == (-1, 2)
-    assert (found["ratio_low"], found["ratio_high"]) == (0.5, 2)
-
-
-def test_pairs_that_say_nothing():
-    one = compare_pairs(np.array([3.0, NAN]), np.array([2.0, 5.0]))
-    assert (one["n"], one["difference"], one["ratio"]) == (1, 1, 1.5)
-    assert math.isnan(one["difference_low"])
-    assert math.isnan(compare_pairs(np.array([1.0, 2.0]), np.zeros(2))["ratio"])
-    assert compare_pairs(np.array([]), np.array([]))["n"] == 0
-
-
-def test_sign_test_by_counting():
-    differences = np.array([1.0, 2, 3, 4, 5, 6, -7, 0])
-    at_most_one = sum(math.comb(7, count) for count in (0, 1)) / 2**7
-    assert sign_test(differences) == pytest.approx(2 * at_most_one)
-    assert math.isnan(sign_test(differences[3:]))
-
-
-def test_wilcoxon_by_counting():
-    differences = np.array([-1.0, 2, 3, 4, 5, 6, 7])
-    ranks = np.arange(1, 8)
-    sums = [np.dot(signs, ranks) for signs in product((0, 1), repeat=7)]
-    expected = 2 * sum(value <= 1 for value in sums) / len(sums)
-    assert wilcoxon_test(differences) == pytest.approx(expected)
-    assert 0 < wilcoxon_test(np.array([1.0] * 10 + [-1.0])) < 0.05
 
 
 @given(st.lists(st.floats(0.01, 99.0), max_size=30))

@@ -4,6 +4,7 @@ import shutil
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import hpcdispatch as hd
@@ -11,6 +12,7 @@ from hpcdispatch.api import interactive
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import EASY
 from hpcdispatch.models.compiled import notice
+from hpcdispatch.workloads import jitter
 
 SPEC = "lublin:jobs=60,processors=16"
 
@@ -50,10 +52,15 @@ def test_a_seed_draws_a_generated_workload():
     assert drawn["wait_mean"].nunique() == 2
 
 
-def test_a_generator_is_jittered_where_that_is_asked_for():
-    assert hd.compare(SPEC, "easy", seeds=2).jitter is None
-    assert hd.compare(SPEC, "easy", seeds=2, jitter=5).jitter == 5
-    assert hd.compare(SPEC + ",seed=4", "easy", seeds=2).jitter == 60
+def test_shifts_add_to_the_samples_of_a_generator():
+    drawn, shifted = (hd.compare(SPEC, "easy", seeds=2, jitter=each) for each in (None, 5))
+    assert (drawn.basis, shifted.basis) == ("independent", "independent")
+    assert (drawn.jitter, shifted.jitter) == (None, 5)
+    for seed in (0, 1):
+        sample = jitter(hd.generate(SPEC, seed=seed), 5, np.random.default_rng(seed))
+        expected = hd.simulate(sample, "easy", seed=seed).summary()["wait_mean"]
+        assert shifted.runs["wait_mean"][seed] == expected
+    assert hd.compare(SPEC + ",seed=4", "easy", seeds=2).basis == "resamples"
 
 
 def test_compares_one_or_several():

@@ -110,11 +110,15 @@ MISTAKES = {
         r"unknown dispatcher 'easy,fcfs' \(several are a list",
     ),
     "no seeds": (lambda w, r, c: hd.compare(w, "easy", seeds=0), "seeds must be a whole number >= 1, got 0"),
-    "text as seeds": (lambda w, r, c: hd.compare(w, "easy", seeds="3"), "seeds must be a whole number >= 1, got '3'"),
-    "a range of seeds": (
-        lambda w, r, c: hd.compare(w, "easy", seeds=range(3)),
-        r"whole number >= 1, got range\(0, 3\)",
+    "text as seeds": (
+        lambda w, r, c: hd.compare(w, "easy", seeds="three"),
+        "seeds must be a whole number >= 1, a range .*, got 'three'",
     ),
+    "no seed in a range": (
+        lambda w, r, c: hd.compare(w, "easy", seeds=range(0)),
+        r"expected 1 to \d+ distinct seeds, got range\(0, 0\)",
+    ),
+    "seeds that are none": (lambda w, r, c: hd.compare(w, "easy", seeds=[1, "x"]), "each of the seeds must be a whole"),
     "a negative jitter": (lambda w, r, c: hd.compare(w, "easy", jitter=-5), "must be a whole number >= 0, got -5"),
     "no workers": (lambda w, r, c: hd.compare(w, "easy", workers=0), "workers must be >= 1, got 0"),
     "a file for a folder": (
@@ -158,7 +162,10 @@ MISTAKES = {
         lambda w, r, c: hd.Result.load("none"),
         "no such file; expected a directory written by Result.save",
     ),
-    "percent": (lambda w, r, c: r.summary(95), "confidence must be a number > 0 and < 1, such as 0.95, got 95"),
+    "a number as warm-up": (
+        lambda w, r, c: r.summary(95),
+        "warm_up: expected a share of the jobs such as 5%, .*got 95",
+    ),
     "half a window": (lambda w, r, c: r.plot.gantt("1d"), r"window: expected \(from, to\) after the first submission"),
     "no axes": (lambda w, r, c: r.plot.waits(3), r"ax: expected one matplotlib Axes, such as plt.subplots\(\)\[1\]"),
     "another metric": (lambda w, r, c: c.best("wait"), "best: expected a metric of wait_mean, .*; got 'wait'"),

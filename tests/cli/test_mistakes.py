@@ -44,7 +44,10 @@ def desk(tmp_path, monkeypatch):
         (f"compare {TRACE} easy fcfs", "a list has commas and a value no blanks, as in easy,fcfs"),
         (f"compare {TRACE} --dispatchers easy fcfs", "a list has commas"),
         (f"compare {TRACE} --jitter 60sec", "'--jitter': expected a time such as 90s, 15m"),
-        (f"compare {TRACE} --seeds 1,2,3", "'--seeds': '1,2,3' is not a whole number"),
+        (
+            f"compare {TRACE} --seeds 1,2,3",
+            "'--seeds': expected a number of samples such as 10, or a range such as 20-29, got '1,2,3'",
+        ),
         ("compare --dispatchers easy,,fcfs", "--dispatchers: expected names separated by commas, got an empty one"),
         ("compare lublin:job=30", "unknown option 'job'; known: jobs, processors, load"),
         ("evict examples/scenario.json --nodes 512", "Missing option '--deadline'"),

@@ -93,11 +93,6 @@ class TestMetrics:
         assert summary["missed"] == 0
         assert math.isnan(summary["missed_share"])
 
-    def test_intervals(self):
-        jobs = [LONG, *(Job(f"u{at}", at, 5, 5, 4, kind="on-demand", deadline=9) for at in range(10, 60, 7))]
-        summary = simulate(Workload(tuple(jobs), Machine.pool(4)), "fcfs").summary(confidence=0.95)
-        assert summary["delay_mean_low"] <= summary["delay_mean"] <= summary["delay_mean_high"]
-
     def test_none_of_it_without_on_demand_jobs(self):
         summary = simulate(pool(20), "easy").summary()
         assert not [key for key in summary if key.startswith(("delay", "batch", "missed", "evictions", "on_demand"))]

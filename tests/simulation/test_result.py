@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
 from hpcdispatch.base import InputError
-from hpcdispatch.simulation import Result, job_metrics, mean_interval, simulate
+from hpcdispatch.simulation import Result, job_metrics, simulate
 from hpcdispatch.testing import assert_same_records, cluster, overrunning, tiny
 from hpcdispatch.workloads import Job, Shape
 
@@ -106,24 +105,16 @@ class TestSummary:
         assert metrics[["wait", "turnaround", "run"]].iloc[0].tolist() == [0, 170, 70]
         assert metrics["slowdown"].iloc[0] == pytest.approx(170 / 70)
 
-    def test_intervals_bracket_the_means(self):
+    def test_ends_can_be_left_out(self):
         result = simulate(overrunning(), "easy")
-        summary = result.summary(confidence=0.9)
-        assert set(result.summary()) < set(summary)
-        for metric in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
-            for suffix in ("", "_short"):
-                low = summary[f"{metric}_mean_low{suffix}"]
-                high = summary[f"{metric}_mean_high{suffix}"]
-                assert low < summary[f"{metric}_mean{suffix}"] < high
-        assert result.summary(0.9) == pytest.approx(summary, nan_ok=True)
-
-
-def test_mean_interval():
-    values = np.random.default_rng(1).exponential(size=200)
-    widths = [high - low for low, high in (mean_interval(values, level) for level in (0.5, 0.9, 0.99))]
-    assert all(narrow < wide for narrow, wide in pairwise(widths))
-    assert mean_interval(values) == mean_interval(values)
-    assert all(np.isnan(mean_interval(np.array([3.0]))))
+        whole, left = result.summary(), result.summary(warm_up="25%", cool_down="1 job")
+        count = len(result.jobs)
+        kept = result.jobs.sort_values("submit", kind="stable").iloc[int(0.25 * count) : count - 1]
+        assert left["jobs"] == len(kept) < whole["jobs"]
+        assert left["wait_mean"] == pytest.approx(kept["wait"].mean())
+        assert (left["makespan"], left["lost"]) == (whole["makespan"], whole["lost"])
+        with pytest.raises(InputError, match="warm_up: expected a share of the jobs such as 5%"):
+            result.summary(warm_up=5)
 
 
 class TestFiles:

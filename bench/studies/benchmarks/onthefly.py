@@ -16,13 +16,13 @@ from typing import Literal, get_args
 import click
 import numpy as np
 
-from ....analysis import ratio_of_means
 from ....base import FloatArray
 from ....simulation import Result, simulate
 from ....workloads import Workload, generate, read
 from ....workloads.sources import resolve
 from ...reports.number_formats import short
 from ...reports.tables import Cell, Table, between, label, number
+from ..bootstrap import ratio_of_means
 from ..printed_tables import show
 
 Part = Literal["accre", "traces"]

@@ -27,12 +27,13 @@ import numpy as np
 import pandas as pd
 
 from ....base import FloatArray, InputError
-from ....simulation import mean_interval, simulate
+from ....simulation import simulate
 from ....workloads import GENERATORS, Workload, generate
 from ...campaigns.comparison import compare
 from ...reports.number_formats import fixed, interval
 from ...reports.tables import Table
 from ..ablations import dispatcher_of
+from ..bootstrap import mean_interval
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .cp.on_nodes import eurora_stream
@@ -163,6 +164,10 @@ def stream_of(text: str) -> tuple[float, int]:
     return load, seed
 
 
+#: Largest shift of a submission with several samples, seconds.
+_SHIFT = 60
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How many samples there are of each stretch, and where they are simulated.
@@ -201,7 +206,7 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
             (predictor,),
             out=sampling.store,
             seeds=sampling.samples,
-            jitter=sampling.jitter,
+            jitter=_SHIFT if sampling.jitter is None and sampling.samples > 1 else sampling.jitter,
             workers=sampling.workers,
         )
         if found.failures:

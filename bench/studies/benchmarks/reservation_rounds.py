@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....analysis import ratio_of_means
 from ....base import FloatArray
-from ....simulation import Result, mean_interval, simulate
+from ....simulation import Result, simulate
 from ...reports.tables import Table
+from ..bootstrap import mean_interval, ratio_of_means
 from ..reproductions.icpp2019.job_sets import LAWS, mixed
 from ..reproductions.icpp2019.strategies_compared import (
     HOUR,

@@ -21,7 +21,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ....base import InputError
 from ....dispatchers import registry
-from ....simulation import mean_interval
 from ....workloads import Workload, read
 from ....workloads.formats.read_log import TraceWarning
 from ....workloads.sources import resolve
@@ -29,6 +28,7 @@ from ...campaigns.cells import Cell
 from ...campaigns.execution import CampaignProgress, Outcome, Plan, Store, run_campaign
 from ...campaigns.samples import Loaders, Samples
 from ...reports.tables import Table
+from ..bootstrap import mean_interval
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 

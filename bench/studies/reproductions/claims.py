@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ....analysis import ratio_of_means
-from ....simulation import mean_interval
 from ...reports.number_formats import short
+from ..bootstrap import mean_interval, ratio_of_means
 from .outcome import Claim, Precondition, Row
 
 Floats = NDArray[np.float64]

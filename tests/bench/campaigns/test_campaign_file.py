@@ -2,12 +2,12 @@
 
 import pytest
 
-from hpcdispatch.analysis.trimming import NOTHING
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaigns import campaign_file
 from hpcdispatch.bench.campaigns.campaign_file import read_campaign
 from hpcdispatch.bench.campaigns.plan import plan_campaign
 from hpcdispatch.bench.campaigns.toml_lines import line_of
+from hpcdispatch.simulation.trimming import NOTHING
 
 GOOD = """# a comment
 dispatchers = ["fcfs", "easy"]

@@ -12,7 +12,7 @@ from hpcdispatch.bench.campaigns.comparison import METRICS, ComparisonInterrupte
 from hpcdispatch.bench.campaigns.store import Store
 from hpcdispatch.dispatchers import FCFS
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import generate, jitter
+from hpcdispatch.workloads import generate, jitter, resample
 
 SPEC = "lublin:jobs=80,processors=32,load=0.9"
 MEASURED = ["decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s"]
@@ -23,6 +23,12 @@ def workload():
     return generate(SPEC)
 
 
+@pytest.fixture(scope="module")
+def days():
+    """Return a workload of several days, so that its resamples differ."""
+    return generate("lublin:jobs=200,processors=16,load=0.25,users=9")
+
+
 def test_one_seed_is_the_trace_as_it_stands(workload):
     found = compare(workload, ["easy"], overrun="kill")
     expected = simulate(workload, "easy", overrun="kill").summary()
@@ -31,6 +37,59 @@ def test_one_seed_is_the_trace_as_it_stands(workload):
     assert row["wait_mean"] == expected["wait_mean"]
     assert set(row) == {"dispatcher", "predictor", "seed", *expected}
     assert found.table["wait_mean_low"].isna().all()
+    assert found.basis == "trace"
+
+
+def test_seeds_of_a_trace_are_resamples_shared_by_all(days):
+    found = compare(days, ["easy", "fcfs"], seeds=2)
+    assert (found.basis, found.jitter) == ("resamples", None)
+    for seed in (0, 1):
+        expected = simulate(resample(days, seed), "fcfs", seed=seed).summary()["wait_mean"]
+        run = found.runs.query("seed == @seed and dispatcher == 'fcfs'")
+        assert run["wait_mean"].tolist() == [expected]
+
+
+@pytest.mark.parametrize("seeds", [range(20, 23), [20, 21, 22], "20-22"])
+def test_other_seeds_are_other_samples(days, seeds):
+    found = compare(days, "easy", seeds=seeds)
+    assert found.runs["seed"].tolist() == [20, 21, 22]
+    assert (found.basis, found.seeds, list(found.numbers)) == ("resamples", 3, [20, 21, 22])
+    assert set(found.runs["wait_mean"]).isdisjoint(compare(days, "easy", seeds=3).runs["wait_mean"])
+    assert found.result("easy").manifest["seed"] == 20
+
+
+def test_resamples_and_the_trace_share_a_store(days, tmp_path):
+    for seeds, cells in ((1, 1), (3, 4), (3, 4), (range(2, 5), 6)):
+        compare(days, "easy", seeds=seeds, out=tmp_path)
+        assert len(list(Store(tmp_path).finished())) == cells
+
+
+def test_ends_can_be_left_out(workload):
+    whole, left = (compare(workload, ["easy", "fcfs"], warm_up=each) for each in ("0", "25%"))
+    jobs = simulate(workload, "easy").jobs
+    assert left.runs["jobs"].tolist() == [len(workload) - len(workload) // 4] * 2
+    assert left.runs["wait_mean"][0] == pytest.approx(jobs["wait"].iloc[len(workload) // 4 :].mean())
+    assert whole.runs["wait_mean"][0] == pytest.approx(jobs["wait"].mean())
+    assert (str(left.warm_up), str(left.cool_down)) == ("25%", "none")
+
+
+def test_conclusions_have_a_verdict_and_the_longest_wait(workload):
+    found = compare(Generated(SPEC), ["easy", "fcfs", "lxf"], seeds=6)
+    rows = found.conclusions().set_index("contender")
+    assert list(rows.index) == ["fcfs", "lxf"]
+    assert (rows.loc["fcfs", "verdict"], rows.loc["fcfs", "basis"]) == ("worse", "independent")
+    assert rows.loc["fcfs", "ratio_low"] > 1
+    assert rows["wait_max"].notna().all()
+    assert found.conclusions("utilization", "fcfs").set_index("contender").loc["easy", "ratio"] > 0
+    with pytest.raises(InputError, match="conclusions: expected a metric of wait_mean"):
+        found.conclusions("wait")
+
+
+def test_one_trace_is_judged_by_its_blocks():
+    found = compare(generate("lublin:jobs=1500,processors=64,load=0.8"), ["easy", "fcfs"])
+    (row,) = found.conclusions().to_dict("records")
+    assert row["blocks"] >= 5
+    assert (row["verdict"], row["n"], row["basis"]) == ("worse", 1, "trace")
 
 
 def test_seeds_are_jittered_copies_shared_by_all(workload):
@@ -45,7 +104,6 @@ def test_seeds_are_jittered_copies_shared_by_all(workload):
 
 def test_table_is_the_mean_over_the_seeds(workload):
     found = compare(workload, ["lxf", "easy"], seeds=3)
-    assert found.jitter == 60
     assert found.table["dispatcher"].tolist() == ["lxf", "easy"]
     assert found.table["runs"].tolist() == [3, 3]
     for row in found.table.to_dict("records"):
@@ -150,10 +208,13 @@ def test_prints_nothing(workload, capfd):
         ({"dispatchers": []}, "at least one dispatcher"),
         ({"predictors": ["nope"]}, "unknown predictor 'nope'"),
         ({"seeds": 0}, "seeds must be a whole number >= 1, got 0"),
+        ({"seeds": "9-3"}, "got '9-3', whose last seed is before its first"),
+        ({"seeds": [1, 1]}, "distinct seeds"),
+        ({"warm_up": "95%", "cool_down": "10%"}, "expected jobs in between, got none of 80"),
+        ({"warm_up": "soon"}, "warm_up: expected a share of the jobs such as 5%"),
         ({"jitter": -1}, "jitter, seconds, must be a whole number >= 0, got -1"),
         ({"workers": 0}, "workers must be >= 1, got 0"),
         ({"overrun": "stop"}, "expected one of run, kill, resubmit"),
-        ({"workload": Generated(SPEC), "jitter": 3}, "jitter is for a workload"),
     ],
 )
 def test_bad_arguments(workload, options, message):

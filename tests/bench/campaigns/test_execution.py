@@ -17,7 +17,6 @@ import pytest
 from kept_cells import deterministic
 from pebble.pool import process
 
-from hpcdispatch.analysis.trimming import NOTHING, Cut
 from hpcdispatch.base import InputError
 from hpcdispatch.base.unfinished_files import TEMPORARY
 from hpcdispatch.bench.campaigns import cells, processes, versions
@@ -27,6 +26,7 @@ from hpcdispatch.bench.campaigns.store import TRACES
 from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.simulation import simulate
+from hpcdispatch.simulation.trimming import NOTHING, Cut
 from hpcdispatch.workloads import generate, write
 from hpcdispatch.workloads.formats import parsed_traces
 

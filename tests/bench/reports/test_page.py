@@ -8,6 +8,7 @@ import re
 import resource
 import shutil
 import subprocess
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import product
@@ -17,7 +18,6 @@ import pandas as pd
 import pytest
 from patience import PATIENCE
 
-from hpcdispatch.analysis.trimming import Cut, Window
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaigns.comparison import Generated, compare
 from hpcdispatch.bench.campaigns.execution import Store
@@ -31,7 +31,8 @@ from hpcdispatch.bench.reports.summaries import tables_of
 from hpcdispatch.bench.reports.tables import Cell, Table, Times
 from hpcdispatch.bench.reports.verdict import verdict
 from hpcdispatch.simulation import Result, simulate
-from hpcdispatch.workloads import generate
+from hpcdispatch.simulation.trimming import Cut, Window
+from hpcdispatch.workloads import Provenance, generate, jitter, resample
 
 SPEC = "lublin:jobs=150,processors=32,load=0.9"
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$x_1$ =1+1 <!-- ]]> | ` \\ %"
@@ -181,8 +182,10 @@ def test_the_page_begins_with_its_answer_and_its_contents(saved, written):
     made = study(runs_of(saved))
     title, answer = re.search(r"<h1>(.*?)</h1>\s*<p class=\"answer\">(.*?)</p>", text, re.DOTALL).groups()
     assert title == f"3 dispatchers compared on {made.workloads[0]}"
-    assert html.unescape(answer) == verdict(made.runs, "easy")
-    assert re.fullmatch(r"\w+ has the least mean wait, .* \(95% interval .*, 3 seeds\).*\.", html.unescape(answer))
+    assert html.unescape(answer) == verdict(made.runs, "easy", days=made.days)
+    assert re.fullmatch(
+        r"\w+ has the least mean wait, .*, (better|worse|not decided) \(.*\); its longest.*\.", html.unescape(answer)
+    )
     read = Reader(text)
     known = {attributes["id"] for tag, attributes in read.tags if "id" in attributes}
     listed = [attributes["href"][1:] for tag, attributes in read.tags if attributes.get("href", "").startswith("#")]
@@ -217,12 +220,28 @@ def test_a_page_of_few_runs_has_no_empty_parts(saved, undrawn, tmp_path, kept, t
     assert "Wilcoxon" not in text
 
 
-def test_p_values_need_pairs_enough(tmp_path):
-    for name, seed in product(("fcfs", "easy"), range(7)):
-        simulate(generate(SPEC, seed=seed), name, seed=seed).save(tmp_path / f"{name}{seed}")
+def test_samples_are_recognized_in_saved_results(tmp_path):
+    drawn = [("drawn", generate(SPEC, seed=seed), seed) for seed in range(3)]
+    trace = replace(generate("lublin:jobs=200,processors=16,load=0.25", seed=9), provenance=Provenance("mine"))
+    copies = [("shifted", jitter(trace, 60, np.random.default_rng(seed)), seed) for seed in range(3)]
+    samples = [("resampled", resample(trace, seed), seed) for seed in range(3)]
+    for name, (kind, workload, seed) in product(("fcfs", "easy"), [*drawn, *copies, *samples, ("trace", trace, 0)]):
+        simulate(workload, name, seed=seed).save(tmp_path / f"{name}{kind}{seed}")
     made = study(runs_of(tmp_path))
-    columns = tables_of(made, made.workloads[0])["paired"].columns
-    assert list(columns[-2:]) == ["p, sign test", "p, Wilcoxon"]
+    kinds = made.runs.groupby("workload")["basis"].unique().map(list).to_dict()
+    assert [kinds[name] for name in sorted(kinds) if not name.startswith("lublin")] == [
+        ["trace"],
+        ["resamples"],
+        ["shifts"],
+    ]
+    assert [kinds[name] for name in kinds if name.startswith("lublin")] == [["independent"]]
+    tables = {name: tables_of(made, name)["paired"] for name in made.workloads}
+    assert all(
+        "verdict" in table.columns and not any("p," in each for each in table.columns) for table in tables.values()
+    )
+    assert [name for name, table in tables.items() if "range over shifts" in table.columns] == [
+        name for name in made.workloads if "shifted" in name
+    ]
 
 
 def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.reports.verdict import against, change, choose_baseline, of_jobs, verdict
+from hpcdispatch.bench.reports.verdict import against, change, choose_baseline, left_out, of_jobs, verdict
+from hpcdispatch.simulation.trimming import NOTHING, Cut
 
 NAN = float("nan")
 
@@ -30,15 +31,16 @@ def test_a_ratio_in_words(ratio, text):
 @pytest.mark.parametrize(
     ("numbers", "text"),
     [
-        ((0.69, 0.62, 0.75), "31% less than easy (95% interval 25% to 38% less, 10 seeds)"),
-        ((1.2, 1.1, 1.3), "20% more than easy (95% interval 10% to 30% more, 10 seeds)"),
-        ((3.0, 2.5, 3.5), "3.0 times as much as easy (95% interval 2.5 to 3.5 times as much, 10 seeds)"),
-        ((0.95, 0.9, 1.02), "5.0% less than easy, no clear difference (95% interval 10% less to 2.0% more, 10 seeds)"),
-        ((0.5, NAN, NAN), "50% less than easy (10 seeds)"),
+        ((0.69, 0.62, 0.75), "31% less than easy, better (95% interval 25% to 38% less; 10 runs)"),
+        ((1.2, 1.1, 1.3), "20% more than easy, worse (95% interval 10% to 30% more; 10 runs)"),
+        ((3.0, 2.5, 3.5), "3.0 times as much as easy, worse (95% interval 2.5 to 3.5 times as much; 10 runs)"),
+        ((0.95, 0.9, 1.02), "5.0% less than easy, not decided (95% interval 10% less to 2.0% more; 10 runs)"),
+        ((0.5, NAN, NAN), "50% less than easy, not decided (10 runs)"),
+        ((NAN, NAN, NAN), "not comparable with easy (10 runs)"),
     ],
 )
 def test_a_comparison_in_words(numbers, text):
-    assert against("easy", *numbers, "10 seeds") == text
+    assert against("easy", *numbers, "10 runs") == text
 
 
 @pytest.mark.parametrize(
@@ -48,12 +50,18 @@ def test_a_comparison_in_words(numbers, text):
         (runs(easy=[0, 0], fcfs=[0, 0]), "No job waits under any of them."),
         (
             runs(fcfs=[400], easy=[200]),
-            "easy has the least mean wait, 3m20s; next is fcfs, 2.0 times as much as easy "
-            "(one sample, so that there is no interval).",
+            "easy has the least mean wait, 3m20s; next is fcfs, 2.0 times as much as easy, not decided (one sample); "
+            "its longest wait, 1h07m, is 2.0 times as much.",
+        ),
+        (
+            runs(easy=[200, 210], hcp3=[100, 105]),
+            "hcp3 has the least mean wait, 1m42s: 50% less than easy, better "
+            "(95% interval 50% to 50% less, 2 samples); its longest wait, 17m05s, is 50% less.",
         ),
         (
             runs(easy=[200, 200], hcp3=[100, 100]),
-            "hcp3 has the least mean wait, 1m40s: 50% less than easy (95% interval 50% to 50% less, 2 seeds).",
+            "hcp3 has the least mean wait, 1m40s: 50% less than easy, not decided (the 2 samples do not differ); "
+            "its longest wait, 16m40s, is 50% less.",
         ),
         (pd.DataFrame(), "No run finished."),
     ],
@@ -62,10 +70,28 @@ def test_the_verdict_of_one_workload(found, text):
     assert verdict(found) == text
 
 
-def test_a_longest_wait_that_is_longer_is_told():
+def test_the_longest_wait_stands_beside_the_mean():
     found = runs(easy=[200, 220], lxf=[100, 90])
     found.loc[found["contender"] == "lxf", "wait_max"] = 5000
-    assert verdict(found).endswith("; its longest wait is 2.4 times as much.")
+    assert verdict(found).endswith("; its longest wait, 1h23m, is 2.4 times as much.")
+
+
+def test_resamples_and_shifts_are_told_apart():
+    found = runs(easy=[200, 220, 230], lxf=[100, 90, 120])
+    assert ", 3 resamples)" in verdict(found.assign(basis="resamples"))
+    shifted = verdict(found.assign(basis="shifts"))
+    assert "not decided (range over 3 shifts 48% to 59% less)" in shifted
+    assert "interval" not in shifted
+
+
+def test_several_contenders_widen_the_interval():
+    told = verdict(runs(easy=[200, 220, 230], lxf=[100, 90, 120], fcfs=[300, 110, 350]))
+    assert "3 samples, widened for 2 comparisons" in told
+
+
+def test_what_is_left_out_is_said():
+    assert left_out("Told.", "5%", Cut.parse("2d")) == "Told. Left out: warm-up 5%, cool-down 2d."
+    assert left_out("Told.", NOTHING, NOTHING) == "Told."
 
 
 def test_a_contender_with_fewer_runs_does_not_win():
@@ -78,7 +104,8 @@ def test_several_workloads_are_one_sentence():
     two = runs(easy=[200, 200], hcp3=[150, 150])
     found = pd.concat([one, two.assign(workload="v")])
     assert verdict(found) == (
-        "hcp3 has the least mean wait on 2 of 2 workloads: 25% to 50% less than easy on those that both have."
+        "hcp3 has the least mean wait on 2 of 2 workloads: 25% to 50% less than easy on those that both have; "
+        "not decided on 2."
     )
 
 
@@ -95,12 +122,14 @@ def test_the_baseline_is_easy_where_there_is_one(names, base):
     assert choose_baseline(names) == base
 
 
-def test_jobs_of_one_trace_are_compared_in_parts():
+def test_jobs_of_one_trace_are_compared_in_blocks():
     rng = np.random.default_rng(1)
-    base = rng.exponential(1000, 400)
-    told = of_jobs("hcp3", 0.5 * base, "easy", base)
-    assert told.endswith("50% less than easy (95% interval 50% to 50% less, 20 parts of the trace).")
-    assert "too few jobs for an interval" in of_jobs("hcp3", base[:5], "easy", base[:5])
-    assert of_jobs("hcp3", np.zeros(5), "easy", np.zeros(5)) == (
+    base, submit = rng.exponential(1000, 400), np.arange(400) * 10_000
+    told = of_jobs("hcp3", 0.5 * base, "easy", base, submit)
+    assert "50% less than easy, better (95% interval 50% to 50% less, 6 blocks of the trace); its longest" in told
+    assert "1 day is too short for an interval" in of_jobs("hcp3", base[:5], "easy", 2 * base[:5], submit[:5])
+    assert "equal schedules" in of_jobs("hcp3", base, "easy", base, submit)
+    assert of_jobs("hcp3", np.zeros(5), "easy", np.zeros(5), submit[:5]) == (
         "Under hcp3 a job waits 0s on average; under easy none does."
     )
+    assert of_jobs("hcp3", np.full(5, NAN), "easy", base[:5], submit[:5]) == "No job starts under both hcp3 and easy."

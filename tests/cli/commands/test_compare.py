@@ -63,17 +63,23 @@ def test_every_width_shows_every_column_once(invoke, columns):
         assert found.stdout.count(word) >= 1
     assert sum(line.split().count("slowdown") for line in lines) == 2
     assert "3 samples, seeds 0 to 2" in found.stdout
-    assert "95% bootstrap" in found.stdout
+    assert "below them their 95% intervals" in found.stdout
+    assert "not decided" in found.stdout
     assert "…" not in found.stdout
 
 
 def test_json_of_a_jittered_trace(invoke, trace, tmp_path):
     out = tmp_path / "out"
     args = ("--dispatchers", "easy,lxf:blocked=skip", "--seeds", 2, "--json", "--out", out, "--check", "--workers", 1)
+    args += ("--jitter", "1m")
     found = invoke("compare", trace, *args)
     assert found.exit_code == 0, found.stderr
     shown = json.loads(found.stdout)
     assert (shown["seeds"], shown["jitter_s"], shown["interrupted"]) == (2, 60, False)
+    assert (shown["samples"], shown["seed_numbers"]) == ("shifts", [0, 1])
+    (row,) = shown["conclusions"]
+    assert row["ratio_low"] is None
+    assert row["range_low"] <= row["ratio"] <= row["range_high"]
     assert [(run["seed"], run["dispatcher"]) for run in shown["runs"]] == [
         (0, "easy"),
         (0, "lxf:blocked=skip"),
@@ -93,18 +99,48 @@ def test_json_of_a_jittered_trace(invoke, trace, tmp_path):
     assert json.loads(again.stdout) == shown
 
 
-def test_generator_draws_but_a_fixed_seed_or_jitter_shifts(invoke):
+def test_a_trace_is_resampled_and_only_jitter_shifts_it(invoke):
     def jobs_hash(*args):
         shown = json.loads(
             invoke("compare", *args, "--dispatchers", "easy", "--seeds", 2, "--json", "--workers", 1).stdout
         )
-        return shown["jitter_s"], [run["wait_mean"] for run in shown["runs"]]
+        return shown["samples"], shown["jitter_s"], [run["wait_mean"] for run in shown["runs"]]
 
-    drawn, waits = jobs_hash(SPEC)
-    assert drawn is None
+    *drawn, waits = jobs_hash(SPEC)
+    assert drawn == ["independent", None]
     assert waits[0] != waits[1]
-    assert jobs_hash(SPEC + ",seed=0")[0] == 60
-    assert jobs_hash(SPEC, "--jitter", 5)[0] == 5
+    assert jobs_hash(SPEC + ",seed=0")[:2] == ("resamples", None)
+    assert jobs_hash(SPEC + ",seed=0", "--jitter", 5)[:2] == ("shifts", 5)
+    assert jobs_hash(SPEC, "--jitter", 5)[:2] == ("independent", 5)
+
+
+def test_seeds_may_be_a_range_and_ends_left_out(invoke):
+    args = ("--dispatchers", "easy,fcfs", "--seeds", "20-22", "--warm-up", "10%", "--cool-down", "2h", "--workers", 1)
+    found = invoke("compare", SPEC, *args)
+    assert found.exit_code == 0, found.stderr
+    assert "3 samples, seeds 20 to 22" in found.stdout
+    assert found.stdout.endswith(" Left out: warm-up 10%, cool-down 2h.\n")
+
+
+def test_a_trace_that_is_too_short_to_resample_says_so(invoke):
+    found = invoke("compare", SPEC + ",seed=0", "--dispatchers", "easy,fcfs", "--seeds", 2, "--workers", 1)
+    assert "shorter than two days: all its samples are the trace as it stands" in found.stderr
+    assert "not decided (the 2 samples do not differ)" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--seeds", "9-3"), "the last not before the first, got '9-3'"),
+        (("--seeds", "many"), "a range such as 20-29, got 'many'"),
+        (("--warm-up", "soon"), "expected a share of the jobs such as 5%"),
+        (("--warm-up", "100%"), "expected jobs in between"),
+    ],
+)
+def test_bad_samples_are_refused(invoke, args, message):
+    found = invoke("compare", SPEC, "--dispatchers", "easy", "--workers", 1, *args)
+    assert found.exit_code == 2
+    assert message in found.stderr
 
 
 def test_a_failing_dispatcher_does_not_take_the_others_along(invoke, plugin):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from .....analysis.paired import ratio_of_means
 from .....base import FloatArray
 from .....dispatchers import Action, Dispatcher, Start, State, create_dispatcher
 from .....dispatchers.registered import reported, reset_part
@@ -25,6 +24,7 @@ from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Power, Provenance, Workload, generate, mold
 from .....workloads.job import ResourceMap
 from ....reports.tables import Table
+from ...bootstrap import ratio_of_means
 from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from .on_nodes import eurora_stream, machine

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .....analysis.paired import compare_pairs
 from .....workloads import Workload
 from ....campaigns.comparison import compare
 from ....reports.tables import Table
+from ...bootstrap import ratio_of_means
 from .on_nodes import EURORA, eurora_stream
 
 #: Metric of the comparison, header, and its divisor.
@@ -71,6 +71,7 @@ def _ratio(runs: pd.DataFrame, dispatcher: str, against: str, name: str) -> str:
     if dispatcher == against:
         return "1"
     column = runs[name].unstack("dispatcher")
-    found = compare_pairs(column[dispatcher].to_numpy(dtype=np.float64), column[against].to_numpy(dtype=np.float64))
-    interval = f" [{found['ratio_low']:.3f}, {found['ratio_high']:.3f}]" if len(column) > 1 else ""
-    return f"{found['ratio']:.3f}{interval}"
+    both = column[[dispatcher, against]].dropna().to_numpy(dtype=np.float64)
+    ratio, low, high = ratio_of_means(both[:, 0], both[:, 1])
+    interval = f" [{low:.3f}, {high:.3f}]" if len(both) > 1 else ""
+    return f"{ratio:.3f}{interval}"

@@ -15,11 +15,11 @@ import numpy as np
 
 from .....analysis import scenario_of
 from .....models.eviction import RunningJob, greedy_by_deadline, plan
-from .....simulation import mean_interval
 from .....workloads import generate
 from .....workloads.generators.eviction_scenarios import CRITICAL, IN_USE, MEMORY
 from ....reports.number_formats import short
 from ...benchmarks.eviction import DEADLINES, HORIZON, JOBS, LIMIT, MINUTE, NODES, Response, respond, scenario
+from ...bootstrap import mean_interval
 from ..claims import LEAST, Floats, by_construction, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Run, Scale
 from .batch_machine import policies

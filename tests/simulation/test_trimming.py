@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcdispatch.analysis import NOTHING, Cut, Window, steady_state
 from hpcdispatch.base import InputError
+from hpcdispatch.simulation import Cut, Window, steady_state
+from hpcdispatch.simulation.trimming import NOTHING
 
 SUBMIT = np.array([30, 0, 10, 20, 40])
 

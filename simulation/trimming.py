@@ -67,6 +67,21 @@ class Cut:
 NOTHING = Cut()
 
 
+def cut_of(name: str, given: str | Cut | None) -> Cut:
+    """Return the amount in a text; ``None`` is nothing.
+
+    Raises
+    ------
+    InputError
+        If it is none. The error begins with the `name`.
+    """
+    try:
+        return given if isinstance(given, Cut) else Cut.parse(given) if given is not None else NOTHING
+    except (InputError, AttributeError) as error:
+        told = f"expected {EXPECTED}, in quotes, got {shown(given)}" if isinstance(error, AttributeError) else error
+        raise InputError(f"{name}: {told}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A period of a workload. Both ends count from the first submission on."""
