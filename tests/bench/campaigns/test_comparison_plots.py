@@ -154,7 +154,7 @@ def test_one_contender_and_no_waits_have_no_ratio():
 
 def test_is_shown_in_a_few_lines(found):
     shown = repr(found)
-    assert shown.startswith("Comparison on lublin:jobs=120")
+    assert shown.startswith("Comparison on lublin:jobs=200")
     assert "9 runs, seeds 0 to 2" in shown
     assert [line.split()[0] for line in shown.splitlines()[2:]] == ["easy", "fcfs", "lxf"]
     assert found._repr_html_().count("<tr>") == 4

@@ -19,7 +19,7 @@ def test_json_is_the_flat_summary(invoke):
     assert found.stderr == ""
     shown = json.loads(found.stdout)
     expected = simulate(generate(SPEC, seed=3), "easy-sjbf", seed=3).summary()
-    assert list(shown) == ["schema", "command", "answer", *expected, "baseline"]
+    assert list(shown) == ["schema", "command", "answer", *expected, "baseline", "warm_up", "cool_down"]
     assert shown["baseline"]["wait_mean"] == simulate(generate(SPEC, seed=3), "easy", seed=3).summary()["wait_mean"]
     assert all(shown[name] == expected[name] for name in expected if "_ms_" not in name and not name.endswith("_s"))
 
