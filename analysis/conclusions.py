@@ -60,6 +60,7 @@ COLUMNS = (
     "corrected",
     "verdict",
     "reason",
+    "tested",
     "lower",
     "higher",
 )
@@ -116,6 +117,9 @@ class Estimate:
         Number of contenders for which the interval is widened; 1: for none.
     reason
         Why there is no interval, for the user; empty if there is one.
+    tested
+        Whether a study shows that such intervals cover the truth in 95% of the cases. It does for independent samples,
+        and for blocks of a week or more. Others must not be called intervals of 95%.
     """
 
     ratio: float
@@ -127,6 +131,7 @@ class Estimate:
     basis: Basis = "trace"
     corrected: int = 1
     reason: str = ""
+    tested: bool = False
     law: _Law | None = None
 
     def verdict(self, more: bool = False) -> Verdict:
@@ -199,7 +204,7 @@ def of_samples(values: FloatArray, baseline: FloatArray, basis: Basis = "indepen
         return replace(made, reason=f"equal on all {count} samples")
     if basis == "independent":
         law, _ = _jackknife(values, baseline)
-        return replace(made, reason=_ONE) if law is None else _settled(made, law)
+        return replace(made, reason=_ONE) if law is None else _settled(replace(made, tested=True), law)
     if (baseline <= 0).any() or (values <= 0).any():
         return replace(made, reason=f"in {int(((baseline <= 0) | (values <= 0)).sum())} of {count} resamples it is 0")
     return _settled(made, _resampled(np.log(values / baseline)))
@@ -234,7 +239,9 @@ def of_days(values: Daily, baseline: Daily) -> Estimate:
     law, weight = _jackknife(*(sums[place] for place in (0, 2, 1, 3)))
     if law is None:
         return replace(made, reason=_ONE)
-    return _settled(replace(made, blocks=blocks), law._replace(freedom=max(1.0, min(blocks - 1, weight))))
+    return _settled(
+        replace(made, blocks=blocks, tested=days >= _LONG), law._replace(freedom=max(1.0, min(blocks - 1, weight)))
+    )
 
 
 def block_length(series: FloatArray) -> int:
@@ -309,7 +316,8 @@ def conclusions(
         One row per workload and contender: ``n`` pairs; both means, their ``difference`` (contender minus baseline) and
         their ``ratio``. ``ratio_low, ratio_high`` is its interval, ``range_low, range_high`` the range over shifts.
         ``basis`` says what the interval rests on, ``blocks`` their number on one trace. ``corrected`` is the number of
-        contenders that it is widened for. ``verdict`` is better, worse or not decided; ``reason`` says why there is no
+        contenders that it is widened for, ``tested`` whether a study shows that it may be called one of 95%.
+        ``verdict`` is better, worse or not decided; ``reason`` says why there is no
         interval. ``lower`` and ``higher`` count the pairs below and above the baseline.
 
     Raises
@@ -409,6 +417,7 @@ def _columns(estimate: Estimate, metric: str) -> dict[str, Any]:
         "corrected": estimate.corrected,
         "verdict": estimate.verdict(metric in MORE_IS_BETTER),
         "reason": estimate.reason,
+        "tested": estimate.tested,
     }
 
 

@@ -199,8 +199,12 @@ def _verdicts(found: Comparison) -> list[RenderableType]:
         interval = estimate.reason if math.isnan(estimate.low) else span_text(estimate.low, estimate.high)
         spans = [interval, *([span_text(*estimate.span)] if shifted else [])]
         table.add_row(Text(str(row["contender"])), change(row["ratio"]), *spans, row["verdict"], longest)
-    known = dict.fromkeys(samples_of(each) for each in [estimate_of(row) for row in rows] if not math.isnan(each.low))
-    return [table, *(f"intervals of 95%: {each}" for each in known), ""]
+    known = dict.fromkeys(
+        ("95%, " if each.tested else "") + samples_of(each)
+        for each in [estimate_of(row) for row in rows]
+        if not math.isnan(each.low)
+    )
+    return [table, *(f"intervals: {each}" for each in known), ""]
 
 
 def _legend(found: Comparison) -> list[str]:

@@ -130,7 +130,8 @@ def _lines(rows: pd.DataFrame, interval: bool) -> str:
     number = f"{rows['n'].max():.0f}"
     if not interval:
         return f"range over {number} shifts"
+    name = "95% interval" if rows["tested"].all() else "interval"
     if rows["blocks"].max():
-        return f"95% interval, {rows['blocks'].max():.0f} blocks of the trace"
+        return f"{name}, {rows['blocks'].max():.0f} blocks of the trace"
     kind = "resamples" if (rows["basis"] == "resamples").all() else "samples"
-    return f"95% interval, {number} {kind}"
+    return f"{name}, {number} {kind}"

@@ -64,7 +64,8 @@ def grounds(estimate: Estimate) -> list[str]:
     shifts = not math.isnan(estimate.span[0])
     found = []
     if not math.isnan(estimate.low):
-        found.append(f"95% interval {span_text(estimate.low, estimate.high)}, {samples_of(estimate)}")
+        name = "95% interval" if estimate.tested else "interval"
+        found.append(f"{name} {span_text(estimate.low, estimate.high)}, {samples_of(estimate)}")
     elif not shifts or estimate.reason != "shifts of one trace":
         found.append(estimate.reason)
     if shifts:
@@ -177,6 +178,7 @@ def estimate_of(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
         row["basis"],
         int(row["corrected"]),
         row["reason"],
+        bool(row["tested"]),
     )
 
 

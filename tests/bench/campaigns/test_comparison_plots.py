@@ -67,7 +67,7 @@ def test_ratios_are_those_of_the_means(found):
     assert [text.get_text() for text in axes.texts] == [
         f"{means[name] / means['fcfs']:.3g}" for name in ("easy", "lxf")
     ]
-    assert axes.get_xlabel() == "ratio of the mean wait (95% interval, 3 resamples)"
+    assert axes.get_xlabel() == "ratio of the mean wait (interval, 3 resamples)"
     interval = axes.lines[0].get_xdata()
     point = axes.lines[1].get_xdata()
     assert interval[0] <= point[0] <= interval[1]
