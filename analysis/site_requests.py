@@ -81,7 +81,7 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """Whether it pays, by the interval."""
+        """Whether it is better than the baseline, by the interval."""
         if math.isnan(self.ratio):
             return ""
         return "better" if self.high < 1 else "worse" if self.low > 1 else "not decided"

@@ -32,7 +32,7 @@ def test_on_an_empty_site_what_is_requested_last_costs_nothing():
     assert by_name[BASELINE].response == pytest.approx(RUNS[20:].mean())
     assert by_name[BASELINE].requests == 1
     assert by_name[BASELINE].first == RUNS.max()
-    assert by_name["optimal sequence"].verdict == "costs"
+    assert by_name["optimal sequence"].verdict == "worse"
     assert by_name["optimal sequence"].response > by_name[BASELINE].response
 
 
