@@ -46,7 +46,7 @@ def command(
     """Judge predictors of run times, job after job in the order of time.
 
     Each job is predicted at its submission, from jobs that have ended by then. The wait is that of the dispatcher with
-    the predictor, its ratio to that with walltimes on the same jobs, with a 95% interval.
+    the predictor, its ratio to that with walltimes on the same jobs, with an interval.
     """
     specs = split_specs(predictors, "predictor")
     validate([dispatcher], specs)
