@@ -15,7 +15,10 @@ from hpcdispatch.dispatchers import registry
 
 #: The folder of the public traces, for tests with the mark ``traces``.
 _BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
-DATA = os.environ.get("HPCDISPATCH_DATA") or str(_BESIDE_THE_REPOSITORY)
+#: Workers of xdist inherit the environment of these tests, so that it stands under a name of its own.
+_KEPT_DATA = "HPCDISPATCH_TEST_DATA"
+DATA = os.environ.get(_KEPT_DATA) or os.environ.get("HPCDISPATCH_DATA") or str(_BESIDE_THE_REPOSITORY)
+os.environ[_KEPT_DATA] = DATA
 #: What is made once for all runs of the tests by this user: caches, and an empty folder in place of that of the traces.
 KEPT = Path(tempfile.gettempdir()) / f"hpcdispatch-tests-{getpass.getuser()}"
 NO_TRACES = KEPT / "no-traces"
