@@ -1,6 +1,6 @@
 from . import dispatchers, predictors
 from .analysis import evaluate_predictors
-from .api import compare, fetch, simulate
+from .api import compare, example, fetch, simulate
 from .base import register
 from .bench.campaigns.comparison import Comparison
 from .simulation import Result, check
@@ -17,6 +17,7 @@ __all__ = [
     "compare",
     "dispatchers",
     "evaluate_predictors",
+    "example",
     "fetch",
     "generate",
     "predictors",

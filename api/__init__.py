@@ -1,5 +1,5 @@
 """Functions for scripts and notebooks, with progress on interactive use; :mod:`hpcdispatch` exports these names."""
 
-from .interactive import compare, fetch, simulate
+from .interactive import compare, example, fetch, simulate
 
-__all__ = ["compare", "fetch", "simulate"]
+__all__ = ["compare", "example", "fetch", "simulate"]

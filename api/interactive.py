@@ -13,6 +13,7 @@ from .. import simulation
 from ..bench.campaigns import comparison
 from ..models.compiled import COMPILING, notice
 from ..workloads import Workload, fetching, read
+from ..workloads.sources import EXAMPLE_FILE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +26,18 @@ Tell = Callable[[str], None]
 def fetch(name: str) -> Workload:
     """Return a published trace. It is downloaded if it is not in the cache. See :func:`hpcdispatch.workloads.fetch`."""
     return read(fetching.fetch(name))
+
+
+def example() -> Workload:
+    """Return the sample trace of every installation: 900 jobs on 128 cores, three weeks, generated and no site's.
+
+    The command line and :func:`hpcdispatch.simulate` take it as ``example``.
+
+    >>> import hpcdispatch as hd
+    >>> len(hd.example())
+    900
+    """
+    return read(EXAMPLE_FILE)
 
 
 def interactive() -> bool:

@@ -7,14 +7,17 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import metadata, version
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..base.errors import InputError
 from ..base.printed import MOST_OF_MESSAGE, near_name, plain
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
+from .completion import ASKED
 from .interrupts import Interrupts, raise_interrupts
 from .parameters import gathering, parameters
 
@@ -32,10 +35,11 @@ COMMANDS = {
     "reproduce": ("reproduce", "Reproduce the tables and figures of papers."),
     "sequence": ("sequence", "Choose the walltimes to request for jobs with stochastic run times."),
     "what-if": ("what_if_command", "Replay the recorded jobs of a Slurm site under a changed scheduler."),
-    "slurm": ("slurm_commands", "Work with a running Slurm: its state, forecasts, eviction, submission."),
+    "slurm": ("slurm_commands", "Read a running Slurm: its state, forecasts of starts, eviction."),
     "workload": ("workload_commands", "Describe, convert and generate workloads."),
     "compile": ("compile_ahead", "Compile in advance what a first simulation needs."),
     "list": ("list_parts", "List dispatchers, predictors and workloads with their options."),
+    "completion": ("completion_script", "Print the script by which a shell completes what you type."),
 }
 
 
@@ -50,6 +54,16 @@ class Notices(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
         click.echo(plain(record.getMessage(), MOST_OF_MESSAGE), err=True)
+
+
+def documentation() -> str | None:
+    """Return the address of the documentation, or its first page in a clone; ``None`` if neither is known."""
+    for line in metadata("hpcdispatch").get_all("Project-URL") or ():
+        name, _, address = str(line).partition(", ")
+        if name == "Documentation":
+            return address
+    page = Path(__file__).parents[1] / "docs" / "index.md"
+    return str(page) if page.exists() else None
 
 
 @dataclass(slots=True)
@@ -149,7 +163,7 @@ class Application(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or list the known ones."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             hint = near_name(args[0], COMMANDS, "did you mean {}?") or f"expected one of {', '.join(COMMANDS)}"
             ctx.fail(f"No such command {args[0][:60]!r}; {hint}")
         return super().resolve_command(ctx, args)
@@ -159,8 +173,23 @@ class Application(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, the exit codes, and where the documentation is."""
+        super().format_epilog(ctx, formatter)
+        where = documentation()
+        if where is not None:
+            formatter.write_paragraph()
+            formatter.write(f"  Documentation: {where}\n")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Propose commands without importing them, or options."""
+        named = [CompletionItem(name, help=told) for name, (_, told) in COMMANDS.items() if name.startswith(incomplete)]
+        return named or super().shell_complete(ctx, incomplete)
+
     def main(self, args: Sequence[str] | None = None, *_: Any, **more: Any) -> NoReturn:
         """Run, and end with exit code 0, 1 (the run failed or was interrupted) or 2 (usage or input)."""
+        if ASKED in os.environ:  # a shell asks for proposals, and click ends the program after them
+            super().main(args, prog_name="hpcdispatch", complete_var=ASKED)
         kept = Settings()
         try:
             code = super().main(args, **{"obj": kept, **more, "prog_name": "hpcdispatch", "standalone_mode": False})

@@ -23,6 +23,7 @@ from ..workloads.formats.read_log import DefaultWalltime
 from ..workloads.formats.run_times import Unit
 from .app import READING
 from .command_errors import say
+from .completion import part_names
 from .durations import Duration, Whole
 from .parameters import Declared, option
 
@@ -189,12 +190,26 @@ LongestOption = Annotated[
 
 def dispatchers_option(default: str, help: str = "Names with options.", *, group: str) -> Declared:
     """Return the option for the dispatchers to compare."""
-    return option(f"{help}  [default: {default}]", "A,B,...", default=(default,), show_default=False, group=group)
+    return option(
+        f"{help}  [default: {default}]",
+        "A,B,...",
+        default=(default,),
+        show_default=False,
+        group=group,
+        shell_complete=part_names("dispatchers", several=True),
+    )
 
 
 def predictors_option(default: str, help: str = "Names with options.", group: str | None = None) -> Declared:
     """Return the option for the predictors to compare."""
-    return option(f"{help}  [default: {default}]", "X,Y,...", default=(default,), show_default=False, group=group)
+    return option(
+        f"{help}  [default: {default}]",
+        "X,Y,...",
+        default=(default,),
+        show_default=False,
+        group=group,
+        shell_complete=part_names("predictors", several=True),
+    )
 
 
 def split_specs(values: tuple[str, ...], kind: str) -> list[str]:

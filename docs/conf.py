@@ -39,6 +39,8 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+# Quotes and ellipses become typographic, dashes do not: options are copied from the page.
+smartquotes_action = "qe"
 # Docstrings are checked by ruff. What docutils has against one of them is no reason to have no site.
 suppress_warnings = ["docutils", "autodoc"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

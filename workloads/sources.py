@@ -1,4 +1,4 @@
-"""Convert a name to a workload. It names a trace's file, a generator, or a published trace."""
+"""Convert a name to a workload. It names a trace's file, a generator, a published trace, or the sample trace."""
 
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -11,7 +11,10 @@ from .formats import read
 from .generators.generator import GENERATORS, generate
 from .workload import Workload
 
-#: A workload; the path of a trace; ``NAME:key=value,...`` of a generator; or the name of a published trace.
+#: The name of the sample trace that every installation has, and its file.
+EXAMPLE = "example"
+EXAMPLE_FILE = Path(__file__).parents[1] / "examples" / "trace.swf.gz"
+#: A workload; the path of a trace; ``NAME:key=value,...`` of a generator; a published trace's name; or ``example``.
 WorkloadLike = Workload | str | PathLike[str]
 
 
@@ -44,7 +47,7 @@ class Source:
 
 
 def resolve(name: str, folder: Path = Path()) -> Source:
-    """Return the source of a name: a file or folder relative to `folder`, else a generator or a published trace.
+    """Return the source of a name: a file or folder in `folder`, else a generator, a published trace or the sample.
 
     Raises
     ------
@@ -58,11 +61,13 @@ def resolve(name: str, folder: Path = Path()) -> Source:
         return Source(name, spec=name)
     if name.lower() in TRACES:
         return Source(name)
+    if name == EXAMPLE:
+        return Source(name, path=EXAMPLE_FILE)
     if path.is_dir():
         raise InputError(f"{name}: expected a trace file, got a directory")
     if any(letter in name for letter in "*?["):  # a pattern of the names of files
         return Source(name, path=path)
-    known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
+    known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}; the sample: {EXAMPLE}"
     near = near_name(path.name, [file.name for file in path.parent.glob("*")], "{}")
     hint = f"did you mean {shown(fspath(Path(name).with_name(near)))}? " if near else ""
     raise InputError(f"{name}: no such file, and no workload of this name ({hint}{known})")

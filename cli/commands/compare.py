@@ -15,6 +15,7 @@ from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..comparison_table import comparison_answer, comparison_json, comparison_shown
+from ..completion import workload_names
 from ..output import finish
 from ..parameters import argument, option
 from ..progress import JobBar
@@ -50,7 +51,7 @@ AS_IT_STANDS = "all its samples are the trace as it stands, so that they tell no
     "hpcdispatch compare lublin:jobs=5000,load=0.9 --seeds 5 --overrun kill --out results",
 )
 def command(
-    trace: Annotated[str | None, argument()],
+    trace: Annotated[str | None, argument(shell_complete=workload_names)],
     dispatchers: Annotated[tuple[str, ...], dispatchers_option(DISPATCHERS, group="What is compared")],
     predictors: Annotated[tuple[str, ...], predictors_option("walltime", "Each is paired with each dispatcher.")],
     seeds: Annotated[

@@ -16,6 +16,7 @@ from ...simulation.events.compiled_events import WORTH
 from ...testing.small_workloads import cluster
 from ...workloads import Workload, generate
 from ..app import subcommand
+from ..completion import part_names
 from ..output import finish, pairs, time
 from ..parameters import argument
 from ..shared_options import WorkersOption, cores
@@ -32,7 +33,7 @@ _RUN = 1800
 
 @subcommand("compile", "hpcdispatch compile", "hpcdispatch compile easy lookahead")
 def command(
-    names: Annotated[tuple[str, ...], argument("[DISPATCHER]...")],
+    names: Annotated[tuple[str, ...], argument("[DISPATCHER]...", shell_complete=part_names("dispatchers"))],
     workers: WorkersOption,
 ) -> None:
     """Compile in advance what the first simulation needs: at installation, or for an image with read-only folders.

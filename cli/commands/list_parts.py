@@ -18,7 +18,9 @@ from ...predictors import corrections
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import RUN_TIMES, TRACES
+from ...workloads.sources import EXAMPLE
 from ..app import subcommand
+from ..completion import part_names
 from ..output import finish, pairs
 from ..parameters import argument
 
@@ -37,7 +39,7 @@ _NAMES = re.compile(r"[\w, ]+$")
 
 @subcommand("list", "hpcdispatch list", "hpcdispatch list predictors", "hpcdispatch list easy")
 def command(
-    name: Annotated[str | None, argument()],
+    name: Annotated[str | None, argument(shell_complete=part_names(*KINDS))],
 ) -> None:
     """List dispatchers, objectives, constraints, goals, orders of the queue, predictors, corrections and workloads.
 
@@ -59,6 +61,7 @@ def command(
         finish("hpcdispatch list NAME explains one, with its options.", found, *shown)
         return
     shown += [Text("published traces", style="bold underline"), ", ".join(TRACES)]
+    shown += [Text("sample trace", style="bold underline"), EXAMPLE]
     shown += [Text("published run times", style="bold underline"), ", ".join(RUN_TIMES)]
     finish("hpcdispatch list NAME explains one, with its options.", {**found, "traces": list(TRACES)}, *shown)
 

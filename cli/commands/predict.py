@@ -14,6 +14,7 @@ from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.trace_files import save
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
+from ..completion import workload_names
 from ..output import finish, headed, time
 from ..parameters import argument, option
 from ..progress import spinner
@@ -36,7 +37,7 @@ _PICTURES = ("png", "svg", "pdf")
     "hpcdispatch predict trace.swf.gz --predictors last2,regression --plot errors.png",
 )
 def command(
-    trace: Annotated[str | None, argument()],
+    trace: Annotated[str | None, argument(shell_complete=workload_names)],
     predictors: Annotated[tuple[str, ...], predictors_option(PREDICTORS, group="What is judged")],
     dispatcher: Annotated[str, option("Whose waits are compared.", default="easy-sjbf")],
     reading: ReadingOptions,

@@ -22,6 +22,7 @@ from ...workloads import Workload
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..completion import part_names, workload_names
 from ..durations import Number
 from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
@@ -62,9 +63,22 @@ def _one(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "hpcdispatch run lublin:jobs=5000,load=0.9 --dispatcher conservative:compress=once",
 )
 def command(
-    trace: Annotated[str | None, argument()],
-    dispatcher: Annotated[str, option("Name with options.", "NAME", default="easy", callback=_one, group="Simulation")],
-    predictor: Annotated[str, option("Of run times.", "NAME", default="walltime", callback=_one)],
+    trace: Annotated[str | None, argument(shell_complete=workload_names)],
+    dispatcher: Annotated[
+        str,
+        option(
+            "Name with options.",
+            "NAME",
+            default="easy",
+            callback=_one,
+            group="Simulation",
+            shell_complete=part_names("dispatchers"),
+        ),
+    ],
+    predictor: Annotated[
+        str,
+        option("Of run times.", "NAME", default="walltime", callback=_one, shell_complete=part_names("predictors")),
+    ],
     overrun: OverrunOption,
     same_instant: SameInstantOption,
     mold: MoldOption,

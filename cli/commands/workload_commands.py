@@ -17,6 +17,7 @@ from ...workloads.formats.recognition import UnknownTableError
 from ...workloads.sources import Source
 from ..app import OUTPUT, Group, examples
 from ..command_errors import say
+from ..completion import part_names, workload_names
 from ..output import clean, finish, pairs, time
 from ..parameters import argument, option
 from ..progress import spinner
@@ -42,7 +43,7 @@ command.add_command(analyze.command)
     ),
 )
 def describe_command(
-    trace: Annotated[str | None, argument()],
+    trace: Annotated[str | None, argument(shell_complete=workload_names)],
     reading: ReadingOptions,
     seed: Annotated[int, seed_option("Of a generated workload.", group=OUTPUT)],
     report: Annotated[Path | None, option("Write what was dropped, merged, sorted, renumbered and inferred, as JSON.")],
@@ -73,7 +74,7 @@ def describe_command(
 
 @command.command("convert", epilog=examples("hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient"))
 def convert_command(
-    trace: Annotated[str, argument("IN")],
+    trace: Annotated[str, argument("IN", shell_complete=workload_names)],
     out: Annotated[Path, argument("OUT")],
     reading: ReadingOptions,
 ) -> None:
@@ -107,7 +108,7 @@ def from_slurm_command(
     "generate", epilog=examples("hpcdispatch workload generate lublin:jobs=5000,load=0.8 out.swf.gz --seed 1")
 )
 def generate_command(
-    spec: Annotated[str, argument()],
+    spec: Annotated[str, argument(shell_complete=part_names("workloads"))],
     out: Annotated[Path, argument("OUT")],
     seed: Annotated[int, seed_option("Of the random numbers.", group=OUTPUT)],
 ) -> None:

@@ -175,3 +175,7 @@ def test_every_command_has_a_row_on_the_page():
     page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert [names for names in LEAVES if f"| `{' '.join(names)}` |" not in page] == []
     assert {names[0] for names in LEAVES} == set(COMMANDS)
+
+
+def test_the_help_names_the_documentation(invoke):
+    assert "Documentation: " in invoke("--help").output.splitlines()[-1]

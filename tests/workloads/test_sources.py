@@ -4,7 +4,7 @@ import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.workloads import generate
-from hpcdispatch.workloads.sources import resolve
+from hpcdispatch.workloads.sources import resolve, workload_of
 
 
 def test_a_file_goes_before_a_generator(tmp_path):
@@ -21,6 +21,12 @@ def test_a_seed_draws_another_sample_of_a_generator(name, sampled, tmp_path):
 def test_a_published_trace_is_fetched_by_its_name(monkeypatch, tmp_path):
     monkeypatch.setattr("hpcdispatch.workloads.sources.fetch", lambda name: tmp_path / name)
     assert resolve("KTH-SP2", tmp_path).file() == tmp_path / "KTH-SP2"
+
+
+def test_the_sample_trace_has_a_name_everywhere(tmp_path):
+    assert len(workload_of("example")) == 900
+    (tmp_path / "example").write_text("; nothing\n")
+    assert resolve("example", tmp_path).file() == tmp_path / "example"
 
 
 def test_what_means_nothing_is_refused(tmp_path):
