@@ -4,7 +4,7 @@ from .api import compare, example, fetch, simulate
 from .base import register
 from .bench.campaigns.comparison import Comparison
 from .simulation import Result, check
-from .workloads import Job, Machine, Workload, generate, read, resample, write
+from .workloads import Job, Machine, Workload, closed_loop, generate, read, resample, write
 
 __version__: str
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Result",
     "Workload",
     "check",
+    "closed_loop",
     "compare",
     "dispatchers",
     "evaluate_predictors",

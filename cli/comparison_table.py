@@ -8,11 +8,21 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..analysis.conclusions import Estimate
 from ..base.printed import plain
 from ..bench.campaigns.comparison import Comparison, seeds_text
 from ..bench.reports.number_formats import NOTHING, Show, count, percent, ratio
 from ..bench.reports.tables import PlainConsole, terminal_table
-from ..bench.reports.verdict import change, choose_baseline, estimate_of, left_out, samples_of, span_text, verdict
+from ..bench.reports.verdict import (
+    beside_replay,
+    change,
+    choose_baseline,
+    estimate_of,
+    left_out,
+    samples_of,
+    span_text,
+    verdict,
+)
 from .output import headed, time
 
 
@@ -61,7 +71,10 @@ def comparison_shown(found: Comparison, source: str) -> list[RenderableType]:
     labels = _labels(found, out.width)
     values = [_values(found, metric) for metric in METRICS]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
-    return [*_heading(found, source), "", *tables, *_verdicts(found), *_legend(found)]
+    shown = [*_heading(found, source), "", *tables, *_verdicts(found), *_legend(found)]
+    if found.replay is None or found.replay.runs.empty:
+        return shown
+    return [*shown, "", Text("with the recorded submissions", style="bold"), "", *_verdicts(found.replay)]
 
 
 def comparison_answer(found: Comparison) -> str:
@@ -69,7 +82,19 @@ def comparison_answer(found: Comparison) -> str:
     if found.runs.empty:
         return verdict(found.runs)
     answer = verdict(found.labelled_runs(), show=time, days=found.days)
+    if found.replay is not None:
+        answer = f"As users react: {answer}"
+        if not found.replay.runs.empty:
+            base = choose_baseline(found.labelled_runs()["contender"])
+            answer += " " + beside_replay(_estimates(found, base), _estimates(found.replay, base), base)
     return left_out(answer, found.warm_up, found.cool_down)
+
+
+def _estimates(found: Comparison, base: str) -> dict[str, Estimate]:
+    """Return the estimate of each contender against a baseline; none if the baseline has not finished."""
+    if base not in set(found.labelled_runs()["contender"]):
+        return {}
+    return {row["contender"]: estimate_of(row) for row in found.conclusions("wait_mean", base).to_dict("records")}
 
 
 def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
@@ -83,11 +108,13 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
         "warm_up": str(found.warm_up),
         "cool_down": str(found.cool_down),
         "overrun": found.overrun,
+        "submissions": found.users,
         "runs_planned": found.planned,
         "interrupted": found.interrupted,
         "table": found.table.to_dict("records"),
         "conclusions": [] if found.runs.empty else found.conclusions().to_dict("records"),
         "runs": found.runs.to_dict("records"),
+        "replay": None if found.replay is None else comparison_json(found.replay, source),
         "failures": [
             {name: getattr(failure, name) for name in ("dispatcher", "predictor", "seed", "error")}
             for failure in found.failures
@@ -135,6 +162,7 @@ def _heading(found: Comparison, source: str) -> list[Text]:
     totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
     jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
+    samples += ", users react" if found.users == "react" else ""
     return [Text(what, style="bold"), Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
 
 

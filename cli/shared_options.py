@@ -13,6 +13,7 @@ from ..analysis import LEAST_TO_TRUST
 from ..base import InputError, shown
 from ..base.checks import MOST_JOBS, MOST_STEPS
 from ..bench.campaigns.molding_specs import check_molding
+from ..bench.campaigns.samples import Users
 from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
 from ..predictors import Empirical
@@ -171,6 +172,14 @@ OverrunOption = Annotated[
 ]
 SameInstantOption = Annotated[
     SameInstant, option("Dispatch once a second, or after each event.", "batch|sequence", default="batch")
+]
+UsersOption = Annotated[
+    Users,
+    option(
+        "React: a job of a session follows the end of the one before. The recorded times are run as well.",
+        "replay|react",
+        default="replay",
+    ),
 ]
 MoldOption = Annotated[
     str | None, option("Make the jobs moldable, such as downey or amdahl:serial=0.1.", "SPEEDUP", callback=_molding)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ..workloads import Workload
 from ..workloads.dependencies import Link
 from ..workloads.fitting_requests import fitting_requests
+from ..workloads.job import REACT
 from ..workloads.job_columns import JobColumns
 from .events.event_calendar import ELIGIBLE, EventCalendar
 from .simulated_job import SimulatedJob
@@ -21,6 +22,7 @@ _MEETS: Mapping[str, frozenset[str]] = {
     "afternotok": frozenset(("killed", "rejected")),
     "afterany": frozenset(("completed", "killed", "rejected")),
     "singleton": frozenset(("completed", "killed", "rejected")),
+    REACT: frozenset(("completed", "killed", "rejected")),
 }
 #: A held job that can never enter the queue, and the reason.
 Lost = tuple[SimulatedJob, str]

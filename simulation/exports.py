@@ -38,7 +38,7 @@ def to_swf(result: Records, path: str | PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    jobs = result.jobs
+    jobs = result.jobs.sort_values("submit", kind="stable")  # Where users react, jobs overtake others.
     units = jobs["units"].to_numpy()
     columns: dict[str, Any] = {name: jobs[name].to_numpy() for name in ("submit", "walltime")}
     columns |= {name: Coded.gathered(map(str, jobs[name])) for name in TEXTS if name in jobs and name != "kind"}

@@ -33,6 +33,7 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
 
     * No resource of any node is over its capacity.
     * No job starts before its submission, its begin time or its dependencies allow. No held job starts.
+    * Submissions are those of the workload. Where users react, they follow the end of the other job by the think time.
     * No rule of the machine is broken.
     * Each job ends exactly once or is rejected with a reason. The attempts of a job do not overlap.
     * A completed job did all its work, and work done + work lost = time used.
@@ -71,6 +72,7 @@ def violations(
         yield from broken
         return
     yield from _jobs(workload, result)
+    yield from _submissions(workload, result)
     yield from _attempts(workload, result)
     yield from _dependencies(workload, result)
     yield from _capacity(workload, result)
@@ -114,9 +116,25 @@ def _jobs(workload: Workload, result: Result) -> Iterator[str]:
             yield f"{where}: {status} without ever having started"
 
 
+def _submissions(workload: Workload, result: Result) -> Iterator[str]:
+    """Check when each job was submitted. A job rejected before that was submitted at its rejection."""
+    end = dict(zip(result.jobs["id"], result.jobs["end"].tolist(), strict=True))
+    for job, row in zip(workload.jobs, _rows(result.jobs), strict=True):
+        expected, why = job.submit, ""
+        for id_, condition, *delay in job.depends:
+            if condition == "react" and end[id_] >= 0:
+                expected = end[id_] + sum(delay)
+                why = f", {sum(delay)} s after the end of job {id_}"
+        if row.status == "rejected" and 0 <= row.end < expected:
+            expected = row.end
+        if row.submit != expected:
+            yield f"job {job.id}: submitted at {row.submit}, expected {expected}{why}"
+
+
 def _attempts(workload: Workload, result: Result) -> Iterator[str]:
     jobs = {job.id: job for job in workload.jobs}
     status = dict(zip(result.jobs["id"], result.jobs["status"], strict=True))
+    submit = dict(zip(result.jobs["id"], result.jobs["submit"].tolist(), strict=True))
     last: dict[str, int] = {}
     work: dict[str, Work] = {}
     primary = workload.machine.resources[workload.machine.primary]
@@ -124,7 +142,7 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
     for row in _rows(result.attempts):
         job = jobs[row.id]
         nodes, per_node, runtime = _shape(job, row.shape)
-        if row.start < max(job.submit, last.get(row.id, 0)):
+        if row.start < max(submit[row.id], last.get(row.id, 0)):
             yield f"job {row.id}: starts at {row.start}, before its submission or the end of its last stay"
         if row.end < row.start:
             yield f"job {row.id}: ends at {row.end}, before its start at {row.start}"
@@ -164,7 +182,7 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
             continue
         if job.hold:
             yield f"job {job.id}: starts at {row.start}, but is held"
-        if row.start < max(job.begin, row.eligible) or row.eligible < max(job.begin, job.submit):
+        if row.start < max(job.begin, row.eligible) or row.eligible < max(job.begin, row.submit):
             yield f"job {job.id}: starts at {row.start}, eligible at {row.eligible}, before its begin time {job.begin}"
         for id_, condition, *delay in job.depends:
             others: Sequence[Job]

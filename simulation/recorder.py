@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..base import IntArray
 from ..dispatchers import Placement
 from ..workloads import Machine, Workload
-from ..workloads.dependencies import workflows
+from ..workloads.dependencies import Link, workflows
+from ..workloads.job import REACT
 from ..workloads.job_columns import JobColumns
 from .placements import as_column, compacting
 
@@ -143,6 +144,8 @@ class Recorder:
         eligible[list(self.eligible)] = list(self.eligible.values())
         lives = _lives(stays, eligible, self.failed)
         last = lives.pop("last")
+        links = self.workload.links
+        frame["submit"] = _submissions(frame["submit"].to_numpy(), lives["end"], links)
         for name in ("start", "end", "wait", "run"):
             frame[name] = lives.pop(name)
         frame["eligible"] = eligible
@@ -156,8 +159,10 @@ class Recorder:
         frame["sequential_work"] = sequential_work(jobs, self.primary)
         frame["lost"] = lives.pop("lost")
         frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
-        if self.workload.links:
-            frame["workflow"] = workflows(self.workload.links, len(jobs))
+        own = {place: [link for link in each if link.condition != REACT] for place, each in links.items()}
+        depends = {place: each for place, each in own.items() if each}
+        if depends:
+            frame["workflow"] = workflows(depends, len(jobs))
         frame["status"] = _coded(lives["status"], STATUSES)
         frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
         frame["placement"] = as_column([*self.placements, np.empty(0, dtype=np.int32)])[last]
@@ -198,6 +203,20 @@ def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.i
     """Return the columns of a table written row by row, without a copy."""
     table = np.frombuffer(rows, dtype=np.int64).reshape(-1, len(names))
     return {name: table[:, index] for index, name in enumerate(names)}
+
+
+def _submissions(submit: IntArray, end: IntArray, links: Mapping[int, Sequence[Link]]) -> IntArray:
+    """Return the submissions of all jobs, with those that followed the end of another job.
+
+    A job that was rejected before was submitted at its rejection.
+    """
+    found = submit.copy()
+    for place, listed in links.items():
+        for link in listed:
+            if link.condition == REACT and end[link.parent] >= 0:
+                at = end[link.parent] + link.delay
+                found[place] = min(at, end[place]) if end[place] >= 0 else at
+    return found
 
 
 def _lives(

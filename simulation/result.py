@@ -63,7 +63,8 @@ class Result(Records):
     ----------
     jobs
         One row per job, in the order of the trace. ``id, submit, runtime, walltime, nodes, user, group, name, queue,
-        kind`` are those of the workload. The other columns are:
+        kind`` are those of the workload. Where users react, see :func:`.closed_loop`, ``submit`` is the time at which
+        the job was submitted in this simulation. The other columns are:
 
         * ``start`` of the first attempt, -1 if the job never started; ``end`` of the last, or time of the rejection.
         * ``wait`` seconds in the queue, over all attempts.

@@ -1,3 +1,4 @@
+from .closed_loops import closed_loop
 from .describe import Description, describe, expected_waits
 from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
@@ -42,6 +43,7 @@ __all__ = [
     "Workload",
     "accre",
     "at_hand",
+    "closed_loop",
     "describe",
     "draw_checkpoints",
     "expected_waits",

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..base import InputError
+from .closed_loops import reacting
 from .workload import Workload
 
 
@@ -12,7 +13,7 @@ def jitter(workload: Workload, seconds: int, rng: np.random.Generator, after: in
     """Return the workload with every submission after a time shifted by a few seconds.
 
     The shifts are whole numbers, uniform in [0, `seconds`]. The jobs are sorted again by submission; ties keep their
-    order.
+    order. Submissions that follow the ends of other jobs, see :func:`.closed_loop`, are not shifted.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ def jitter(workload: Workload, seconds: int, rng: np.random.Generator, after: in
     if seconds < 0:
         raise InputError(f"jitter: seconds must be >= 0, got {seconds}")
     shifts = rng.integers(0, seconds, size=len(workload), endpoint=True)
-    submit = workload.columns.submit + np.where(workload.columns.submit > after, shifts, 0)
+    fixed = (workload.columns.submit <= after) | reacting(workload.columns)
+    submit = workload.columns.submit + np.where(fixed, 0, shifts)
     order = np.argsort(submit, kind="stable")
     jobs = workload.columns.take(order, submit=submit[order])
     records = None if workload.records is None else workload.records.iloc[order].reset_index(drop=True)

@@ -14,9 +14,12 @@ Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")
 #: The conditions of dependencies, as in ``sbatch --dependency``. The job may enter the queue after the other job has
 #: started (or left without a start), has completed, has failed, or has ended in any way. ``aftercorr`` is after the
-#: same task of another array. ``singleton`` is after all earlier jobs of the same user and name.
-Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton"]
+#: same task of another array. ``singleton`` is after all earlier jobs of the same user and name. ``react`` is no option
+#: of a batch system: the user submits the job when the other one has ended in any way, see :func:`.closed_loop`.
+Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton", "react"]
 CONDITIONS = get_args(Condition)
+#: The condition of a submission that follows the end of another job.
+REACT = "react"
 #: The largest priority of a job, as in Slurm; the least is its negative.
 MOST_PRIORITY = 2**32 - 1
 

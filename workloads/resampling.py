@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base import FloatArray, InputError, IntArray, check_number, check_whole
+from .closed_loops import UNKNOWN_USERS, reacting
 from .job_columns import Coded, JobColumns
 from .workload import Workload
 
@@ -18,8 +19,6 @@ WEEK = 7 * DAY
 LEAST_WEEKS, LEAST_USERS = 3, 5
 #: A last week of at least this many seconds counts as a whole one.
 _NEARLY = 6 * DAY
-#: Names of unknown users in traces.
-_UNKNOWN = ("", "-1")
 #: Distance from the load to keep at which no more weeks of users are left out, as a share.
 _NEAR = 0.002
 #: Most load that a resample may have. More is no machine's workload.
@@ -55,7 +54,8 @@ def resample(workload: Workload, seed: int, load: float | None = None) -> Worklo
     and at their time of day. This keeps neither the weekly cycle nor the load. A trace of less than two days is
     returned as it stands. The last of the notes in ``provenance`` says which of these it was.
 
-    Dependencies on jobs outside the same copy are left out. The machine does not change.
+    Dependencies on jobs outside the same copy are left out. The machine does not change. Of ``records`` the recorded
+    waits stay.
 
     Parameters
     ----------
@@ -83,6 +83,8 @@ def resample(workload: Workload, seed: int, load: float | None = None) -> Worklo
             check_number("resample: load", load, above=0, most=MOST_LOAD)
     except ValueError as error:
         raise InputError(str(error)) from None
+    if reacting(workload.columns).any():
+        raise InputError("resample: expected submissions as recorded, got users that react; apply closed_loop after it")
     rng = np.random.default_rng([_STREAM, seed])
     way = way_of(workload)
     if load is not None and way.reason:
@@ -125,7 +127,7 @@ def way_of(workload: Workload) -> Way:
     span = int(submit[-1] - submit[0]) if len(submit) else 0
     weeks = (span + WEEK - _NEARLY) // WEEK
     users = workload.columns.user
-    known = {users.values[code] for code in np.unique(users.codes).tolist()} - set(_UNKNOWN)
+    known = {users.values[code] for code in np.unique(users.codes).tolist()} - set(UNKNOWN_USERS)
     if span < 2 * DAY:
         return Way(0, 1, "shorter than two days")
     if weeks < LEAST_WEEKS:
@@ -222,7 +224,10 @@ def _assembled(workload: Workload, drawn: _Drawn) -> Workload:
         changed["begin"] = Coded.of(np.where(begin > 0, np.maximum(begin + drawn.shift, 0), 0), int)
     if any(jobs.depends.values):
         changed["depends"] = _copied_dependencies(jobs, drawn)
-    return replace(workload, jobs=jobs.take(drawn.rows, **changed), records=None)
+    records = workload.records
+    if records is not None:  # Recorded waits tell think times; other fields may name jobs by their old ids.
+        records = records[["wait"]].iloc[drawn.rows].reset_index(drop=True) if "wait" in records else None
+    return replace(workload, jobs=jobs.take(drawn.rows, **changed), records=records)
 
 
 def _copied_users(jobs: JobColumns, drawn: _Drawn) -> Coded:
@@ -233,7 +238,7 @@ def _copied_users(jobs: JobColumns, drawn: _Drawn) -> Coded:
     for code in (pairs // (int(drawn.copy.max()) + 1)).tolist():
         name = jobs.user.values[code]
         times[name] = times.get(name, 0) + 1
-        names.append(name if times[name] == 1 or name in _UNKNOWN else f"{name}~{times[name]}")
+        names.append(name if times[name] == 1 or name in UNKNOWN_USERS else f"{name}~{times[name]}")
     return Coded(which.astype(np.int32), names)
 
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
 from ...analysis.conclusions import Basis, Daily, conclusions, spread
-from ...base import InputError, check_whole, distinct_labels, shown, time_text
+from ...base import InputError, check_choice, check_whole, distinct_labels, shown, time_text
 from ...base.checks import MOST_STEPS
 from ...base.facts import Facts
 from ...base.unfinished_files import make_temporary
@@ -37,7 +37,7 @@ from .comparison_plots import WORDS, ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
 from .metrics_table import days_of
 from .plan import Plan
-from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples
+from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, Users
 from .store import Store
 
 __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Resampled", "compare"]
@@ -89,6 +89,10 @@ class Comparison:
         Store of the results. Without `out` it is a temporary folder that lasts as long as this object.
     contenders
         The dispatchers, with their predictors if there are several, and the finished cells of each by their seeds.
+    users
+        ``replay`` or ``react``.
+    replay
+        Where users react: the same comparison with the recorded submissions. Else ``None``.
     """
 
     runs: pd.DataFrame
@@ -106,6 +110,8 @@ class Comparison:
     warm_up: Cut
     cool_down: Cut
     days: Mapping[tuple[str, str, int], Mapping[str, Daily]] = field(repr=False)
+    users: Users = "replay"
+    replay: Comparison | None = None
 
     def conclusions(self, metric: str = "wait_mean", baseline: str | None = None) -> pd.DataFrame:
         """Return how each contender compares with a baseline: the ratio, its interval, and a verdict.
@@ -286,6 +292,7 @@ def compare(
     cool_down: str | Cut = NOTHING,
     overrun: str | Overrun = "run",
     same_instant: SameInstant = "batch",
+    users: Users = "replay",
     check_invariants: bool = False,
     out: str | PathLike[str] | None = None,
     workers: int = 1,
@@ -315,6 +322,10 @@ def compare(
         Jobs at both ends by submission that all metrics leave out, such as ``"5%"``, ``"200 jobs"`` or ``"2d"``.
     overrun, same_instant
         As in :func:`~hpcdispatch.simulation.simulate`.
+    users
+        ``"replay"``: jobs are submitted at their recorded times. ``"react"``: within a session they follow the ends of
+        others, see :func:`~hpcdispatch.workloads.closed_loop`. The comparison with the recorded times is then made as
+        well, in ``Comparison.replay``.
     check_invariants
         Check each schedule; a violation makes the run a failure.
     out
@@ -351,7 +362,8 @@ def compare(
     _check_jitter(jitter)
     if isinstance(workload, Workload) and jitter is None and not (counted and len(numbers) == 1):
         workload = Resampled(workload)
-    samples = Samples(
+    _check_users(users)
+    samples: Samples[Any] = Samples(
         workload,
         numbers,
         jitter,
@@ -362,13 +374,18 @@ def compare(
         cool_down=cut_of("cool_down", cool_down),
     )
     loaders: Loaders = {}
-    cells = samples.cells(list(product(dispatchers, predictors)), loaders)
-    runs = [
-        (*pair, seed, each[place])
-        for place, seed in enumerate(numbers)
-        for pair, each in zip(labels, cells, strict=True)
-    ]
-    plan = Plan.of("", [cell for *_, cell in runs], loaders)
+    several = [samples] if users == "replay" else [replace(samples, users="react"), samples]
+    asked = []
+    for each in several:
+        cells = each.cells(list(product(dispatchers, predictors)), loaders)
+        asked.append(
+            [
+                (*pair, seed, own[place])
+                for place, seed in enumerate(numbers)
+                for pair, own in zip(labels, cells, strict=True)
+            ]
+        )
+    plan = Plan.of("", [cell for runs in asked for *_, cell in runs], loaders)
     store = Store(make_temporary() if out is None else out)
     if out is None:
         weakref.finalize(store, shutil.rmtree, store.folder, ignore_errors=True)
@@ -376,8 +393,8 @@ def compare(
     try:
         outcome = run_campaign(plan, store, workers=workers, retry=True, isolate=isolate, progress=progress)
     except CampaignInterrupted as error:
-        raise ComparisonInterrupted(_found(samples, runs, store, error.outcome)) from None
-    return _found(samples, runs, store, outcome)
+        raise ComparisonInterrupted(_both(several, asked, store, error.outcome)) from None
+    return _both(several, asked, store, outcome)
 
 
 def seeds_of(seeds: int | str | Iterable[int]) -> tuple[Sequence[int], bool]:
@@ -427,6 +444,13 @@ def _check_jitter(jitter: int | None) -> None:
         raise InputError(str(error)) from None
 
 
+def _check_users(users: str) -> None:
+    try:
+        check_choice("compare: users", users, get_args(Users))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
 def _several(parts: Any) -> list[Any]:
     return list(parts) if isinstance(parts, Iterable) and not isinstance(parts, str) else [parts]
 
@@ -441,6 +465,17 @@ def _labels(parts: Sequence[Any], kind: str) -> list[str]:
         if labels.count(label) > 1:
             raise InputError(f"compare: {kind} {label!r} is given twice")
     return labels
+
+
+def _both(
+    samples: Sequence[Samples[Any]],
+    asked: Sequence[Sequence[tuple[str, str, int, Cell]]],
+    store: Store,
+    outcome: Outcome,
+) -> Comparison:
+    """Return the first comparison. The second, if any, is that with the recorded submissions."""
+    first, *others = (_found(*each, store, outcome) for each in zip(samples, asked, strict=True))
+    return replace(first, replay=others[0]) if others else first
 
 
 def _found(
@@ -483,6 +518,7 @@ def _found(
         samples.warm_up,
         samples.cool_down,
         days,
+        samples.users,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import SameInstant
 from ...simulation.trimming import NOTHING, Cut, steady_state
-from ...workloads import Workload, generate, resample
+from ...workloads import Workload, closed_loop, generate, resample
 from ...workloads import jitter as shift
 from .cells import Cell
 from .molding_specs import molded
@@ -24,6 +24,8 @@ Sampler = Callable[[int], Workload]
 #: Digest of a workload to the function that returns it.
 Loaders = dict[str, Callable[[], Workload]]
 JobsT = TypeVar("JobsT", bound=Workload | Sampler)
+#: Whether jobs are submitted at their recorded times, or follow the ends of other jobs of their users.
+Users = Literal["replay", "react"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Samples(Generic[JobsT]):
         What the jobs are called; what they say of themselves, if left out.
     first
         The first seed.
+    users
+        ``"react"``: the users of each sample react, see :func:`~hpcdispatch.workloads.closed_loop`.
     """
 
     workload: JobsT
@@ -120,6 +124,7 @@ class Samples(Generic[JobsT]):
     first: int = 0
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
+    users: Users = "replay"
 
     @property
     def numbers(self) -> Sequence[int]:
@@ -162,6 +167,8 @@ class Samples(Generic[JobsT]):
         for seed in self.numbers:
             draw = self.workload
             load = (lambda draw=draw: draw) if isinstance(draw, Workload) else partial(draw, seed)
+            if self.users == "react":
+                load = partial(_reacting, load)
             workload = load()
             loaders.setdefault(workload.digest(), load)
             steady_state(workload.columns.submit, self.warm_up, self.cool_down)
@@ -184,6 +191,10 @@ class Samples(Generic[JobsT]):
                 ]
             )
         return list(zip(*rows, strict=True))
+
+
+def _reacting(load: Callable[[], Workload]) -> Workload:
+    return closed_loop(load())
 
 
 def _named(parts: Sequence[object]) -> dict[int, str]:

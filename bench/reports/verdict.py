@@ -158,6 +158,35 @@ def _cut_text(cut: object) -> str:
     return time_text(float(text[:-2])) if text.endswith(" s") else text
 
 
+def beside_replay(reacting: Mapping[str, Estimate], replayed: Mapping[str, Estimate], base: str) -> str:
+    """Return where a replay with the recorded submissions disagrees with one whose users react, in one sentence.
+
+    It does where the verdict is another one.
+
+    Parameters
+    ----------
+    reacting, replayed
+        The estimate of each contender in both.
+    base
+        The baseline of both.
+    """
+    others: list[str] = []
+    same: list[str] = []
+    for name, estimate in reacting.items():
+        recorded = replayed.get(name)
+        if recorded is None or math.isnan(recorded.ratio) or math.isnan(estimate.ratio):
+            continue
+        told = f"{name} {change(recorded.ratio)}, {recorded.verdict()}"
+        if recorded.verdict() == estimate.verdict():
+            same.append(told)
+        else:
+            others.append(f"{told}, and here {change(estimate.ratio)}, {estimate.verdict()}")
+    begin = "The replay with recorded submissions"
+    if others:
+        return f"{begin} disagrees, against {base}: {'; '.join(others)}."
+    return f"{begin} agrees, against {base}: {'; '.join(same)}." if same else f"{begin} cannot be compared with it."
+
+
 def longest_wait(own: float, other: float, show: Show) -> str:
     """Return the longest wait beside that of the baseline, to stand after a mean wait."""
     if math.isnan(own) or math.isnan(other):
@@ -251,6 +280,20 @@ def of_jobs(
     begin = f"Under {name} a job waits {mean} on average{counted}"
     if baseline.sum() == 0:
         return f"{begin}; under {base} none does."
-    estimate = of_days(Daily.of(submit, waits), Daily.of(submit, baseline))
+    estimate = estimate_of_jobs(waits, baseline, submit)
     longest = longest_wait(float(waits.max()), float(baseline.max()), show)
     return f"{begin}: {estimated(base, estimate)}{longest}."
+
+
+def estimate_of_jobs(waits: FloatArray, baseline: FloatArray, submit: IntArray | FloatArray) -> Estimate:
+    """Return the ratio of the mean waits of the same jobs under two schedulers, by blocks of the trace.
+
+    Parameters
+    ----------
+    waits, baseline
+        The waits under both, seconds, shape (jobs,); NaN for jobs that do not count.
+    submit
+        Their submissions, seconds, shape (jobs,).
+    """
+    both = ~(pd.isna(waits) | pd.isna(baseline))
+    return of_days(*(Daily.of(submit[both], each[both]) for each in (waits, baseline)))

@@ -27,6 +27,7 @@ from ..shared_options import (
     OverrunOption,
     ReadingOptions,
     SameInstantOption,
+    UsersOption,
     WarmUpOption,
     WorkersOption,
     cores,
@@ -72,6 +73,7 @@ def command(
     overrun: OverrunOption,
     same_instant: SameInstantOption,
     mold: MoldOption,
+    users: UsersOption,
     checked: CheckOption,
     workers: WorkersOption,
     reading: ReadingOptions,
@@ -86,6 +88,9 @@ def command(
     users with their sessions, drawn with replacement in whole weeks. One seed is the trace as it stands. With --jitter
     the seeds are copies of the trace with shifted submissions, which only show how chaotic a schedule is. The samples
     of a generator are shifted in addition. Ctrl-C shows the finished runs.
+
+    With --users react, jobs of a session (gaps of 20 minutes) follow the end of the job before by the recorded think
+    time. The answer says where the replay with the recorded submissions disagrees.
 
     A comma before key=value belongs to the item before it.
     """
@@ -110,6 +115,7 @@ def command(
                 cool_down=cool_down or NOTHING,
                 overrun=policy,
                 same_instant=same_instant,
+                users=users,
                 check_invariants=checked,
                 out=out,
                 workers=workers or cores(),

@@ -8,17 +8,17 @@ import pandas as pd
 
 from ...analysis import read_scenario
 from ...analysis.simulated_state import from_state
-from ...base import LONGEST, InputError
+from ...base import LONGEST, FloatArray, InputError
 from ...base.installed import names_plug_in
 from ...bench.campaigns.cells import CellError
 from ...bench.campaigns.molding_specs import molded
 from ...bench.campaigns.single_runs import simulate_apart
 from ...bench.reports.number_formats import count
-from ...bench.reports.verdict import left_out, of_jobs
+from ...bench.reports.verdict import beside_replay, estimate_of_jobs, left_out, of_jobs
 from ...simulation import Overrun, Result, check, job_metrics, simulate
 from ...simulation.metrics import without_ends
 from ...simulation.trimming import NOTHING, Cut
-from ...workloads import Workload
+from ...workloads import Workload, closed_loop
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
@@ -35,6 +35,7 @@ from ..shared_options import (
     OverrunOption,
     ReadingOptions,
     SameInstantOption,
+    UsersOption,
     WarmUpOption,
     make_folder,
     seed_option,
@@ -82,6 +83,7 @@ def command(
     overrun: OverrunOption,
     same_instant: SameInstantOption,
     mold: MoldOption,
+    users: UsersOption,
     warm_up: WarmUpOption,
     cool_down: CoolDownOption,
     seed: Annotated[int, seed_option("Of a generated workload and of a dispatcher that draws.")],
@@ -110,6 +112,9 @@ def command(
     the names. Without TRACE: the built-in workload.
 
     The answer compares the mean wait with that of easy on the same jobs, for up to 100,000 jobs.
+
+    With --users react, jobs of a session (gaps of 20 minutes) follow the end of the job before by the recorded think
+    time. The answer says whether the replay with the recorded submissions agrees.
     """
     policy = Overrun.parse(overrun)
     validate([dispatcher], [predictor])
@@ -122,6 +127,12 @@ def command(
         workload = molded(load(source, reading, seed), mold, seed)
         if begin is not None:
             workload, started = from_state(begin, workload)
+    recorded = workload
+    if users == "react":
+        if begin is not None:
+            raise InputError("--users react: expected a trace alone, got --state, whose jobs have no recorded waits")
+        workload = closed_loop(workload)
+        say("note", workload.provenance.notes[-1])
     make_folder(out)
     given: dict[str, Any] = {"overrun": str(policy), "same_instant": same_instant, "seed": seed, "state": started}
     try:
@@ -153,8 +164,13 @@ def command(
         **summary,
         "baseline": easy and {"dispatcher": BASE, "wait_mean": easy.summary(*cuts)["wait_mean"]},
     }
-    fields |= {"warm_up": str(cuts[0]), "cool_down": str(cuts[1])}
-    finish(_answer(result, easy, *cuts), fields, *summary_shown(summary, source.name, result.manifest))
+    fields |= {"warm_up": str(cuts[0]), "cool_down": str(cuts[1]), "submissions": users}
+    answer = _answer(result, easy, *cuts)
+    if users == "react":
+        answer = f"As users react: {answer}"
+        if easy is not None:
+            answer += " " + _replayed(recorded, (result, easy), (dispatcher, predictor), given, budget_seconds, cuts)
+    finish(answer, fields, *summary_shown(summary, source.name, result.manifest))
     if checked:
         say("note", "checked: every invariant holds")
     if out is not None:
@@ -195,6 +211,41 @@ def _baseline(workload: Workload, result: Result, predictor: str, given: dict[st
         return None
 
 
+def _replayed(
+    workload: Workload,
+    reacting: tuple[Result, Result],
+    named: tuple[str, str],
+    given: dict[str, Any],
+    seconds: float | None,
+    cuts: tuple[Cut, Cut],
+) -> str:
+    """Return whether a replay with the recorded submissions agrees, in one sentence."""
+    dispatcher, predictor = named
+    try:
+        with JobBar(f"{dispatcher}, submissions as recorded", len(workload)) as bar:
+            result = _simulated(workload, dispatcher, predictor, bar, given, seconds)
+    except Exception as error:
+        if Interrupts.told:
+            raise
+        return f"The replay with recorded submissions failed: {type(error).__name__}: {error}"
+    easy = _baseline(workload, result, predictor, given)
+    if easy is None:
+        return f"There is no replay of {BASE} with recorded submissions."
+    name = result.manifest["dispatcher"]
+    here, there = (
+        {name: estimate_of_jobs(*waits.T)} if len(waits) else {}
+        for waits in (_waits(*pair, *cuts) for pair in (reacting, (result, easy)))
+    )
+    return beside_replay(here, there, BASE)
+
+
+def _waits(result: Result, easy: Result, warm_up: Cut, cool_down: Cut) -> FloatArray:
+    """Return the waits under both and the submissions of the jobs that ran under both, seconds, shape (jobs, 3)."""
+    chosen = [without_ends(each, warm_up, cool_down) for each in (result, easy)]
+    waits = [job_metrics(each)["wait"] for each in chosen]
+    return pd.concat([*waits, chosen[0]["submit"]], axis=1, join="inner").to_numpy(dtype=float)
+
+
 def _answer(result: Result, easy: Result | None, warm_up: Cut, cool_down: Cut) -> str:
     """Return the mean wait, against easy."""
     name = result.manifest["dispatcher"]
@@ -206,6 +257,5 @@ def _answer(result: Result, easy: Result | None, warm_up: Cut, cool_down: Cut) -
         mean, longest = time(float(metrics["wait"].mean())), time(float(metrics["wait"].max()))
         told = f"Under {name} a job waits {mean} on average, {longest} at most"
         return left_out(f"{told}; 'hpcdispatch compare' sets others beside it.", warm_up, cool_down)
-    waits = [job_metrics(without_ends(each, warm_up, cool_down))["wait"] for each in (result, easy)]
-    both = pd.concat([*waits, chosen["submit"]], axis=1, join="inner").to_numpy(dtype=float)
+    both = _waits(result, easy, warm_up, cool_down)
     return left_out(of_jobs(name, both[:, 0], BASE, both[:, 1], both[:, 2], time), warm_up, cool_down)

@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import partial
 from operator import ne
 
-from ..job import Job
+from ..job import REACT, Job
 from ..job_columns import OTHERS, JobColumns
 from ..workload import Workload
 from .slots import MEMORY
@@ -68,7 +68,7 @@ def _preceding(jobs: JobColumns, numbers: Sequence[str]) -> tuple[list[str], lis
     preceding, think = [], []
     for listed in jobs.depends.each():
         id_, condition, *delay = listed[0] if len(listed) == 1 else ("", "")
-        plain = condition == "afterany" and id_ in number
+        plain = condition in ("afterany", REACT) and id_ in number
         preceding.append(number[id_] if plain else "-1")
         think.append(str(sum(delay)) if plain else "-1")
     return preceding, think

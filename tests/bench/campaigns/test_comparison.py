@@ -220,3 +220,16 @@ def test_prints_nothing(workload, capfd):
 def test_bad_arguments(workload, options, message):
     with pytest.raises(InputError, match=message):
         compare(**{"workload": workload, "dispatchers": ["easy"], **options})
+
+
+def test_users_react(tmp_path):
+    """Resamples react too; the comparison with recorded submissions is beside it, and a wrong word is refused."""
+    simulate("lublin:jobs=400,processors=32,load=0.8,users=12,seed=1", "fcfs").to_swf(tmp_path / "t.swf")
+    found = compare(tmp_path / "t.swf", ["easy", "easy-sjbf"], seeds="5-6", users="react", check_invariants=True)
+    assert not found.failures
+    assert found.basis == "resamples"
+    assert (found.users, found.replay.users, found.replay.replay) == ("react", "replay", None)
+    assert len(found.runs) == len(found.replay.runs) == 4
+    assert found.conclusions()["ratio"].iloc[0] != found.replay.conclusions()["ratio"].iloc[0]
+    with pytest.raises(InputError, match="users must be one of replay, react"):
+        compare(tmp_path / "t.swf", "easy", users="open")

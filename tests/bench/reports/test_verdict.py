@@ -4,7 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.reports.verdict import against, change, choose_baseline, left_out, of_jobs, verdict
+from hpcdispatch.analysis.conclusions import Estimate
+from hpcdispatch.bench.reports.verdict import (
+    against,
+    beside_replay,
+    change,
+    choose_baseline,
+    left_out,
+    of_jobs,
+    verdict,
+)
 from hpcdispatch.simulation.trimming import NOTHING, Cut
 
 NAN = float("nan")
@@ -133,3 +142,16 @@ def test_jobs_of_one_trace_are_compared_in_blocks():
         "Under hcp3 a job waits 0s on average; under easy none does."
     )
     assert of_jobs("hcp3", np.full(5, NAN), "easy", base[:5], submit[:5]) == "No job starts under both hcp3 and easy."
+
+
+def test_where_two_replays_disagree():
+    """Another verdict is told with both differences; the same one is not called a disagreement."""
+    react = {"sjf": Estimate(0.8, 0.7, 0.9), "lxf": Estimate(1.1, 0.9, 1.3)}
+    replay = {"sjf": Estimate(0.9, 0.7, 1.1), "lxf": Estimate(0.9, 0.8, 1.2)}
+    assert beside_replay(react, replay, "easy") == (
+        "The replay with recorded submissions disagrees, against easy: "
+        "sjf 10% less, not decided, and here 20% less, better."
+    )
+    assert "agrees, against easy: lxf 10% less, not decided." in beside_replay({"lxf": react["lxf"]}, replay, "easy")
+    assert beside_replay(react, {}, "easy").endswith("cannot be compared with it.")
+    assert "nan" not in beside_replay({"sjf": Estimate(NAN)}, replay, "easy")

@@ -7,6 +7,7 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.cli.shared_options import split_specs
+from hpcdispatch.simulation import simulate
 
 SPEC = "lublin:jobs=80,processors=32,load=0.9"
 
@@ -158,3 +159,22 @@ def test_default_without_a_trace(invoke):
     assert found.exit_code == 0
     assert "5 dispatchers with walltime predictions" in found.stdout
     assert "30 jobs, 10 samples, seeds 0 to 9" in found.stdout
+
+
+def test_users_react_beside_the_replay(invoke, tmp_path):
+    """Both comparisons are printed, and the answer says where the verdicts differ."""
+    path = tmp_path / "t.swf"
+    simulate("lublin:jobs=600,processors=32,load=0.9,users=20,seed=3", "fcfs").to_swf(path)
+    args = ("--dispatchers", "fcfs,easy,easy-sjbf", "--users", "react", "--workers", 1, "--check")
+    found = invoke("compare", path, *args)
+    assert found.exit_code == 0, found.stderr
+    assert "with the recorded submissions" in found.stdout
+    assert "users react; overrun run" in found.stdout
+    assert found.stdout.splitlines()[-1].startswith("As users react: ")
+    shown = json.loads(invoke("compare", path, *args, "--seeds", 2, "--jitter", "1m", "--json").stdout)
+    assert [shown["submissions"], shown["replay"]["submissions"], shown["replay"]["replay"]] == [
+        "react",
+        "replay",
+        None,
+    ]
+    assert len(shown["runs"]) == len(shown["replay"]["runs"]) == 6

@@ -19,7 +19,7 @@ def test_json_is_the_flat_summary(invoke):
     assert found.stderr == ""
     shown = json.loads(found.stdout)
     expected = simulate(generate(SPEC, seed=3), "easy-sjbf", seed=3).summary()
-    assert list(shown) == ["schema", "command", "answer", *expected, "baseline", "warm_up", "cool_down"]
+    assert list(shown) == ["schema", "command", "answer", *expected, "baseline", "warm_up", "cool_down", "submissions"]
     assert shown["baseline"]["wait_mean"] == simulate(generate(SPEC, seed=3), "easy", seed=3).summary()["wait_mean"]
     assert all(shown[name] == expected[name] for name in expected if "_ms_" not in name and not name.endswith("_s"))
 
@@ -219,3 +219,22 @@ def test_without_a_baseline_the_result_stands_alone(invoke, monkeypatch):
     assert found.exit_code == 0
     assert "note: no comparison with easy: ValueError: not today" in found.stderr
     assert "'hpcdispatch compare' sets others beside it" in found.stdout
+
+
+def test_users_react_beside_the_replay(invoke, tmp_path):
+    """The answer has both kinds of submissions; without users or with a state it is refused in one line."""
+    path = tmp_path / "t.swf"
+    result = simulate("lublin:jobs=600,processors=32,load=0.9,users=20,seed=3", "fcfs")
+    result.to_swf(path)
+    found = invoke("run", path, "--dispatcher", "easy-sjbf", "--users", "react", "--check")
+    assert found.exit_code == 0, found.stderr
+    answer = found.stdout.splitlines()[-1]
+    assert answer.startswith("As users react: Under easy-sjbf a job waits")
+    assert "The replay with recorded submissions" in answer
+    assert "users react: " in found.stderr
+    assert "nan" not in answer
+    assert json.loads(invoke("run", path, "--users", "react", "--json").stdout)["submissions"] == "react"
+    (tmp_path / "unknown.swf").write_text("; MaxProcs: 4\n1 0 0 5 1 -1 -1 1 9 -1 1 -1 -1 -1 -1 -1 -1 -1\n")
+    refused = invoke("run", tmp_path / "unknown.swf", "--users", "react")
+    assert refused.exit_code
+    assert "no job has a known user" in refused.stderr
