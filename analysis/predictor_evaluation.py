@@ -15,8 +15,9 @@ from ..base.checks import LONGEST, is_real
 from ..base.contracts import PredictorContract
 from ..dispatchers.reservations.value_laws import ValueLaw
 from ..models.reservations.laws import ROUNDING
-from ..predictors import Predictor
+from ..predictors import Predictor, Walltime
 from ..predictors import create as create_predictor
+from ..predictors.hidden_runtimes import honest
 from ..simulation import SimulationError, simulate
 from ..simulation.forecasts import Forecasts
 from ..simulation.metrics import CLASSES, bounded_slowdown
@@ -47,6 +48,8 @@ class PredictorEvaluation:
     table
         A row per predictor. ``jobs``: their number. ``mae``: mean absolute error, s. ``close``: share within 25% of the
         run time. ``under``, ``over``: shares; ``under_by``, ``over_by``: their mean errors, s.
+        ``accuracy``: mean of min(p / r, r / p) of prediction p and run time r (Tsafrir et al., TPDS 2007).
+        ``log_error``: mean of the absolute ln(p / r). ``e_loss``: see :func:`e_loss`.
         ``pinball_50``, ``pinball_90``: mean pinball loss of the prediction as that quantile, s. ``ms``: CPU time a job.
 
         Distributions have ``pinball``, the mean loss of the quantiles 0.1 to 0.9, s. ``coverage_50``, ``coverage_80``:
@@ -62,6 +65,8 @@ class PredictorEvaluation:
         A row per job and predictor: ``predictor, id, submit, user, runtime, walltime, predicted``.
     counts
         What predictors count, by name.
+    oracles
+        Names of the predictors that read run times of jobs that have not ended.
     """
 
     table: pd.DataFrame
@@ -70,10 +75,11 @@ class PredictorEvaluation:
     over_time: pd.DataFrame
     jobs: pd.DataFrame = field(repr=False)
     counts: Mapping[str, Mapping[str, int]] = field(repr=False)
+    oracles: tuple[str, ...] = ()
 
     def best(self) -> str:
         """Return the predictor of the least mean absolute error but for an oracle."""
-        known = self.table[~self.table["predictor"].str.partition(":")[0].isin(("oracle", "ranges"))]
+        known = self.table[~self.table["predictor"].isin(self.oracles)]
         known = known if len(known) else self.table
         return str(known["predictor"].iloc[int(known["mae"].to_numpy().argmin())])
 
@@ -97,7 +103,8 @@ def evaluate_predictors(
     """Judge predictors on a workload, in the order of time.
 
     Each predicts every job at its submission, and learns a run time when the job has ended in one and the same
-    schedule, that of the dispatcher with walltimes. Then it predicts for the dispatcher itself.
+    schedule, that of the dispatcher with walltimes. Then it predicts for the dispatcher itself. Both times the run time
+    of a job is hidden until it ends, but for an oracle (``reads_runtimes``).
 
     Parameters
     ----------
@@ -115,7 +122,7 @@ def evaluate_predictors(
     InputError
         For an unknown name, or no job that ran.
     SimulationError
-        If a predictor gives no time.
+        If a predictor gives no time, or reads a run time before the end of the job.
     """
     trace = workload_of(workload)
     try:
@@ -133,18 +140,26 @@ def evaluate_predictors(
         raise InputError("workload: expected jobs that run, got none")
     users_of = pd.Series(trace.columns.user.categories()).astype(str)
     most = users_of[ran & (users_of != "").to_numpy()].value_counts().index[:users]
+    # Those of the slots, where jobs ask for no cores.
+    columns_of = trace.columns
+    cores = columns_of.nodes * np.maximum(1, columns_of.per_node.numbers(lambda amounts: amounts.get("core", 0)))
     frames = []
     rows = []
     counts = {}
+    oracles = []
     for name, predictor in named.items():
-        made = create_predictor(predictor)
+        given = create_predictor(predictor)
+        if PredictorContract(given).reads_runtimes:
+            oracles.append(name)
+        made = honest(given)
         found, laws, ms = _replayed(made, name, trace, baseline, ran)
         counted = PredictorContract(made).counts
         if counted is not None:
             counts[name] = dict(asked(name.__str__, "counts", counted))
         frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
-        frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), predicted=found, **laws)
-        under = simulate(trace, dispatcher, predictor).jobs
+        frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), cores=cores[ran], predicted=found, **laws)
+        # Walltimes have compiled code of their own, and no run time to hide.
+        under = simulate(trace, dispatcher, given if type(given) is Walltime else made).jobs
         submit = baseline["submit"].to_numpy()[ran]
         days = (Daily.of(submit, each["wait"].to_numpy(dtype=float)[ran]) for each in (under, baseline))
         effect = of_days(*days)
@@ -175,13 +190,31 @@ def evaluate_predictors(
     users_rows = jobs["user"].isin(most)
     by_user = _classed(jobs[users_rows], jobs.loc[users_rows, "user"], "user")
     columns = ["predictor", "id", "submit", "user", "runtime", "walltime", "predicted"]
-    return PredictorEvaluation(
-        pd.DataFrame(rows), _classed(jobs, length, "length"), by_user, over_time, jobs[columns], counts
-    )
+    by_length = _classed(jobs, length, "length")
+    return PredictorEvaluation(pd.DataFrame(rows), by_length, by_user, over_time, jobs[columns], counts, tuple(oracles))
 
 
-def _name(predictor: str | Predictor) -> str:
-    return predictor if isinstance(predictor, str) else type(predictor).__name__
+def e_loss(runtime: FloatArray, predicted: FloatArray, cores: FloatArray) -> FloatArray:
+    """Return the loss by which EASY's backfilling suffers (Gaussier, Glesser, Reis and Trystram, SC 2015, "E-Loss").
+
+    It is the square of an error that is too long, and the amount of one that is too short. Jobs of much work count
+    more. So log(q r) (p - r)^2 if p >= r, and log(q r) (r - p) otherwise, of the run time r, the prediction p, and q
+    cores. Work below a core-second counts nothing.
+
+    Parameters
+    ----------
+    runtime, predicted
+        Seconds, shape (jobs,).
+    cores
+        Of each job, shape (jobs,).
+    """
+    error = predicted - runtime
+    loss: FloatArray = np.log(np.maximum(1.0, cores * runtime)) * np.where(error >= 0, error**2, -error)
+    return loss
+
+
+def _name(predictor: Any) -> str:
+    return PredictorContract(predictor).name or type(predictor).__name__
 
 
 def _classed(jobs: pd.DataFrame, by: pd.Series[Any], name: str) -> pd.DataFrame:
@@ -196,6 +229,8 @@ def _errors(jobs: pd.DataFrame) -> dict[str, float]:
     predicted = jobs["predicted"].to_numpy(dtype=float)
     error = predicted - runtime
     under, over = error < 0, error > 0
+    # A job of 0 s counts as one of 1 s, as predictions do.
+    logs = np.log(np.maximum(predicted, 1.0) / np.maximum(runtime, 1.0))
     told: dict[str, float] = {
         "jobs": len(jobs),
         "mae": float(np.abs(error).mean()),
@@ -204,6 +239,9 @@ def _errors(jobs: pd.DataFrame) -> dict[str, float]:
         "over": float(over.mean()),
         "under_by": float(-error[under].mean()) if under.any() else 0.0,
         "over_by": float(error[over].mean()) if over.any() else 0.0,
+        "accuracy": float(np.exp(-np.abs(logs)).mean()),
+        "log_error": float(np.abs(logs).mean()),
+        "e_loss": float(e_loss(runtime, predicted, jobs["cores"].to_numpy(dtype=float)).mean()),
     }
     for share in (0.5, 0.9):
         told[f"pinball_{round(100 * share)}"] = float(_pinball(runtime, predicted, share).mean())
@@ -252,7 +290,8 @@ def _replayed(
             try:
                 predicted[together] = _asked(predictor, [jobs[each] for each in together], now)
             except Exception as error:  # noqa: BLE001 - a plugged-in part may raise anything
-                failed(f"{name} at t={now}: job {jobs[row].id}", "predict", error)
+                call = "predict" if contract.predict_many is None else "predict_many"
+                failed(f"{name} at t={now}: job {jobs[row].id}", call, error)
         elif what == _START:
             forecasts.started(jobs[row], now)
         else:

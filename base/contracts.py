@@ -124,6 +124,8 @@ class PredictorContract(Contract):
         ``counts()`` returns numbers by name, for ``Result.manifest["predictions"]``.
     above_walltime
         Whether predictions above the walltime count as they are, also if jobs are killed at their walltimes.
+    reads_runtimes
+        Whether it is an oracle, which may read run times of jobs that have not ended.
     """
 
     __slots__ = ()
@@ -139,3 +141,4 @@ class PredictorContract(Contract):
     stopped = Member[Callable[[Any, int], None] | None](None, Callable)
     counts = Member[Callable[[], Mapping[str, int]] | None](None, Callable)
     above_walltime = flag()
+    reads_runtimes = flag()

@@ -43,6 +43,7 @@ class Scaled:
         self._inner = create(of.replace("/", ",") if isinstance(of, str) else of)
         inner = PredictorContract(self._inner)
         self._reset = inner.reset
+        self.reads_runtimes = inner.reads_runtimes
         own: dict[str, Any] = {"started": inner.started, "stopped": inner.stopped, "counts": inner.counts}
         vars(self).update({name: method for name, method in own.items() if method is not None})
         # That of walltimes would be the walltime at once.

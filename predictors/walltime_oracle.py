@@ -34,6 +34,7 @@ class Oracle:
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
+    reads_runtimes: ClassVar[bool] = True
 
     def predict(self, job: Job, now: int) -> float:
         """Return the actual run time of `job`, seconds."""

@@ -143,7 +143,8 @@ class Forecasts:
         return answer
 
     def _where(self, job: Job, now: int) -> str:
-        return f"{type(self._predictor).__name__} at t={now}: job {job.id}"
+        name = PredictorContract(self._predictor).name or type(self._predictor).__name__
+        return f"{name} at t={now}: job {job.id}"
 
     def _wrong(self, job: Job, now: int, predicted: Any) -> str:
         most = f" and at most {LONGEST}" if is_real(predicted) and LONGEST < predicted < math.inf else ""

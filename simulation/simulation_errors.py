@@ -5,6 +5,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 from ..base import InputError
 from ..base.errors import raised
+from ..predictors.hidden_runtimes import ONLY, EarlyReadError
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -36,6 +37,8 @@ def failed(where: str, call: str, error: BaseException) -> NoReturn:
     """
     if isinstance(error, SimulationError | InputError | KeyboardInterrupt | MemoryError):
         raise error
+    if isinstance(error, EarlyReadError):
+        raise SimulationError(f"{where}: {call} read the run time of a job that has not ended; {ONLY}") from error
     raise SimulationError(f"{where}: {call} raised {raised(error)}") from error
 
 

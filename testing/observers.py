@@ -8,19 +8,17 @@ import random
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import fields
 from typing import Any, NoReturn
 from unittest.mock import patch
 
 import numpy as np
 
 from ..base.checks import is_real
-from ..base.contracts import PredictorContract
-from ..base.corrections import correction_of
 from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
 from ..dispatchers.registered import reset_part
 from ..dispatchers.reservations.value_laws import with_cdf
 from ..predictors import Predictor
+from ..predictors.hidden_runtimes import HonestPredictor
 from ..simulation import SimulationError
 from ..workloads import Job, Machine
 
@@ -85,8 +83,8 @@ def _image(state: State) -> tuple[Any, ...]:
     )
 
 
-class WatchedPredictor:
-    """Wraps a predictor, and hides run times of jobs until they end.
+class WatchedPredictor(HonestPredictor):
+    """Wraps a predictor, hides run times of jobs until they end, and checks its answers.
 
     Parameters
     ----------
@@ -99,68 +97,36 @@ class WatchedPredictor:
     """
 
     def __init__(self, inner: Predictor, where: str, oracle: bool = False) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._where = where
-        self._oracle = oracle
-        self._contract = PredictorContract(inner)
-        self._corrected = correction_of(inner)
-        self.above_walltime = self._contract.above_walltime
-        if self._contract.distribution is not None:
-            self.distribution = self._distribution
-        if self._contract.predict_many is not None:
-            self.predict_many = self._predict_many
-        if self._contract.started is not None:
-            self.started = self._started
-        if self._contract.stopped is not None:
-            self.stopped = self._stopped
-        if self._contract.counts is not None:
-            self.counts = self._contract.counts
-
-    def reset(self) -> None:
-        """Reset a predictor that supports it."""
-        if self._contract.reset is not None:
-            self._contract.reset()
+        self._oracle = oracle or self._contract.reads_runtimes
 
     def predict(self, job: Job, now: int) -> float:
         """Run the predictor. Raise if it returns no valid time."""
-        return self._checked(job, self._inner.predict(self._shown(job), now))
+        return self._checked(job, super().predict(job, now))
 
     def _predict_many(self, jobs: Sequence[Job], now: int) -> list[float]:
         """Run the predictor for jobs of one instant. Raise if it returns another number of valid times."""
-        assert self._contract.predict_many is not None
-        found = list(self._contract.predict_many([self._shown(job) for job in jobs], now))
+        found = super()._predict_many(jobs, now)
         if len(found) != len(jobs):
             got = f"expected {len(jobs)} predictions, one per job, got {len(found)}"
             raise AssertionError(f"{self._where}: predict_many at t={now}: {got}")
         return [self._checked(job, predicted) for job, predicted in zip(jobs, found, strict=True)]
-
-    def _started(self, job: Job, now: int) -> None:
-        assert self._contract.started is not None
-        self._contract.started(self._shown(job), now)
-
-    def _stopped(self, job: Job, now: int) -> None:
-        assert self._contract.stopped is not None
-        self._contract.stopped(self._shown(job), now)
 
     def _checked(self, job: Job, predicted: float) -> float:
         if not (is_real(predicted) and math.isfinite(predicted) and predicted >= 0):
             raise AssertionError(f"{self._where}: job {job.id}: a prediction must be >= 0 s, got {predicted!r}")
         return predicted
 
-    def observe(self, job: Job) -> None:
-        """Pass an ended job to the predictor."""
-        self._inner.observe(job)
-
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
         """Correct a prediction. Raise if the answer is no finite time."""
-        whole = self._corrected(self._shown(job), elapsed, misses)
+        whole = super().correct(job, elapsed, misses)
         if not (is_real(whole) and math.isfinite(whole)):
             raise AssertionError(f"{self._where}: job {job.id}: a correction must be a finite time, got {whole!r}")
         return whole
 
     def _distribution(self, job: Job) -> Any:
-        assert self._contract.distribution is not None
-        law = self._contract.distribution(self._shown(job))
+        law = super()._distribution(job)
         if law is not None:
             law = with_cdf(law)
             low, high = law.support()
@@ -169,28 +135,8 @@ class WatchedPredictor:
                 raise AssertionError(f"{self._where}: job {job.id}: a distribution must lie above 0, got {found}")
         return law
 
-    def _shown(self, job: Job) -> Job:
-        return job if self._oracle else HiddenJob.of(job)
-
-
-class HiddenJob(Job):
-    """A job that has not ended. Reading its run time is an error."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, job: Job) -> HiddenJob:
-        """Return `job` without its run time."""
-        hidden = object.__new__(cls)
-        for field in fields(job):
-            if field.name != "runtime":
-                object.__setattr__(hidden, field.name, getattr(job, field.name))
-        return hidden
-
-    @property
-    def runtime(self) -> NoReturn:
-        """Unknown until the job ends."""
-        raise AssertionError(f"job {self.id}: the run time of a job was read before it ended")
+    def _hidden(self, job: Job) -> Job:
+        return job if self._oracle else super()._hidden(job)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """``hpcdispatch predict``: how good predictors of run times are, and what they do to waits."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 from rich.table import Table
@@ -75,8 +75,11 @@ def command(
         f"within 25%; {effect}."
     )
     tables = {name: getattr(found, name) for name in ("table", "by_length", "by_user", "over_time")}
-    fields = {name: frame.to_dict("records") for name, frame in tables.items()}
-    finish(answer, {**fields, "counts": dict(found.counts)}, _errors(found), "\nby run time", _classes(found))
+    fields: dict[str, Any] = {name: frame.to_dict("records") for name, frame in tables.items()}
+    measures = "\nother measures of the error", _measures(found)
+    finish(
+        answer, {**fields, "counts": dict(found.counts)}, _errors(found), *measures, "\nby run time", _classes(found)
+    )
 
 
 def _errors(found: PredictorEvaluation) -> Table:
@@ -104,6 +107,22 @@ def _errors(found: PredictorEvaluation) -> Table:
             ratio(row["ms"]),
             time(row["wait"]),
             f"{row['wait_ratio']:.3f}{interval}",
+        )
+    return shown
+
+
+def _measures(found: PredictorEvaluation) -> Table:
+    """Return the accuracy min(p / r, r / p), the mean of |ln(p / r)|, E-Loss, and the size of errors by their sign."""
+    heads = ["predictor", "accuracy (%)", "log error", "E-Loss (s²)", headed("too short by"), headed("too long by")]
+    shown = terminal_table(heads)
+    for row in found.table.to_dict("records"):
+        shown.add_row(
+            Text(str(row["predictor"])),
+            percent(row["accuracy"]),
+            ratio(row["log_error"]),
+            f"{row['e_loss']:.3g}",
+            time(row["under_by"]),
+            time(row["over_by"]),
         )
     return shown
 

@@ -7,6 +7,7 @@ from scipy.stats import expon
 import hpcdispatch as hd
 from hpcdispatch.analysis import evaluate_predictors
 from hpcdispatch.base import InputError
+from hpcdispatch.predictors import Scaled
 from hpcdispatch.simulation import SimulationError
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
@@ -113,6 +114,13 @@ def test_errors_by_hand():
     assert (row["close"], row["under"], row["over"]) == (0.4, 0.6, 0.4)
     assert row["under_by"] == pytest.approx((7890 + 10 + 29_890) / 3)
     assert row["over_by"] == 60
+    # Of 110 s to 100, 8000, 120, 0 (as 1) and 30000 s.
+    ratios = np.array([100 / 110, 110 / 8000, 110 / 120, 1 / 110, 110 / 30_000])
+    assert row["accuracy"] == pytest.approx(ratios.mean())
+    assert row["log_error"] == pytest.approx(-np.log(ratios).mean())
+    # Squared if too long, linear if too short; a job of no work counts nothing.
+    losses = np.log([100, 8000, 120, 1, 30_000]) * [10**2, 7890, 10, 110**2, 29_890]
+    assert row["e_loss"] == pytest.approx(losses.mean())
     assert row["pinball_50"] == row["mae"] / 2
     assert row["pinball_90"] == pytest.approx((0.1 * 10 + 0.9 * 7890 + 0.9 * 10 + 0.1 * 110 + 0.9 * 29_890) / 5)
     assert row["coverage_80"] == 0.4  # 100 and 120 s are in 100 to 900 s.
@@ -170,6 +178,66 @@ def test_waits_are_those_of_simulations():
     assert found.best() in ("walltime", "regression")
     assert len(found.plot().lines) == 3
     assert len(found.jobs) == 900
+
+
+def test_e_loss_counts_the_work_of_all_cores():
+    jobs = [Job("a", 0, 100, 400, nodes=2, per_node={"core": 4})]
+    row = evaluate_predictors(Workload(jobs, Machine.homogeneous(2, core=4)), "walltime").table.iloc[0]
+    assert row["e_loss"] == pytest.approx(np.log(800) * 300**2)
+
+
+class Cheat(Spy):
+    """Looks at the run time in one of its methods, and may hide the error."""
+
+    distribution = None
+
+    def __init__(self, method, catches=False):
+        super().__init__()
+        self.method, self.catches = method, catches
+        if method == "distribution":
+            self.distribution = lambda job: self.look(job, None)
+        if method == "predict_many":
+            self.predict_many = lambda jobs, now: [self.look(job, 1.0) for job in jobs]
+
+    def look(self, job, otherwise):
+        try:
+            return float(job.runtime)
+        except AssertionError:
+            if not self.catches:
+                raise
+            return otherwise
+
+    def predict(self, job, now):
+        return self.look(job, 1.0) if self.method == "predict" else 1.0
+
+    def correct(self, job, elapsed, misses):
+        return self.look(job, elapsed) if self.method == "correct" else 2.0 * elapsed
+
+    def started(self, job, now):
+        if self.method == "started":
+            self.look(job, None)
+
+
+@pytest.mark.parametrize("catches", [False, True])
+@pytest.mark.parametrize("method", ["predict", "predict_many", "correct", "started", "distribution"])
+def test_a_run_time_before_the_end_is_refused(method, catches):
+    with pytest.raises(SimulationError, match=f"Cheat.* at t=.*: {method} read the run time of a job that has"):
+        evaluate_predictors(SMALL, Cheat(method, catches))
+
+
+def test_an_oracle_says_that_it_is_one():
+    class Known(Cheat):
+        reads_runtimes = True
+
+    found = evaluate_predictors(SMALL, [Known("predict"), "walltime", "scaled:of=oracle,factor=1", "ranges"])
+    assert found.table["mae"].tolist()[0] < 1
+    assert found.oracles == ("Known:method=predict", "scaled:of=oracle,factor=1", "ranges")
+    assert found.best() == "walltime"
+
+
+def test_a_scaled_one_hides_run_times_from_the_inner_one():
+    with pytest.raises(SimulationError, match="predict read the run time"):
+        evaluate_predictors(SMALL, Scaled(of=Cheat("predict")))
 
 
 def test_bad_input():

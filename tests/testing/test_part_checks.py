@@ -107,6 +107,20 @@ def test_what_a_predictor_may_not_do():
             check_predictor(lambda sin=sin: Bad(sin), [tiny()])
     check_predictor(lambda: Bad(lambda job: job.runtime), [tiny()], oracle=True)
 
+    def caught(job):
+        try:
+            return job.runtime
+        except AssertionError:
+            return job.walltime
+
+    with pytest.raises(AssertionError, match="job a: the run time of a job was read before it ended"):
+        check_predictor(lambda: Bad(caught), [tiny()])
+
+    class Known(Bad):
+        reads_runtimes = True
+
+    check_predictor(lambda: Known(lambda job: job.runtime), [tiny()])
+
 
 def test_a_predictor_that_does_not_forget():
     class Counts(Walltime):

@@ -20,6 +20,9 @@ def test_tables_files_and_the_answer(invoke, tmp_path):
     shown = json.loads(invoke("predict", SPEC, "--predictors", "walltime,oracle", "--json").stdout)
     assert [row["predictor"] for row in shown["table"]] == ["walltime", "oracle"]
     assert shown["table"][1]["mae"] == 0
+    assert shown["table"][1]["accuracy"] == 1
+    assert shown["table"][0]["e_loss"] > shown["table"][1]["e_loss"] == 0
+    assert "E-Loss" in found.stdout
 
 
 @pytest.mark.parametrize(
