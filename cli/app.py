@@ -4,12 +4,13 @@ import logging
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import metadata, version
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 from click.shell_completion import CompletionItem
@@ -192,7 +193,9 @@ class Application(click.Group):
             super().main(args, prog_name="hpcdispatch", complete_var=ASKED)
         kept = Settings()
         try:
-            code = super().main(args, **{"obj": kept, **more, "prog_name": "hpcdispatch", "standalone_mode": False})
+            with warnings.catch_warnings():
+                warnings.showwarning = _warned
+                code = super().main(args, **{"obj": kept, **more, "prog_name": "hpcdispatch", "standalone_mode": False})
             if sys.stdout is not None:  # closed by the caller
                 sys.stdout.flush()
         except KeyboardInterrupt:
@@ -204,6 +207,24 @@ class Application(click.Group):
         except BaseException as error:  # noqa: BLE001 - the end of the program: everything becomes one line and a code
             code = _end(error, kept.debug)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+_show = warnings.showwarning
+
+
+def _warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning of the library as one line: the place in the code tells a user of the program nothing."""
+    if category.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        say("warning", message)
+    else:
+        _show(message, category, filename, lineno, file, line)
 
 
 def _end(error: BaseException, debug: bool) -> int:

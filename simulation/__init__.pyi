@@ -1,7 +1,7 @@
 from .accasim_dispatcher import accasim_dispatcher
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
-from .engine import SameInstant, UnboundedWarning, UnheededWarning, simulate
+from .engine import PredictionWarning, SameInstant, UnboundedWarning, UnheededWarning, simulate
 from .instants import guaranteed_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics
@@ -17,6 +17,7 @@ __all__ = [
     "Cut",
     "InvariantError",
     "Overrun",
+    "PredictionWarning",
     "Result",
     "SameInstant",
     "SimulationError",

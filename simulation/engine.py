@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ import numpy as np
 
 from ..base import InputError, IntArray, part_label
 from ..base.contracts import PredictorContract
+from ..base.user_warnings import warn
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.protocol import DispatcherContract
 from ..dispatchers.registered import knows_site, layers
@@ -263,7 +263,7 @@ def simulate(
     if unbounded:
         options["unbounded"] = unbounded
         told = f"{_name(dispatching)} did not bound all waits: {unbounded}"
-        warnings.warn(told, UnboundedWarning, stacklevel=2)
+        warn(told, UnboundedWarning)
     refused = 0 if isinstance(engine.mapper, CompiledEvents) else engine.mapper.decisions.refused
     if refused:
         options["refused"] = refused
@@ -274,7 +274,7 @@ def simulate(
         options["cut_predictions"] = cut
         told = f"{part_label(predicting)}: {cut} predictions above the walltime count as the walltime"
         reason = f"because overrun={policy} ends jobs there; the predictor scaled:factor=2 keeps longer ones"
-        warnings.warn(f"{told}, {reason}", PredictionWarning, stacklevel=2)
+        warn(f"{told}, {reason}", PredictionWarning)
     counts = PredictorContract(predicting).counts
     if counts is not None:
         options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", counts))
@@ -313,14 +313,14 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
     fields = []
     if any(workload.columns.licences.values) and not workload.machine.licences:
         told = "jobs name licences, and the machine has no number of any: they are not counted"
-        warnings.warn(told, UnheededWarning, stacklevel=3)
+        warn(told, UnheededWarning)
         fields.append("licences")
     if any(workload.columns.exclusive.values) and nodes == 1:
-        warnings.warn("exclusive jobs share a machine of one node as any others do", UnheededWarning, stacklevel=3)
+        warn("exclusive jobs share a machine of one node as any others do", UnheededWarning)
         fields.append("exclusive")
     for name, told in _OF_SLURM.items():
         if any(getattr(workload.columns, name).values) and not knows_site(dispatcher):
-            warnings.warn(told, UnheededWarning, stacklevel=3)
+            warn(told, UnheededWarning)
             fields.append(name)
     reservation = workload.columns.reservation
     known = any(each.name for each in workload.machine.reservations)
@@ -328,9 +328,7 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
         return fields
     named = int(reservation.numbers(bool).sum())
     jobs = "1 job names" if named == 1 else f"{named} jobs name"
-    warnings.warn(
-        f"{_name(dispatcher)} knows no reservations: {jobs} one and may start outside it", UnheededWarning, stacklevel=3
-    )
+    warn(f"{_name(dispatcher)} knows no reservations: {jobs} one and may start outside it", UnheededWarning)
     return [*fields, "reservation"]
 
 

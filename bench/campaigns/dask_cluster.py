@@ -7,7 +7,7 @@ started here accepts only clients with the files of its own authority, and liste
 import pickle
 import signal
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +17,11 @@ from typing import Any
 
 from ...base import InputError
 from ...base.unfinished_files import UNFINISHED, temporary_folder, write_new
+from ...base.user_warnings import Told, gathered, repeat
 from ...workloads import Workload
 from .board import Board
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
+from .script_parts import PickledPart, pickled_parts, register_again
 
 #: Job queues: their names here, and their classes in dask_jobqueue.
 QUEUES = {"slurm": "SLURMCluster"}
@@ -212,6 +214,7 @@ def run_on_cluster(board: Board, client: Any) -> None:
 
     # A workload is one task that several cells wait for. Unlike scattered data, it survives the loss of its worker.
     sent: dict[str, Any] = {}
+    parts = pickled_parts(by_value=True)
     running: dict[Any, Cell] = {}
     done = distributed.as_completed(loop=client.loop)
     try:
@@ -223,7 +226,7 @@ def run_on_cluster(board: Board, client: Any) -> None:
                     at_work = {cell.digest for cell in running.values()}
                     sent = {digest: unpacked for digest, unpacked in sent.items() if digest in at_work}
                     sent[cell.digest] = client.submit(_unpacked, packed(cell.digest), pure=False)
-                future = client.submit(_simulated, cell, sent[cell.digest], pure=False)
+                future = client.submit(_simulated, cell, sent[cell.digest], parts, pure=False)
                 running[future] = cell
                 done.add(future)
             if not running:
@@ -241,7 +244,9 @@ def _outcome(future: Any, distributed: Any) -> Files | CellError:
         raise ConnectionError("the scheduler is gone; what was finished is in the store")
     error = future.exception() if future.status == "error" else None
     if error is None:
-        found: Files | CellError = future.result()
+        found: Files | CellError
+        found, told = future.result()
+        repeat(told)
         return found
     if isinstance(error, distributed.scheduler.KilledWorker):
         return CellError("WorkerDied", _line(error))
@@ -253,8 +258,13 @@ def _unpacked(data: bytes) -> Workload:
     return workload
 
 
-def _simulated(cell: Cell, workload: Workload) -> Files | CellError:
-    return simulate_cell(cell, workload, LastSample())
+def _simulated(
+    cell: Cell, workload: Workload, parts: Sequence[PickledPart] = ()
+) -> tuple[Files | CellError, list[Told]]:
+    register_again(parts)
+    with gathered() as told:
+        found = simulate_cell(cell, workload, LastSample())
+    return found, told
 
 
 def _line(error: BaseException) -> str:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -22,15 +22,15 @@ from typing import Any, ClassVar
 import psutil
 from pebble import ProcessExpired, ProcessPool
 
-from ...base import InputError
-from ...base.installed import add_part_of_script, all_parts_of_script
 from ...base.unfinished_files import named, temporary_folder
+from ...base.user_warnings import Told, gathered, repeat
 from ...models.compiled import log_compiling, notice
 from ...simulation.events.compiled_events import MAKERS
 from ...workloads import Workload
 from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
 from .fresh_processes import fresh_processes
+from .script_parts import PickledPart, pickled_parts, register_again
 
 #: After this many lost processes a cell counts as failed.
 LOSSES = 2
@@ -38,8 +38,6 @@ LOSSES = 2
 _TICK, _MISSED = 0.1, 2.0
 #: The error if no process has begun.
 _NONE_BEGUN = "worker: no process could be started; a script that starts some needs the guard if __name__ == '__main__'"
-#: Entry-point group, name and pickled class or function of a part; or why it cannot be pickled.
-PickledPart = tuple[str, str, bytes | str]
 #: The signal with which a system without free memory ends a process.
 _KILLED = 9
 
@@ -110,7 +108,7 @@ class _Pool:
         self._pool = ProcessPool(
             workers,
             initializer=_Worker.begin,
-            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS, _pickled_parts()),
+            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS, pickled_parts()),
             context=context,
         )
 
@@ -181,7 +179,9 @@ class _Pool:
         error = ProcessExpired("") if future.cancelled() else future.exception()  # type: ignore[no-untyped-call]
         if error is None:
             path = self._folder / f"{running.cell.key}.result"
-            self._board.finish(running.cell, pickle.loads(path.read_bytes()))
+            found, told = pickle.loads(path.read_bytes())
+            repeat(told)
+            self._board.finish(running.cell, found)
             path.unlink()
         elif isinstance(error, ProcessExpired | BrokenProcessPool):
             self._lost(running.cell, error)
@@ -219,37 +219,6 @@ class _Pool:
                 running.gone = running.gone or monotonic()
                 if monotonic() - running.gone > _MISSED and future.cancel():
                     yield future
-
-
-def _pickled_parts() -> list[PickledPart]:
-    """Return group, name and pickled class or function of each part that the script has registered."""
-    found: list[PickledPart] = []
-    for group, name, factory in all_parts_of_script():
-        try:
-            found.append((group, name, pickle.dumps(factory)))
-        except Exception as error:  # noqa: BLE001 - pickle raises errors of many types
-            found.append((group, name, str(error)))
-    return found
-
-
-def _register_again(parts: Sequence[PickledPart]) -> None:
-    """Register the parts of the script in this process. One that cannot be loaded says so where it is used."""
-    for group, name, pickled in parts:
-        try:
-            factory = pickled if isinstance(pickled, str) else pickle.loads(pickled)
-        except Exception as error:  # noqa: BLE001 - what a module raises where it is imported
-            factory = str(error)
-        add_part_of_script(group, name, _missing_part(name, factory) if isinstance(factory, str) else factory)
-
-
-def _missing_part(name: str, reason: str) -> Callable[[], Any]:
-    """Return a function in the place of a part that is not in this process. It raises the reason."""
-
-    def missing() -> Any:
-        value = f"{name!r} is registered by a script and not known in another process: {reason}"
-        raise InputError(f"{value}; define it in a module, or use workers=1")
-
-    return missing
 
 
 def _reason(error: ProcessExpired | BrokenProcessPool) -> str:
@@ -310,7 +279,7 @@ class _Worker:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         tempfile.tempdir = str(folder)
         MAKERS[:] = makers
-        _register_again(parts)
+        register_again(parts)
         begun.value = True
         notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)
@@ -323,10 +292,12 @@ class _Worker:
         if here.workload is None or here.workload[0] != digest:
             here.workload = digest, pickle.loads((here.folder / f"{digest}.workload").read_bytes())
         found: Files | CellError
+        told: list[Told] = []
         try:
             cell = pickle.loads((here.folder / f"{key}.cell").read_bytes())
         except Exception as error:  # noqa: BLE001 - what a plugged-in part raises where it is read
             found = CellError.of(error)
         else:
-            found = simulate_cell(cell, here.workload[1], here.last, partial(here.jobs.__setitem__, seat))
-        (here.folder / f"{key}.result").write_bytes(pickle.dumps(found))
+            with gathered() as told:
+                found = simulate_cell(cell, here.workload[1], here.last, partial(here.jobs.__setitem__, seat))
+        (here.folder / f"{key}.result").write_bytes(pickle.dumps((found, told)))

@@ -1,12 +1,12 @@
 """Read traces of any supported format."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
+from ...base.user_warnings import warn
 from ..fetching import TRACES
 from ..machine import Machine
 from ..sanity import doubts
@@ -183,7 +183,7 @@ def read(
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no walltime" in note)
-        warnings.warn(f"{path}: {message}; default_walltime sets another", TraceWarning, stacklevel=2)
+        warn(f"{path}: {message}; default_walltime sets another", TraceWarning)
     return workload
 
 
