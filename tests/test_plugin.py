@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 
-from hpcdispatch.dispatchers import ConstraintProgramming
+from hpcdispatch.dispatchers import EASY, ConstraintProgramming
 from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.testing import check_dispatcher, check_predictor, tiny
 from hpcdispatch.workloads import Job, Machine, Workload
@@ -32,6 +33,9 @@ print(result.manifest["dispatcher"], result.manifest["predictor"], len(result.jo
 result = simulate(tiny(), "hcp3:objective=core-hours:power=2,constraints=scratch:streams=1/queue=+deadline:at=99999")
 check(tiny(), result)
 print(result.jobs["start"].tolist(), result.jobs["reason"].tolist()[0])
+result = simulate(workload, "easy:order=small-users:per=2")
+check(workload, result)
+print(result.summary()["same_day"])
 """
 
 UNKNOWN = """
@@ -84,6 +88,7 @@ def test_runs_by_name_with_its_options(installed):
     assert lines[1] == "smallest-area:patience=7200 usual:quantile=0.8 80"
     # Jobs a and c request several slots. Only one of them fits at a time. The others follow each other.
     assert lines[2] == "[-1, 0, -1, 50, 80] constraint scratch: takes 2 of streams, there are 1"
+    assert 0 <= float(lines[3]) <= 1
 
 
 def test_options_have_the_types_of_the_constructor(installed):
@@ -95,18 +100,31 @@ def test_is_listed_on_the_command_line(installed):
     program = "import sys; from hpcdispatch.cli import main; main()"
     assert "patience" in python(installed, "-c", program, "list", "smallest-area")
     listed = python(installed, "-c", program, "list")
-    for expected in ("smallest-area", "usual", "quantile", "core-hours", "scratch", "streams"):
+    for expected in (
+        "smallest-area",
+        "usual",
+        "quantile",
+        "core-hours",
+        "scratch",
+        "streams",
+        "small-users",
+        "same-day",
+    ):
         assert expected in listed
 
 
-def test_three_commands_give_an_own_row_in_compare(installed):
+def test_three_commands_give_an_own_row_in_compare(installed, capsys):
     page = (PLUGIN.parents[1] / "docs" / "reference" / "plugins.md").read_text(encoding="utf-8")
     commands = page.partition("```console\n")[2].partition("```")[0].splitlines()
     assert commands[:2] == ["pip install .", "pip install ./examples/plugin"]  # Both are done.
     program, *arguments = shlex.split(commands[2])
     assert (program, len(commands)) == ("hpcdispatch", 3)
     arguments[1] = str(PLUGIN.parents[1] / arguments[1])
+    begin = time.perf_counter()
     printed = python(installed, "-c", "from hpcdispatch.cli import main; main()", *arguments)
+    seconds = time.perf_counter() - begin
+    with capsys.disabled():
+        sys.stdout.write(f"\nplugins.md: {seconds:.1f} s for the command that compares an own predictor\n")
     assert "usual" in printed
     assert "walltime" in printed
 
@@ -189,6 +207,31 @@ def test_they_keep_the_rules(plugin):
         iterations=50, objective=plugin.CoreHours(), constraints=[plugin.Scratch(4, queue="")]
     )
     check_dispatcher(dispatcher, [tiny()], ("kill",), ("last2",))
+
+
+def test_the_order_decides_which_user_comes_first(plugin):
+    # From 100 on three cores are free. u has a core at work, v has none: the longer job of v goes first.
+    rows = [("0", 0, 100, 3, "w"), ("1", 0, 1000, 1, "u"), ("2", 1, 10, 3, "u"), ("3", 2, 50, 3, "v")]
+    jobs = [Job(id_, at, run, run, nodes=nodes, user=user) for id_, at, run, nodes, user in rows]
+    workload = Workload(tuple(jobs), Machine.pool(4))
+    assert simulate(workload, "easy:order=sjf").jobs["start"].tolist() == [0, 0, 100, 110]
+    assert simulate(workload, EASY(order=plugin.SmallUsersFirst())).jobs["start"].tolist() == [0, 0, 150, 100]
+    # In steps of 64 cores both have none: the shortest first.
+    assert simulate(workload, EASY(order=plugin.SmallUsersFirst(64))).jobs["start"].tolist() == [0, 0, 100, 110]
+    check_dispatcher(EASY(order=plugin.SmallUsersFirst(2)), [tiny()], ("kill",), ("last2",))
+    with pytest.raises(ValueError, match="per must be at least 1, got 0"):
+        plugin.SmallUsersFirst(0)
+
+
+def test_the_metric_counts_jobs_of_the_day(plugin):
+    # Job 1 has the machine until 5 h of the next day, when job 2 starts. Job 3 comes by night, and does not count.
+    hour = 3600
+    rows = [("1", 9 * hour, 20 * hour, 4), ("2", 10 * hour, hour, 4), ("3", 20 * hour, hour, 4)]
+    jobs = [Job(id_, at, run, run, nodes=nodes) for id_, at, run, nodes in rows]
+    result = simulate(Workload(tuple(jobs), Machine.pool(4)), "fcfs")
+    assert plugin.overnight(result) == {"same_day": 0.5}
+    by_night = simulate(Workload(tuple(jobs[2:]), Machine.pool(4)), "fcfs")
+    assert np.isnan(plugin.overnight(by_night)["same_day"])
 
 
 def test_a_predictor_refuses_a_bad_option(plugin):
