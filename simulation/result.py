@@ -17,6 +17,7 @@ import pandas as pd
 
 from ..base import InputError, part_label, time_text, write_whole
 from ..base.checks import check_types
+from ..base.checksums import SUMS, TIMINGS_SUM, damage_of_files, sums_of
 from ..base.facts import Facts
 from ..base.files import open_regular, read_json
 from ..base.installed import version_of
@@ -38,6 +39,8 @@ from .trimming import NOTHING, Cut, cut_of
 MANIFEST = "manifest.json"
 #: Its tables, each a file.
 TABLES = ("jobs", "attempts", "decisions", "timings")
+#: Its files, without their checksums.
+FILES = (MANIFEST, *(f"{name}.parquet" for name in TABLES))
 #: Types of the fields of a manifest.
 _TYPES = {
     "dispatcher": str,
@@ -221,8 +224,9 @@ class Result(Records):
     def save(self, directory: str | PathLike[str]) -> Path:
         """Write the tables as Parquet and the manifest as JSON. Return the directory.
 
-        All files except ``timings.parquet`` have the same bytes in every run. On a machine of one node, tables have the
-        number of ``slots`` in place of ``placement``.
+        All files except ``timings.parquet`` and its checksum have the same bytes in every run. On a machine of one
+        node, tables have the number of ``slots`` in place of ``placement``. ``SHA256SUMS`` and ``timings.sha256`` have
+        the checksums of all files; :meth:`load` compares them.
 
         The result is complete or missing. It is written to a temporary folder beside, and renamed when complete. In an
         existing folder its files are replaced one by one, the manifest last.
@@ -241,7 +245,7 @@ class Result(Records):
             if not folder.exists():
                 folder.mkdir()
             (folder / MANIFEST).unlink(missing_ok=True)
-            for name in (*(f"{name}.parquet" for name in TABLES), MANIFEST):
+            for name in (*sorted({*FILES, SUMS, TIMINGS_SUM} - {MANIFEST}), MANIFEST):
                 os.replace(made / name, folder / name)
         return folder
 
@@ -260,6 +264,10 @@ class Result(Records):
                 raise SimulationError(f"{where} cannot be saved: {type(error).__name__}: {reason}") from error
         text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
         write_whole(folder / MANIFEST, text)
+        paths = {name: folder / name for name in FILES}
+        timings = {"timings.parquet": paths.pop("timings.parquet")}
+        write_whole(folder / SUMS, sums_of(paths))
+        write_whole(folder / TIMINGS_SUM, sums_of(timings))
 
     @classmethod
     def load(cls, directory: str | PathLike[str], only: Collection[str] = TABLES) -> Result:
@@ -277,20 +285,28 @@ class Result(Records):
         FileNotFoundError
             If the directory or one of its files is missing.
         InputError
-            If a file is invalid, or written by a newer version.
+            If a file is invalid, damaged, or written by a newer version.
         """
         folder = Path(directory)
-        for name in (MANIFEST, *(f"{name}.parquet" for name in TABLES)):
+        for name in FILES:
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name}: no such file; expected a directory written by Result.save")
+        # Results of earlier versions have no checksums.
+        checked = (folder / SUMS).exists() or (folder / TIMINGS_SUM).exists()
+        if checked:
+            damage = damage_of_files(folder, FILES, (MANIFEST, *(f"{name}.parquet" for name in only)))
+            if damage is not None:
+                raise InputError(f"{folder}: expected what was written, got a damaged result: {damage}")
         manifest, schema = read_manifest(folder)
         tables = dict.fromkeys(TABLES, pd.DataFrame())
         for name in only:
             try:
                 with open_regular(folder / f"{name}.parquet") as file:
-                    table = restored(bounded_table(file))
+                    table = restored(bounded_table(folder / f"{name}.parquet", file, trusted=checked))
                 tables[name] = table if schema == SCHEMA else table.rename(columns=RENAMED[name])
-            except (OSError, ValueError, NotImplementedError) as error:
+            except InputError:
+                raise
+            except Exception as error:  # noqa: BLE001 - columns of any type and content come out of a file
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
         return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)

@@ -20,6 +20,7 @@ from ...base.unfinished_files import temporary_folder
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import Budget, SameInstant, check, simulate
+from ...simulation.result import FILES as RESULT_FILES
 from ...simulation.schema import SCHEMA
 from ...simulation.trimming import NOTHING, Cut
 from ...workloads import Workload, jitter
@@ -178,7 +179,7 @@ class Cell:
         """Return the files of a result, :data:`TIMINGS` among them."""
         with temporary_folder() as folder:
             found.save(folder / "result")
-            return {path.name: path.read_bytes() for path in sorted((folder / "result").iterdir())}
+            return {name: (folder / "result" / name).read_bytes() for name in sorted(RESULT_FILES)}
 
 
 @dataclass(frozen=True, slots=True)

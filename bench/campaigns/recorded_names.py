@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base import InputError
+from ...base.checksums import has_its_sum, with_sum
 from ...base.files import read_json
 from ...simulation.schema import SCHEMA, schema_of, with_new_names
 from ...simulation.trimming import Cut
@@ -51,7 +52,7 @@ def recorded(plan: Plan) -> str:
         }
         for cell in plan.rows
     ]
-    return json.dumps({"schema": SCHEMA, "cells": rows}, indent=1) + "\n"
+    return json.dumps(with_sum({"schema": SCHEMA, "cells": rows}), indent=1) + "\n"
 
 
 def campaigns(folder: Path) -> list[str]:
@@ -77,6 +78,8 @@ def named(folder: Path, campaign: str) -> Iterator[Named]:
         record = None
     if schema_of(record, path) < SCHEMA:
         record = with_new_names("campaign", record)
+    if isinstance(record, dict) and "sha256" in record and not has_its_sum(record):
+        record = None
     try:
         for row in record["cells"]:
             cuts = Cut.parse(row["warm_up"]), Cut.parse(row["cool_down"])

@@ -1,7 +1,6 @@
 """A folder of finished cells that stay complete: each is written under another name and then renamed."""
 
 import errno
-import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator
@@ -9,23 +8,20 @@ from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 
-from ...base import InputError, read_bounded, write_whole
+from ...base import InputError, write_whole
+from ...base.checksums import SUMS, TIMINGS_SUM, damage_of_files, sums_of
 from ...base.files import digest_of, read_json
 from ...base.unfinished_files import named, remove, remove_abandoned, sync_folder, unfinished_path, write_new
 from ...simulation import Result
+from ...simulation.result import FILES as RESULT_FILES
 from ...simulation.result import TABLES
 from ...simulation.schema import SCHEMA, schema_of
 from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 
-#: SHA-256 of each reproducible file, in the form of ``sha256sum``; and of the one that is not.
-SUMS = "SHA256SUMS"
-TIMINGS_SUM = "timings.sha256"
 #: The folder of the campaigns' names for their cells.
 CAMPAIGNS = "campaigns"
 #: The folder of parsed large traces, see :func:`hpcdispatch.workloads.read`.
 TRACES = "traces"
-#: Most bytes of a file of checksums, which has a line per file of a cell.
-_MOST_SUMS = 1 << 16
 #: Errors of the system for a read-only folder.
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -210,46 +206,17 @@ class Store:
 
 def damage_of(folder: Path) -> str | None:
     """Return the damage in the folder of a finished cell, ``None`` if every file is intact."""
-    try:
-        texts = (read_bounded(folder / name, "checksums", _MOST_SUMS) for name in (SUMS, TIMINGS_SUM))
-        sums = {name: value for text in texts for name, value in _parsed(text).items()}
-        for name in (DESCRIPTION, TIMINGS, *sums):
-            if name not in sums:
-                return f"{name} has no checksum"
-            if digest_of(folder / name) != sums[name]:
-                return f"{name} is not what was written"
-        if sums[DESCRIPTION] != folder.name:
-            return f"{DESCRIPTION} is of another cell"
-    except FileNotFoundError as error:
-        return f"{Path(error.filename).name} is missing"
-    except (ValueError, OSError) as error:
-        return " ".join(str(error).split())
-    return None
+    damage = damage_of_files(folder, (DESCRIPTION, *RESULT_FILES))
+    if damage is None and digest_of(folder / DESCRIPTION) != folder.name:
+        return f"{DESCRIPTION} is of another cell"
+    return damage
 
 
 def _write_all(folder: Path, files: Files) -> None:
     """Write the files of a cell and their checksums, and flush them to the disk."""
     folder.mkdir()
     same = {name: data for name, data in files.items() if name != TIMINGS}
-    sums = {SUMS: same, TIMINGS_SUM: {TIMINGS: files[TIMINGS]}}
-    texts = {name: "".join(f"{_sum(of[file])}  {file}\n" for file in sorted(of)).encode() for name, of in sums.items()}
+    texts = {SUMS: sums_of(same), TIMINGS_SUM: sums_of({TIMINGS: files[TIMINGS]})}
     for name, data in {**files, **texts}.items():
         write_new(folder / name, data)
     sync_folder(folder)
-
-
-def _sum(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _parsed(sums: bytes) -> dict[str, str]:
-    """Return file name to checksum."""
-    found = {}
-    for line in sums.decode("utf-8", "replace").splitlines():
-        value, gap, name = line.partition("  ")
-        if len(value) != 64 or not gap or not name or "/" in name:
-            raise ValueError("the checksums cannot be read")
-        found[name] = value
-    if not found:
-        raise ValueError("the checksums are empty")
-    return found

@@ -12,12 +12,11 @@ from ...analysis.conclusions import Basis
 from ...base import InputError
 from ...base.files import read_json
 from ...simulation import Result
-from ...simulation.result import MANIFEST, TABLES, read_manifest
+from ...simulation.result import FILES, MANIFEST, read_manifest
 from ...simulation.trimming import NOTHING, Cut
 from ..campaigns.recorded_names import campaigns, named
 from ..campaigns.store import damage_of
 
-_FILES = (MANIFEST, *(f"{name}.parquet" for name in TABLES))
 #: The seed as the last option of a generator, or before another option.
 _SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
 #: Begin of the notes on shifted submissions and on resamples.
@@ -172,7 +171,7 @@ def _places(path: Path) -> Iterator[Path]:
     stored = path / "cells"
     folders = [path, *path.iterdir(), *(stored.glob("??/*") if stored.is_dir() else ())]
     for folder in sorted(folders):
-        if not folder.name.startswith(".") and any((folder / name).is_file() for name in _FILES):
+        if not folder.name.startswith(".") and any((folder / name).is_file() for name in FILES):
             yield folder
 
 
@@ -181,7 +180,7 @@ def _described(place: Path) -> Run:
     stored = place.parent.parent.name == "cells" and place.name.startswith(place.parent.name)
     if stored and (damage := damage_of(place)) is not None:
         raise InputError(f"{place}: expected what was written, got a damaged cell: {damage}; left out")
-    for name in _FILES:
+    for name in FILES:
         if not (place / name).is_file():
             raise InputError(f"{place}: expected a file {name}, got none")
     manifest, _ = read_manifest(place)

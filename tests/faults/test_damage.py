@@ -72,6 +72,13 @@ def of_another_cell(cell):
     shutil.copytree(other, cell)
 
 
+def shortened(cell):
+    """Change a table and remove its checksum."""
+    flipped("jobs.parquet")(cell)
+    lines = (cell / "SHA256SUMS").read_text().splitlines(keepends=True)
+    (cell / "SHA256SUMS").write_text("".join(line for line in lines if "jobs.parquet" not in line))
+
+
 KINDS = {
     "flipped bit in a table": flipped("jobs.parquet"),
     "flipped bit in the times": flipped("timings.parquet"),
@@ -87,6 +94,7 @@ KINDS = {
     "truncated table": truncated("attempts.parquet"),
     "truncated description": truncated("cell.json"),
     "truncated sums": truncated("SHA256SUMS"),
+    "a table without its sum": shortened,
     "a file where the cell should be": a_file,
     "a folder where a table should be": a_folder_instead_of_a_table,
     "a link to nowhere": a_dead_link,

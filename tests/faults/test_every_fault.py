@@ -28,10 +28,15 @@ from hpcdispatch.bench.campaigns.store import Store
 from hpcdispatch.bench.reports import html_page, tables
 from hpcdispatch.bench.reports.html_page import Page, Part, Section, write_page
 from hpcdispatch.simulation import simulate
+from hpcdispatch.simulation.result import FILES as RESULT_FILES
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
 
 CELL = Cell("small", 3, "d" * 64, None, 0, "fcfs", "walltime", "run", "batch")
-FILES = {"cell.json": CELL.text.encode(), "jobs.parquet": b"jobs" * 1000, "timings.parquet": b"0.1"}
+FILES = {
+    **{name: name.encode() for name in RESULT_FILES},
+    "cell.json": CELL.text.encode(),
+    "jobs.parquet": b"jobs" * 1000,
+}
 WORKLOAD = Workload([Job("1", 0, 100, 100)], Machine.pool(4))
 
 

@@ -135,11 +135,13 @@ class TestFiles:
 
     def test_what_is_written(self, saved):
         assert sorted(path.name for path in saved.iterdir()) == [
+            "SHA256SUMS",
             "attempts.parquet",
             "decisions.parquet",
             "jobs.parquet",
             "manifest.json",
             "timings.parquet",
+            "timings.sha256",
         ]
         manifest = json.loads((saved / "manifest.json").read_text())
         assert (manifest["dispatcher"], manifest["predictor"], manifest["seed"]) == ("easy", "last2", 0)
@@ -166,12 +168,16 @@ class TestFiles:
             ("manifest.json", '{"format": 99}', r"manifest of a result, got one without a schema number"),
             ("manifest.json", "[]", r"manifest.json: expected a JSON object, got list"),
             ("manifest.json", "\udcff", r"manifest.json: expected the manifest of a result in UTF-8"),
-            ("jobs.parquet", "nonsense", r"jobs.parquet: expected a Parquet table, got .*"),
-            ("jobs.parquet", "", r"jobs.parquet: expected a Parquet table, got .*"),
+            ("jobs.parquet", "nonsense", r"jobs.parquet: expected a sound Parquet file: .*"),
+            ("jobs.parquet", "", r"jobs.parquet: expected a sound Parquet file: .*"),
         ],
     )
     def test_a_broken_file(self, saved, name, text, message):
         (saved / name).write_bytes(text.encode(errors="surrogateescape"))
+        with pytest.raises(InputError, match=f"got a damaged result: {name} is not what was written"):
+            Result.load(saved)
+        for sums in ("SHA256SUMS", "timings.sha256"):
+            (saved / sums).unlink()
         with pytest.raises(InputError, match=message) as raised:
             Result.load(saved)
         assert "\n" not in str(raised.value)

@@ -3,7 +3,7 @@
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,6 @@ SEPARATORS = ",\t;|"
 #: The last name of a header whose rows may have more or fewer fields.
 MORE = "..."
 #: Rows that are parsed at a time, and fields.
-_ROWS = 100_000
 _CSV_ROWS = 20_000
 _FIELDS = 1_000_000
 #: Most columns of a table.
@@ -32,10 +31,6 @@ MOST_COLUMNS = 10_000
 _MOST_ROWS = 2 * MOST_JOBS
 #: Bytes of memory that a row takes at least, read as records.
 _A_ROW = 200
-#: Bytes of memory of a value of a list, and per byte of a text in Parquet with its copies.
-_A_VALUE, _TEXT = 12, 4
-#: Most bytes that are unpacked at a time, as far as the widths of columns tell.
-_PART = 1 << 28
 #: A line after the last, which no text has in it: a quote without an end swallows it.
 _END = ["\0"]
 
@@ -231,19 +226,31 @@ def _sound(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (ValueError, OSError, NotImplementedError) as error:
+    except Exception as error:  # noqa: BLE001 - Arrow's errors are of many classes: KeyError, IndexError, TypeError
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: expected a sound Parquet file: {first}") from None
 
 
-def _parquet(path: Path, file: BinaryIO) -> Any:
+def _parquet(path: Path, file: BinaryIO, *, trusted: bool = False) -> Any:
     import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
 
+    if not trusted:
+        _try(path, LARGEST_FILE)
     with _sound(path):
         return pq.ParquetFile(file)
 
 
+def _try(path: Path, memory: float, columns: Sequence[str] | None = None, rows: int | None = None) -> None:
+    """Refuse a file that ends a process which decodes it; see :func:`.parquet_decoding.survives`."""
+    from .parquet_decoding import survives  # noqa: PLC0415 - imports pyarrow
+
+    if not survives(path, memory, columns, rows):
+        raise InputError(f"{path}: expected a sound Parquet file, got one at which the process of its reader ends")
+
+
 def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Part]:
+    from .parquet_decoding import tables  # noqa: PLC0415 - imports pyarrow
+
     with opened(file.path) as stream, _parquet(file.path, stream) as parquet:
         rows = parquet.metadata.num_rows
         names = [str(name) for name in parquet.schema_arrow.names]
@@ -253,9 +260,10 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
         most = min(file.bounds.rows, file.bounds.memory // _A_ROW)
         if rows > most or file.path.stat().st_size > file.bounds.size:
             raise file.bounds.refuse(file.path, f"at most {most:,} rows", f"{rows:,}")
+        _try(file.path, file.bounds.memory, columns, rows)
         at = 0
         with _sound(file.path):
-            for table in _tables(stream, parquet, columns, file.take):
+            for table in tables(stream, parquet, columns, file.take):
                 frame = table.to_pandas().iloc[: rows - at]
                 if frame.empty:
                     break
@@ -263,88 +271,44 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
                 at += len(frame)
 
 
-def _tables(file: BinaryIO, data: Any, columns: Sequence[str], take: Callable[[float], None]) -> Iterator[Any]:
-    """Yield the rows of a Parquet file, some at a time. `take` counts bytes of memory, and may refuse them.
-
-    `data` is the file as pyarrow opened it.
-
-    A small file may repeat a long text millions of times. Texts are counted before they are copied.
-    """
-    import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    groups = [data.metadata.row_group(place) for place in range(data.metadata.num_row_groups)]
-    repeated: list[str] = []
-    width, unpacked = 1, np.zeros(len(groups))
-    for place, leaf in enumerate(map(data.schema.column, range(data.metadata.num_columns))):
-        if not any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns):
-            continue
-        chunks = [group.column(place) for group in groups]
-        sizes = np.array([chunk.total_uncompressed_size for chunk in chunks])
-        encodings = {encoding for chunk in chunks for encoding in chunk.encodings}
-        unpacked += sizes
-        if leaf.max_repetition_level:
-            values = sum(chunk.num_values for chunk in chunks)
-            take(_A_VALUE * values)
-            width += _A_VALUE * values // max(data.metadata.num_rows, 1)
-        if "DELTA_BYTE_ARRAY" in encodings:  # a text may repeat the one before
-            width += sizes.max()
-        elif leaf.physical_type == "BYTE_ARRAY" and any("DICTIONARY" in encoding for encoding in encodings):
-            repeated.append(leaf.path)
-        width += max(leaf.length, 0)
-    take(max(unpacked, default=0))
-    step = int(min(max(_PART // width, 1), _ROWS))
-    together: list[Any] = []
-    dense = pa.schema([field for field in data.schema_arrow if field.name in columns], data.schema_arrow.metadata)
-    decoded = pq.ParquetFile(file, metadata=data.metadata, read_dictionary=repeated)
-    for batch in decoded.iter_batches(step, columns=columns):
-        take(_TEXT * sum(map(_text_bytes, batch.columns)))
-        together.append(batch)
-        if len(together) * step >= _ROWS:
-            yield pa.Table.from_batches(together).cast(dense)
-            together = []
-    yield pa.Table.from_batches(together).cast(dense) if together else dense.empty_table()
-
-
-def _text_bytes(column: Any) -> int:
-    """Return the bytes of a column's texts, each counted as often as it occurs."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    if pa.types.is_dictionary(column.type):
-        if pa.types.is_primitive(column.type.value_type):
-            return 0
-        return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
-    if column.type.num_fields:
-        parts = column.flatten()
-        return sum(map(_text_bytes, parts if isinstance(parts, list) else [parts]))
-    return 0 if pa.types.is_primitive(column.type) else int(column.nbytes)
-
-
-def bounded_table(file: BinaryIO) -> pd.DataFrame:
+def bounded_table(path: Path, file: BinaryIO, *, trusted: bool = False) -> pd.DataFrame:
     """Return a table in Parquet, read completely.
+
+    Parameters
+    ----------
+    path
+        Its path, for a first try in a process of its own.
+    file
+        The open file.
+    trusted
+        Whether checksums show that it is what was written, so that there is no first try.
 
     Raises
     ------
-    ValueError
-        If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`, or has more rows than a simulation.
+    InputError
+        If it is damaged, takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`, or has more rows than a
+        simulation.
     """
     import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
-    parquet = pq.ParquetFile(file)
-    found = parquet.metadata
-    length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
-    if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
-        raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
+    from .parquet_decoding import tables  # noqa: PLC0415 - imports pyarrow
+
     taken = 0.0
 
     def take(memory: float) -> None:
         nonlocal taken
         taken += memory
         if taken > LARGEST_FILE:
-            raise ValueError(f"one too large: it takes more than {LARGEST_FILE:,} bytes of memory")
+            raise InputError(f"{path}: expected a table of at most {LARGEST_FILE:,} bytes of memory, got more")
 
-    names = [str(name) for name in parquet.schema_arrow.names]
-    frame: pd.DataFrame = pa.concat_tables(_tables(file, parquet, names, take)).to_pandas()
+    with _parquet(path, file, trusted=trusted) as parquet:
+        found = parquet.metadata
+        length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
+        if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
+            raise InputError(f"{path}: expected a smaller table, got {found.num_rows:,} rows, {length:,} bytes")
+        names = [str(name) for name in parquet.schema_arrow.names]
+        if not trusted:
+            _try(path, LARGEST_FILE, names)
+        with _sound(path):
+            frame: pd.DataFrame = pa.concat_tables(tables(file, parquet, names, take)).to_pandas()
     return frame

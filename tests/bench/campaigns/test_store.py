@@ -12,13 +12,15 @@ from hpcdispatch.base.unfinished_files import host_name
 from hpcdispatch.bench.campaigns import store as store_module
 from hpcdispatch.bench.campaigns.cells import Cell, CellError
 from hpcdispatch.bench.campaigns.store import Store
+from hpcdispatch.simulation.result import FILES
 
 CELL = Cell("small", 3, "d" * 64, None, 0, "fcfs", "walltime", "run", "batch")
 OTHER = Cell("small", 3, "d" * 64, None, 1, "fcfs", "walltime", "run", "batch")
 
 
 def files(cell):
-    return {"cell.json": cell.text.encode(), "jobs.parquet": b"jobs", "timings.parquet": b"0.1"}
+    rest = {name: name.encode() for name in FILES}
+    return {**rest, "cell.json": cell.text.encode(), "jobs.parquet": b"jobs", "timings.parquet": b"0.1"}
 
 
 def content(store):
@@ -47,7 +49,7 @@ def test_a_second_result_of_a_cell_changes_nothing(store):
     store.put(CELL.key, {**files(CELL), "timings.parquet": b"0.2"})
     assert (store.path(CELL.key) / "timings.parquet").read_bytes() == b"0.1"
     assert os.stat(store.path(CELL.key)).st_mtime_ns == before
-    assert len(content(store)) == 5
+    assert len(content(store)) == 8
 
 
 @pytest.mark.parametrize("name", ["cell.json", "jobs.parquet", "timings.parquet", "SHA256SUMS", "timings.sha256"])
@@ -149,9 +151,10 @@ import os, signal, sys
 from hpcdispatch.bench.campaigns import store as module
 from hpcdispatch.bench.campaigns.cells import Cell
 from hpcdispatch.bench.campaigns.store import Store
+from hpcdispatch.simulation.result import FILES
 
 cell = Cell("small", 3, "d" * 64, None, 0, "fcfs", "walltime", "run", "batch")
-files = {"cell.json": cell.text.encode(), "jobs.parquet": b"jobs" * 1000, "timings.parquet": b"0.1"}
+files = {**{name: name.encode() for name in FILES}, "cell.json": cell.text.encode(), "jobs.parquet": b"jobs" * 1000}
 calls = ("mkdir", "fsync", "rename", "open", "close", "replace", "unlink")
 
 

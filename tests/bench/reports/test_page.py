@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from kept_cells import renew_sums
 from patience import PATIENCE
 
 from hpcdispatch.base import InputError
@@ -31,6 +32,7 @@ from hpcdispatch.bench.reports.summaries import tables_of
 from hpcdispatch.bench.reports.tables import Cell, Table, Times
 from hpcdispatch.bench.reports.verdict import verdict
 from hpcdispatch.simulation import Result, simulate
+from hpcdispatch.simulation.result import FILES
 from hpcdispatch.simulation.trimming import Cut, Window
 from hpcdispatch.workloads import Provenance, generate, jitter, resample
 
@@ -127,6 +129,7 @@ def rename(folder, **names):
     """Change what the manifest in a folder says."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | names))
+    renew_sums(folder)
 
 
 class Reader(HTMLParser):
@@ -324,6 +327,7 @@ def test_names_stay_text_everywhere(changed, undrawn, tmp_path):
         jobs = pd.read_parquet(folder / "jobs.parquet")
         jobs["user"] = pd.Categorical([NASTY] * len(jobs))
         jobs.to_parquet(folder / "jobs.parquet", index=False)
+        renew_sums(folder)
     out = tmp_path / "page.html"
     read = made_page(changed, out)
     assert {attributes["src"][:5] for tag, attributes in read.tags if tag == "img"} == {"data:"}
@@ -359,6 +363,7 @@ def test_damaged_results_are_named_and_left_out(changed, undrawn, tmp_path):
     (changed / "easy_walltime_seed1" / "manifest.json").write_text('{"format": 1}')
     jobs = pd.read_parquet(changed / "sjf_walltime_seed2" / "jobs.parquet").drop(columns="predicted")
     jobs.to_parquet(changed / "sjf_walltime_seed2" / "jobs.parquet", index=False)
+    renew_sums(changed / "sjf_walltime_seed2")
     shutil.copytree(changed / "sjf_walltime_seed0", changed / "twice")
     made = study(runs_of(changed))
     assert len(made.runs) == 4
@@ -366,7 +371,7 @@ def test_damaged_results_are_named_and_left_out(changed, undrawn, tmp_path):
     assert said.count("\n") == 5
     for part in (
         r"fcfs_walltime_seed0: expected a file timings.parquet, got none",
-        r"fcfs_walltime_seed1.jobs.parquet: expected a Parquet table",
+        r"fcfs_walltime_seed1: expected what was written, got a damaged result: jobs.parquet is not what was written",
         r"easy_walltime_seed0.manifest.json:1: expected JSON",
         r"easy_walltime_seed1.manifest.json: field 'dispatcher': expected it, got none",
         r"sjf_walltime_seed2.jobs.parquet: expected a column predicted, got none",
@@ -374,7 +379,7 @@ def test_damaged_results_are_named_and_left_out(changed, undrawn, tmp_path):
     ):
         assert re.search(part, said), part
     write_report(made, tmp_path / "page.html")
-    assert "expected a Parquet table" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "got a damaged result" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_contenders_without_a_common_seed_are_not_paired(changed, undrawn, tmp_path):
@@ -541,7 +546,7 @@ def test_the_store_of_a_campaign(tmp_path, undrawn):
         for name in ("easy", "fcfs"):
             saved = tmp_path / "saved" / f"{name}{seed}"
             large(30, name, seed).save(saved)
-            files = {"cell.json": f"{seed}{name}".encode()} | {file.name: file.read_bytes() for file in saved.iterdir()}
+            files = {"cell.json": f"{seed}{name}".encode()} | {file: (saved / file).read_bytes() for file in FILES}
             store.put(sha256(files["cell.json"]).hexdigest(), files)
     large(30).save(tmp_path / "cells" / "0e" / ".unfinished-somewhere-1-1")
     record = {"label": "large, sjf, seed 0", "error": {"type": "KeyError", "message": "'x'"}}

@@ -234,10 +234,10 @@ def test_a_saved_table_with_a_long_text_in_every_row(tmp_path, monkeypatch):
     frame.to_parquet(path)
     monkeypatch.setattr(table_files, "LARGEST_FILE", 10**8)
     with open(path, "rb") as file:
-        pd.testing.assert_frame_equal(table_files.bounded_table(file), pd.read_parquet(path))
+        pd.testing.assert_frame_equal(table_files.bounded_table(path, file), pd.read_parquet(path))
     monkeypatch.setattr(table_files, "LARGEST_FILE", 5 * 10**7)
-    with open(path, "rb") as file, pytest.raises(ValueError, match="it takes more than 50,000,000 bytes of memory"):
-        table_files.bounded_table(file)
+    with open(path, "rb") as file, pytest.raises(InputError, match="at most 50,000,000 bytes of memory, got more"):
+        table_files.bounded_table(path, file)
 
 
 def test_long_lists_in_parquet_count(tmp_path):
