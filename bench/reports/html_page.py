@@ -76,16 +76,19 @@ def write_page(page: Page, out: Path) -> Path:
     page
         Its content.
     out
-        The file. The folder has its name, ``report_files`` for ``report.html``.
+        The file. The folder has its name, ``report_files`` for ``report.html``. A link in the place of either is
+        replaced.
     """
     folder = out.with_name(f"{out.stem}_files")
+    if folder.is_symlink():  # it may lead to a folder of somebody else
+        folder.unlink()
     pictures = {}
     for part in (part for section in page.sections for part in section.parts):
         drawn = _write_files(part, folder)
         if drawn:
             pictures[part.name] = _picture(drawn)
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, rendered(page, folder.name, pictures))
+    write_whole(out, _bytes(rendered(page, folder.name, pictures)))
     return folder
 
 
@@ -127,6 +130,11 @@ def rendered(page: Page, folder: str, pictures: Mapping[str, str]) -> str:
     )
 
 
+def _bytes(text: str) -> bytes:
+    """Return a text in UTF-8. What UTF-8 has not, from a name of a file that is no text, becomes an escape."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def _write_files(part: Part, folder: Path) -> dict[str, bytes]:
     """Write a table as CSV, Markdown and LaTeX, and a figure as CSV, PNG, SVG and PDF. Return the drawings."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,10 +142,10 @@ def _write_files(part: Part, folder: Path) -> dict[str, bytes]:
     drawn: dict[str, bytes] = {}
     if isinstance(content, Table):
         texts = {"csv": csv_text(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
-        data = {kind: text.encode() for kind, text in texts.items()}
+        data = {kind: _bytes(text) for kind, text in texts.items()}
     else:
         drawn = images(content)
-        data = {"csv": csv_text(rounded(content.data)).encode(), **drawn}
+        data = {"csv": _bytes(csv_text(rounded(content.data))), **drawn}
     for kind, written in data.items():
         write_whole(folder / f"{part.name}.{kind}", written)
     return drawn

@@ -11,6 +11,7 @@ from typing import Any
 from ...analysis.conclusions import Basis
 from ...base import InputError
 from ...base.files import read_json
+from ...base.printed import plain
 from ...simulation import Result
 from ...simulation.result import FILES, MANIFEST, read_manifest
 from ...simulation.trimming import NOTHING, Cut
@@ -21,6 +22,8 @@ from ..campaigns.store import damage_of
 _SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
 #: Begin of the notes on shifted submissions and on resamples.
 _SHIFTED, _RESAMPLED = "submissions shifted", "resampled, seed "
+#: Most letters of a name: a part with its options has at most as many.
+_MOST_OF_NAME = 4_000
 _COLUMNS = {
     "jobs": {"id", "submit", "runtime", "start", "end", "wait", "run", "predicted", "units", "status", "user"},
     "attempts": {"id", "start", "end", "useful", "units"},
@@ -147,7 +150,7 @@ def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
             missing += not (path / "failed" / f"{cell.key}.json").is_file()
             continue
         read += [
-            replace(run, workload=cell.workload, warm_up=cell.warm_up, cool_down=cell.cool_down)
+            replace(run, workload=plain(cell.workload, _MOST_OF_NAME), warm_up=cell.warm_up, cool_down=cell.cool_down)
             for run in _read([place], left_out)
         ]
     if missing:
@@ -202,11 +205,12 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
     return Run(
         folder=place,
         basis=basis,
-        workload=", ".join([source, *(["resampled"] if resampled else []), *shifts]),
+        # A name of a file may have bytes that are no text; a page and its pictures show their escapes.
+        workload=plain(", ".join([source, *(["resampled"] if resampled else []), *shifts]), _MOST_OF_NAME),
         sample=str(workload["sha256"]),
         seed=seed,
-        dispatcher=str(manifest["dispatcher"]),
-        predictor=str(manifest["predictor"]),
+        dispatcher=plain(str(manifest["dispatcher"]), _MOST_OF_NAME),
+        predictor=plain(str(manifest["predictor"]), _MOST_OF_NAME),
         overrun=str(manifest["overrun"]),
         same_instant=str(manifest["same_instant"]),
         jobs=int(workload["jobs"]),

@@ -350,6 +350,23 @@ def test_names_stay_text_everywhere(changed, undrawn, tmp_path):
     assert b"<script" not in drawn["svg"]
 
 
+def test_a_name_that_is_no_text_is_escaped(changed, undrawn, tmp_path):
+    for folder in changed.iterdir():
+        manifest = json.loads((folder / "manifest.json").read_text())
+        rename(folder, workload=manifest["workload"] | {"source": "t\udcff.swf"})
+    write_report(study(runs_of(changed)), tmp_path / "page.html")
+    assert r"t\udcff.swf" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_link_in_the_place_of_the_files_is_replaced(saved, undrawn, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "page_files").symlink_to(tmp_path / "other")
+    write_report(study(runs_of(saved)), tmp_path / "page.html")
+    assert not list((tmp_path / "other").iterdir())
+    assert not (tmp_path / "page_files").is_symlink()
+    assert list((tmp_path / "page_files").iterdir())
+
+
 def test_a_name_that_begins_with_an_underscore_is_in_the_legend(changed):
     rename(changed / "sjf_walltime_seed0", dispatcher="_hidden")
     made = study(runs_of(changed))
