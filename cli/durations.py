@@ -35,6 +35,19 @@ class Duration(click.ParamType[int]):
         return seconds
 
 
+class DurationWithUnit(Duration):
+    """A duration for which a plain number is refused, since Slurm counts minutes where hpcdispatch counts seconds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the seconds."""
+        text = str(value).strip()
+        if not isinstance(value, int) and text.isdecimal() and text.strip("0"):
+            self.fail(
+                f"expected a unit, got {text!r:.30}: write {text:.30}m for minutes, {text:.30}s for seconds", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
 class Number(click.FloatRange):
     """A number in a range. ``nan`` and ``inf`` are none, although no comparison tells ``nan``."""
 

@@ -31,7 +31,7 @@ from ...models.eviction import Eviction, cost, greedy_by_deadline, plan, plan_sh
 from ...workloads import GENERATORS, generate
 from ..app import settings, subcommand
 from ..command_errors import say
-from ..durations import Duration, Whole
+from ..durations import Duration, DurationWithUnit, Whole
 from ..output import exact, finish, headed
 from ..parameters import argument, option
 from ..progress import spinner
@@ -70,7 +70,7 @@ class _Query:
 def command(
     scenario: Annotated[str, argument("SCENARIO")],
     nodes: Annotated[int, option("Nodes that are needed.", "K", Whole(1), group="Decision")],
-    deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
+    deadline: Annotated[int, option("By when, as in 15m.", "TIME", DurationWithUnit())],
     step: Annotated[
         int,
         option(

@@ -16,7 +16,7 @@ from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
 from ..app import settings, subcommand
 from ..command_errors import say
-from ..durations import Duration, Whole
+from ..durations import Duration, DurationWithUnit, Whole
 from ..output import exact, finish
 from ..parameters import option
 from ..site_folder import SiteFolder
@@ -33,7 +33,7 @@ _LOOKS, _KILL_WAIT = 30, 30
 def evict(
     nodes: Annotated[int, option("Nodes, or cores, that are needed.", "K", Whole(1), group="Decision")],
     unit: Annotated[Unit, option("What is counted: cores where jobs share nodes.", default="node")],
-    deadline: Annotated[int, option("By when, as in 15m.", "TIME")],
+    deadline: Annotated[int, option("By when, as in 15m.", "TIME", DurationWithUnit())],
     hold: Annotated[int, option("For how long after it they are reserved.", "TIME", Duration(60), default="15m")],
     moment: SnapshotFiles,
 ) -> None:

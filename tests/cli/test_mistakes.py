@@ -51,7 +51,7 @@ def desk(tmp_path, monkeypatch):
         ("compare --dispatchers easy,,fcfs", "--dispatchers: expected names separated by commas, got an empty one"),
         ("compare lublin:job=30", "unknown option 'job'; known: jobs, processors, load"),
         ("evict examples/scenario.json --nodes 512", "Missing option '--deadline'"),
-        ("evict examples/scenario.json --nodes 512 --deadline 15 min", "a value no blanks, as in easy,fcfs and 15m"),
+        ("evict examples/scenario.json --nodes 512 --deadline 15m now", "a value no blanks, as in easy,fcfs and 15m"),
         (f"evict {TRACE} --nodes 5 --deadline 15m", "got a trace; --at TIME takes what ran at one time"),
         ("evict examples/scenario.json --nodes 5 --deadline 1m --plot x.pdf", "ending in .png or .svg, got suffix"),
         ("sequence examples/runs.csv --max 1h", "--max: expected at least the longest run time, "),

@@ -84,7 +84,8 @@ def lublin(
         Cores of the machine, at least 1.
     load
         Offered load: processor-seconds of all jobs over `processors` times the span from first to last submission. One
-        factor stretches the gaps between arrivals to reach it. ``None`` keeps the model's own gaps.
+        factor stretches the gaps between arrivals to reach it. 0.8 is 80%; at most 10. ``None`` keeps the model's own
+        gaps.
     users
         Number of users. 0 takes one per 40 jobs, at least 3 and at most 300.
     chains
@@ -97,7 +98,7 @@ def lublin(
     check_whole("processors", processors, 1, MOST_PROCESSORS)
     check_whole("users", users, 0, MOST_JOBS, IN_MEMORY)
     check_whole("seed", seed, 0)
-    check_number("load", load, above=1e-6, most=1000, none=True)
+    check_number("load", load, above=1e-6, most=10, none=True)
     check_number("chains", chains, least=0, most=1)
     rng = np.random.default_rng(seed)
     size = _sizes(rng, jobs, processors)

@@ -33,8 +33,14 @@ def test_shows_the_tradeoff_and_the_actions(invoke):
     assert losses[-1] == pytest.approx(expected.loss, abs=0.05)
 
 
+def test_a_deadline_without_a_unit_is_refused(invoke):
+    found = invoke("evict", EXAMPLE, "--nodes", 512, "--deadline", 15)
+    assert found.exit_code == 2
+    assert "expected a unit, got '15': write 15m for minutes, 15s for seconds" in found.stderr
+
+
 def test_json_has_the_same(invoke):
-    shown = json.loads(invoke("evict", EXAMPLE, "--nodes", 512, "--deadline", 300, "--json").stdout)
+    shown = json.loads(invoke("evict", EXAMPLE, "--nodes", 512, "--deadline", "300s", "--json").stdout)
     made = plan(read_scenario(EXAMPLE).running(), 480, 300)
     assert (shown["idle"], shown["freed_at_least"], shown["deadline_s"]) == (32, 480, 300)
     assert shown["decision"]["actions"] == made[300].actions

@@ -98,7 +98,7 @@ def test_names_and_options():
     [
         ({"jobs": 0}, "jobs must be a whole number >= 1 and <= 10000000, got 0"),
         ({"processors": -2}, "processors must be a whole number >= 1 and <= 1000000000, got -2"),
-        ({"load": 0.0}, "load must be a number > 1e-06 and <= 1000 or none, got 0.0"),
+        ({"load": 0.0}, "load must be a number > 1e-06 and <= 10 or none, got 0.0"),
         ({"load": float("nan")}, "load must be a number > 1e-06"),
         ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
     ],
