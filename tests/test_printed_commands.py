@@ -48,6 +48,7 @@ ELSEWHERE = {
     r"python -m pip install ": "downloads; tests/test_package.py installs what is built",
     r"python -m hpcdispatch\.bench\.studies\.": "needs traces and hours; --help has the options; see nightly-studies",
     r"PYTHONPATH=tests python -m (fuzz|faults|mutants)": "takes an hour; --help has the options; see nightly",
+    r"docker ": "needs Docker; the workflow of the tests builds the image and runs it",
     r"python -m pytest ": "runs tests, which nightly-tests runs as well",
 }
 #: Commands whose output stands on no page, and why.
@@ -69,6 +70,7 @@ done""",
 esac""",
     "sinfo": 'case "$*" in *--json*) cat examples/slurm/sinfo.json ;; *) echo "batch*|2-00:00:00" ;; esac',
     "sacctmgr": """case "$*" in *"show user"*) echo Administrator ;; esac""",
+    "docker": "exit 0",
     "sbatch": "echo 4720",
     # The sample is of one instant. Here it is of now.
     "squeue": """case "$*" in
