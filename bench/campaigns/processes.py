@@ -31,6 +31,7 @@ from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
 from .fresh_processes import fresh_processes
 from .script_parts import PickledPart, pickled_parts, register_again
+from .versions import OwnSource, own_source, take_own_source
 
 #: After this many lost processes a cell counts as failed.
 LOSSES = 2
@@ -108,7 +109,16 @@ class _Pool:
         self._pool = ProcessPool(
             workers,
             initializer=_Worker.begin,
-            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling, MAKERS, pickled_parts()),
+            initargs=(
+                folder,
+                self._jobs,
+                self._pids,
+                self._begun,
+                self._compiling,
+                MAKERS,
+                pickled_parts(),
+                own_source(),
+            ),
             context=context,
         )
 
@@ -270,7 +280,15 @@ class _Worker:
 
     @classmethod
     def begin(
-        cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any, makers: Any, parts: Sequence[PickledPart]
+        cls,
+        folder: Path,
+        jobs: Any,
+        pids: Any,
+        begun: Any,
+        compiles: Any,
+        makers: Any,
+        parts: Sequence[PickledPart],
+        source: OwnSource | None,
     ) -> None:
         """Make this process a worker that a termination ends at once, even in a solver.
 
@@ -280,6 +298,7 @@ class _Worker:
         tempfile.tempdir = str(folder)
         MAKERS[:] = makers
         register_again(parts)
+        take_own_source(source)
         begun.value = True
         notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)

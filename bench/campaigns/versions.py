@@ -6,6 +6,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
@@ -75,8 +76,9 @@ def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[st
     """
     found = {name: version_of(name) for name in ALWAYS}
     found["python"] = ".".join(platform.python_version_tuple()[:2])
-    if _under_development():
-        found["hpcdispatch source"] = _own_source()
+    own = own_source()
+    if own is not None:
+        found["hpcdispatch source"] = own.digest
     for registry, part in ((dispatchers, dispatcher), (predictors, predictor)):
         found |= _of_spec(registry, part) if isinstance(part, str) else {name: version_of(name) for name in BEYOND}
     return dict(sorted(found.items()))
@@ -138,10 +140,46 @@ def _under_development() -> bool:
     return not {"site-packages", "dist-packages"} & {folder.name for folder in Path(__file__).resolve().parents}
 
 
+@dataclass(frozen=True)
+class OwnSource:
+    """The source of a checkout at some time.
+
+    Attributes
+    ----------
+    state
+        Digest of the names, sizes and times of its files.
+    digest
+        Digest of its behaviour, see :func:`_digest`.
+    """
+
+    state: str
+    digest: str
+
+
+#: Of the process that started this one. While the files are the same, the digest need not be made again: it takes 2 s.
+_of_parent: list[OwnSource] = []
+
+
+def take_own_source(source: OwnSource | None) -> None:
+    """Use what the parent process has found, if the files have not changed since."""
+    _of_parent[:] = [] if source is None else [source]
+
+
 @cache
-def _own_source() -> str:
+def own_source() -> OwnSource | None:
+    """Return the source of hpcdispatch at the first call, or ``None`` if it is installed and has a version."""
+    if not _under_development():
+        return None
     root = Path(__file__).parents[2]
-    return _digest(path for folder in _OWN for path in sorted((root / folder).rglob("*.py")))
+    files = [path for folder in _OWN for path in sorted((root / folder).rglob("*.py"))]
+    # The state comes first: a file that changes meanwhile gives a state that no later process has.
+    state = hashlib.sha256()
+    for path in files:
+        status = path.stat()
+        state.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode(errors="surrogateescape"))
+    if _of_parent and _of_parent[0].state == state.hexdigest():
+        return _of_parent[0]
+    return OwnSource(state.hexdigest(), _digest(files))
 
 
 def _digest(files: Iterable[Path]) -> str:

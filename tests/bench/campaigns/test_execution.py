@@ -275,6 +275,17 @@ def test_the_key_is_the_same_wherever_the_command_runs(tmp_path):
     assert told == {f"{versions.made_by('easy', 'walltime')}\n"}
 
 
+def test_a_worker_takes_over_what_is_known_of_unchanged_files(monkeypatch):
+    known = versions.own_source()
+    monkeypatch.setattr(versions, "_digest", lambda files: "made anew")
+    for given, digest in ((known, known.digest), (replace(known, state="of other files"), "made anew")):
+        versions.own_source.cache_clear()
+        versions.take_own_source(given)
+        assert versions.own_source().digest == digest
+    versions.own_source.cache_clear()
+    versions.take_own_source(known)
+
+
 def test_an_order_of_a_plugin_counts(plugin):
     for spec in ("easy:order=mine", "easy:backfill=mine", "warm-start:over=fcfs:order=mine"):
         assert versions.made_by(spec, "walltime")["faulty"] == "1.0"
