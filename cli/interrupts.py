@@ -149,9 +149,18 @@ def _raise(number: int, frame: FrameType | None) -> None:
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
     """Raise an interrupt anew that came within a destructor or a callback, where it is dropped, and here as well."""
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        again = threading.Timer(_AGAIN, _thread.interrupt_main)
+        again = threading.Timer(_AGAIN, _interrupt_main)
         again.daemon = True
         again.start()
+
+
+def _interrupt_main() -> None:
+    """Interrupt the main thread, also where it sleeps or waits: only a real signal ends a call of the system."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None and signal.getsignal(signal.SIGINT) is _raise:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
