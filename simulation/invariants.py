@@ -7,7 +7,7 @@ The check reads only the workload and the tables of the result. It shares no cod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..base import InputError
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Job, Machine, Workload
-from .constraint_checks import broken_constraints
+from .constraint_checks import broken_constraints, rows_of
 from .result import Result
 from .rule_checks import broken_rules
 from .simulation_errors import InvariantError
@@ -82,10 +82,10 @@ def violations(
 
 
 def _tables(workload: Workload, result: Result) -> Iterator[str]:
-    if list(result.jobs["id"]) != [job.id for job in workload.jobs]:
+    if result.jobs["id"].tolist() != [job.id for job in workload.jobs]:
         yield "jobs: the records must name every job of the workload once, in its order"
     known = {job.id for job in workload.jobs}
-    for id_ in result.attempts["id"]:
+    for id_ in result.attempts["id"].tolist():
         if id_ not in known:
             yield f"attempts: job {id_} is not in the workload"
 
@@ -93,12 +93,14 @@ def _tables(workload: Workload, result: Result) -> Iterator[str]:
 def _jobs(workload: Workload, result: Result) -> Iterator[str]:
     starts: dict[str, int] = {}
     ends: dict[str, int] = {}
-    for stay in _rows(result.attempts):
+    for stay in rows_of(result.attempts, "id", "start", "end"):
         starts[stay.id] = min(stay.start, starts.get(stay.id, stay.start))
         ends[stay.id] = max(stay.end, ends.get(stay.id, stay.end))
-    counts = Counter(result.attempts["id"])
-    completed = Counter(result.attempts["id"][result.attempts["outcome"] == "completed"])
-    for job, row in zip(workload.jobs, _rows(result.jobs), strict=True):
+    counts = Counter(result.attempts["id"].tolist())
+    outcomes = zip(result.attempts["id"].tolist(), result.attempts["outcome"].tolist(), strict=True)
+    completed = Counter(id_ for id_, outcome in outcomes if outcome == "completed")
+    rows = rows_of(result.jobs, "status", "attempts", "reason", "start", "end")
+    for job, row in zip(workload.jobs, rows, strict=True):
         status, where = row.status, f"job {job.id}"
         if status not in ("completed", "killed", "rejected"):
             yield f"{where}: must end exactly once or be rejected, got status {status!r}"
@@ -118,8 +120,8 @@ def _jobs(workload: Workload, result: Result) -> Iterator[str]:
 
 def _submissions(workload: Workload, result: Result) -> Iterator[str]:
     """Check when each job was submitted. A job rejected before that was submitted at its rejection."""
-    end = dict(zip(result.jobs["id"], result.jobs["end"].tolist(), strict=True))
-    for job, row in zip(workload.jobs, _rows(result.jobs), strict=True):
+    end = dict(zip(result.jobs["id"].tolist(), result.jobs["end"].tolist(), strict=True))
+    for job, row in zip(workload.jobs, rows_of(result.jobs, "status", "submit", "end"), strict=True):
         expected, why = job.submit, ""
         for id_, condition, *delay in job.depends:
             if condition == "react" and end[id_] >= 0:
@@ -133,13 +135,13 @@ def _submissions(workload: Workload, result: Result) -> Iterator[str]:
 
 def _attempts(workload: Workload, result: Result) -> Iterator[str]:
     jobs = {job.id: job for job in workload.jobs}
-    status = dict(zip(result.jobs["id"], result.jobs["status"], strict=True))
-    submit = dict(zip(result.jobs["id"], result.jobs["submit"].tolist(), strict=True))
+    status = dict(zip(result.jobs["id"].tolist(), result.jobs["status"].tolist(), strict=True))
+    submit = dict(zip(result.jobs["id"].tolist(), result.jobs["submit"].tolist(), strict=True))
     last: dict[str, int] = {}
     work: dict[str, Work] = {}
     primary = workload.machine.resources[workload.machine.primary]
     lost: dict[str, int] = {}
-    for row in _rows(result.attempts):
+    for row in rows_of(result.attempts, "id", "shape", "start", "end", "placement", "useful", "units", "outcome"):
         job = jobs[row.id]
         nodes, per_node, runtime = _shape(job, row.shape)
         if row.start < max(submit[row.id], last.get(row.id, 0)):
@@ -167,7 +169,7 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
     columns = workload.columns
     if not any(any(field.values) for field in (columns.depends, columns.begin, columns.hold)):
         return
-    rows = {row.id: row for row in _rows(result.jobs)}
+    rows = {row.id: row for row in rows_of(result.jobs, "id", "status", "submit", "start", "end", "eligible")}
     named: dict[str, list[Job]] = {job.id: [job] for job in workload.jobs}
     for job in workload.jobs:
         if job.array and job.array.split("%")[0] not in rows:
@@ -214,7 +216,7 @@ def _beginning(result: Result) -> Iterator[str]:
         return
     ran = {since.id: since for since in state.running}
     stays = result.attempts[result.attempts["start"] < state.at]
-    for row in _rows(stays):
+    for row in rows_of(stays, "id", "start", "end", "placement"):
         since = ran.pop(row.id, None)
         if since is None:
             yield f"job {row.id}: starts at {row.start}, before the state of {state.at}, in which it does not run"
@@ -230,7 +232,7 @@ def _conservation(
     result: Result, jobs: dict[str, Job], status: dict[str, str], work: dict[str, Work], lost: dict[str, int]
 ) -> Iterator[str]:
     """Check the work done, as exact shares of the job. A change of shape may round up by a second."""
-    on_record = dict(zip(result.jobs["id"], result.jobs["lost"], strict=True))
+    on_record = dict(zip(result.jobs["id"].tolist(), result.jobs["lost"].tolist(), strict=True))
     for id_, (done, slack) in work.items():
         job = jobs[id_]
         if status[id_] == "completed" and job.runtime and not 1 <= done <= 1 + (slack if job.shapes else 0):
@@ -240,10 +242,6 @@ def _conservation(
     for id_, amount in on_record.items():
         if amount != lost.get(id_, 0):
             yield f"job {id_}: used - done = {lost.get(id_, 0)} unit-seconds, but {amount} are booked as lost"
-
-
-def _rows(frame: pd.DataFrame) -> Iterator[Any]:
-    return iter(cast(Any, frame).itertuples(index=False))
 
 
 def _shape(job: Job, shape: int) -> tuple[int, dict[str, int], int]:
@@ -275,7 +273,7 @@ def _capacity(workload: Workload, result: Result) -> Iterator[str]:
 def _demands(workload: Workload, attempts: pd.DataFrame) -> NDArray[np.int64]:
     jobs = {job.id: job for job in workload.jobs}
     rows = []
-    for id_, shape in zip(attempts["id"], attempts["shape"], strict=True):
+    for id_, shape in zip(attempts["id"].tolist(), attempts["shape"].tolist(), strict=True):
         per_node = _shape(jobs[id_], shape)[1]
         rows.append([per_node.get(name, 0) for name in workload.machine.resources])
     return np.array(rows, dtype=np.int64)

@@ -16,7 +16,7 @@ from ..dispatchers import Placement
 from ..workloads import Machine, Workload
 from ..workloads.dependencies import Link, workflows
 from ..workloads.job import REACT
-from ..workloads.job_columns import JobColumns
+from ..workloads.job_columns import JobColumns, text_categories
 from .placements import as_column, compacting
 
 #: Ways a job leaves the system.
@@ -138,14 +138,14 @@ class Recorder:
     def jobs_frame(self) -> pd.DataFrame:
         """Return one row per job, in the order of the trace."""
         jobs = self.workload.columns
-        frame = self.workload.frame()
+        frame = self.workload.frame_columns()
         stays = _columns(self.stays, STAY)
-        eligible = frame["submit"].to_numpy().copy()
+        eligible = frame["submit"].copy()
         eligible[list(self.eligible)] = list(self.eligible.values())
         lives = _lives(stays, eligible, self.failed)
         last = lives.pop("last")
         links = self.workload.links
-        frame["submit"] = _submissions(frame["submit"].to_numpy(), lives["end"], links)
+        frame["submit"] = _submissions(frame["submit"], lives["end"], links)
         for name in ("start", "end", "wait", "run"):
             frame[name] = lives.pop(name)
         frame["eligible"] = eligible
@@ -166,7 +166,7 @@ class Recorder:
         frame["status"] = _coded(lives["status"], STATUSES)
         frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
         frame["placement"] = as_column([*self.placements, np.empty(0, dtype=np.int32)])[last]
-        return frame
+        return pd.DataFrame(frame, copy=False)
 
     def attempts_frame(self, ids: pd.Series[str]) -> pd.DataFrame:
         """Return one row per attempt, in the order in which the jobs left. `ids` are those of all jobs."""
@@ -196,7 +196,7 @@ def _typed(column: array[Any] | list[Any]) -> Any:
 
 
 def _coded(codes: NDArray[np.int64], names: tuple[str, ...]) -> Any:
-    return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(list(names)))
+    return pd.Categorical.from_codes(codes, dtype=text_categories(names))
 
 
 def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:

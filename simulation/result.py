@@ -25,6 +25,7 @@ from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.formats.table_files import bounded_table
+from ..workloads.job_columns import text_categories
 from ..workloads.machine_state import MachineState
 from .exports import to_evalys, to_perfetto, to_swf
 from .metrics import Records, cut_summary, summarize
@@ -387,5 +388,5 @@ def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:
     what[count:], index[count:] = (1, 2), 0
     np.divide(np.frombuffer(recorder.decision_ns, dtype=np.int64), 1e9, out=times[:count])
     times[count:] = recorder.prediction_ns / 1e9, seconds
-    kinds = pd.Categorical.from_codes(what, categories=pd.Index(["decision", "prediction", "simulation"]))
+    kinds = pd.Categorical.from_codes(what, dtype=text_categories(("decision", "prediction", "simulation")))
     return pd.DataFrame({"what": kinds, "index": index, "seconds": times}, copy=False)

@@ -7,6 +7,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, overload
 
@@ -21,6 +22,8 @@ from .job import Job
 #: The fields that are whole numbers, with their bounds. Then text fields with repeated values, and the others.
 NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
+#: Most texts of a type of columns that is kept for the next table, see :func:`text_categories`.
+_KEPT = 16
 OTHERS = (
     "per_node",
     "shapes",
@@ -46,6 +49,16 @@ _LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS
 _BLOCK = 512
 #: Setters of the fields of a job, which bypass its immutability.
 _SETTERS = {field.name: Job.__dict__[field.name].__set__ for field in fields(Job)}
+
+
+def text_categories(texts: tuple[str, ...]) -> pd.CategoricalDtype:
+    """Return the type of columns with these texts. It takes longer than a small table, so that short ones are kept."""
+    return _kept_categories(texts) if len(texts) <= _KEPT else pd.CategoricalDtype(pd.Index(list(texts)))
+
+
+@lru_cache(maxsize=256)
+def _kept_categories(texts: tuple[str, ...]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index(list(texts)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +136,7 @@ class Coded:
         order = sorted(range(len(texts)), key=texts.__getitem__)
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        return pd.Categorical.from_codes(rank[codes], categories=pd.Index([texts[place] for place in order]))
+        return pd.Categorical.from_codes(rank[codes], dtype=text_categories(tuple(texts[place] for place in order)))
 
     def canonical(self, text: Callable[[Any], str]) -> tuple[IntArray, list[str]]:
         """Return codes and texts in order of appearance. They do not depend on the coding of the values."""

@@ -181,11 +181,15 @@ class Workload:
 
         Times are in seconds. Repeated texts are categories. The caller may change the table.
         """
+        return pd.DataFrame(self.frame_columns(), copy=False)
+
+    def frame_columns(self) -> dict[str, Any]:
+        """Return the columns of :meth:`frame`. A table of all its columns at once is made faster than one by one."""
         columns = self.columns
         fields: dict[str, Any] = {"id": columns.texts()}
         fields |= {name: getattr(columns, name).copy() for name in NUMBERS}
         fields |= {name: getattr(columns, name).categories() for name in TEXTS}
-        return pd.DataFrame(fields, copy=False)
+        return fields
 
     def digest(self) -> str:
         """Return the SHA-256 of machine and jobs. It is the same on any machine and in any process."""
