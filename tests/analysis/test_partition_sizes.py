@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from hpcdispatch.workloads import Job, Machine, Workload, generate
 NUMBERS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(-5, 20), st.integers(1, 8))
 
 
-@settings(max_examples=25)
+@settings(max_examples=number_of_inputs(25))
 @given(st.lists(NUMBERS, min_size=2, max_size=12), st.data())
 def test_no_request_takes_longer_than_predicted(numbers, data):
     jobs = [

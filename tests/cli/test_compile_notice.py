@@ -1,5 +1,6 @@
 """Compiling is announced on stderr before it begins, with an estimate. Terminals, pipes and scripts."""
 
+import logging
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import numba
 import pytest
 from patience import PATIENCE
 
-from hpcdispatch.models.compiled import CompileNotice, notice
+from hpcdispatch.models.compiled import LOGGER, CompileNotice, notice
 
 TRACE = "lublin:jobs=60,processors=32"
 LINE = re.compile(r"hpcdispatch: compiling for about \d+ s, which the next call finds done")
@@ -74,13 +75,19 @@ def test_what_it_calls_counts():
     assert len(told([numba.njit(scope["outer"])])) == 1
 
 
-@pytest.mark.parametrize("args", [CALLS[0], *(pytest.param(args, marks=pytest.mark.nightly) for args in CALLS[1:])])
-def test_in_a_pipe_and_on_a_terminal(on_terminal, start, plugin, args):
+@pytest.mark.nightly
+@pytest.mark.parametrize("args", CALLS)
+def test_in_a_pipe(start, plugin, args):
     piped = start(*args)
     out, errors = piped.communicate(timeout=PATIENCE)
     assert piped.returncode == 0, errors
     assert len(LINE.findall(errors)) == 1
     assert not LINE.search(out)
+
+
+# By day one command, on a terminal: a script below has its standard error in a pipe.
+@pytest.mark.parametrize("args", [CALLS[0], *(pytest.param(args, marks=pytest.mark.nightly) for args in CALLS[1:])])
+def test_on_a_terminal(on_terminal, plugin, args):
     shown = on_terminal(*args).decode()
     # It has its own line. Cursor moves and bars are on other lines.
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", shown).splitlines()]
@@ -98,13 +105,9 @@ def test_in_a_script(plugin):
     assert ran.stdout == ""
 
 
-def test_a_script_silences_it_as_any_logger(plugin):
-    script = (
-        "import logging\n"
-        "logging.getLogger('hpcdispatch').setLevel(logging.ERROR)\n"
-        "from hpcdispatch.simulation import simulate\n"
-        "from hpcdispatch.workloads import generate\n"
-        f"simulate(generate({TRACE!r}), 'compiling')\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
-    assert ran.stderr == ""
+def test_a_script_silences_it_as_any_logger(caplog):
+    for level, notices in ((logging.ERROR, 0), (logging.WARNING, 1)):
+        caplog.clear()
+        with caplog.at_level(level, logger=LOGGER):
+            CompileNotice().on_start(Event(long_function(400)))
+        assert len(caplog.records) == notices

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -59,7 +60,7 @@ def late(workload, dispatcher, predictor, first):
     return {id_: starts[id_] - promised for id_, promised in first().items() if starts[id_] > promised}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=number_of_inputs(40), deadline=None)
 @given(workloads(POOLS, max_jobs=25), st.integers(0, 99), st.sampled_from([0.0, 0.5]))
 def test_lookahead_keeps_the_first_promise(workload, seed, tolerance):
     dispatcher = Watched(reserve_by="walltimes", patience=0.2, least_due=20, tolerance=tolerance)
@@ -107,7 +108,7 @@ def until_free(needed, free, ends):
 
 
 @pytest.mark.parametrize("kind", [EASY, EASYSJBF])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=number_of_inputs(40), deadline=None)
 @given(workloads(POOLS, max_jobs=25), st.integers(0, 99))
 def test_easy_keeps_what_it_reserved(kind, workload, seed):
     dispatcher = Reserving(kind(reserve_by="walltimes"))

@@ -46,11 +46,11 @@ class Checking:
         self.compared += len(jobs)
 
 
-@pytest.mark.parametrize("every", [1, 7])
+@pytest.mark.parametrize("every", [1, pytest.param(7, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", ["easy", "lookahead", "evict:over=sjf", "toptimal:over=conservative"])
 def test_columns_are_those_of_the_entries(name, every):
     compared = 0
-    for workload in samples():
+    for workload in samples(0.5):
         for predictor, overrun in (("walltime", "run"), ("last2:correction=sc15", "kill"), ("empirical", "resubmit")):
             checking = Checking(name, every)
             simulate(workload, checking, predictor, overrun=overrun)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ def cases(draw):
 
 
 @given(cases(), st.sampled_from(["first-fit", "best-fit"]), st.data())
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 def test_what_is_chosen_fits(case, rule, data):
     free, capacity, demand = case
     counts = count_slots(free, demand)
@@ -44,7 +45,7 @@ def test_what_is_chosen_fits(case, rule, data):
 
 
 @given(cases(), st.lists(st.integers(0, 4), max_size=6))
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_shift_adds_each_slot(case, picks):
     free, _, demand = case
     placement = np.array([pick % len(free) for pick in picks], dtype=np.int64)

@@ -52,7 +52,12 @@ def ours(folder, dispatcher, predictor):
 
 @pytest.mark.parametrize(
     ("dispatcher", "predictor"),
-    [("fcfs", "walltime"), ("easy", "walltime"), ("easy", "last2"), ("conservative:compress=once", "last2")],
+    [
+        pytest.param("fcfs", "walltime", marks=pytest.mark.nightly),
+        pytest.param("easy", "walltime", marks=pytest.mark.nightly),
+        ("easy", "last2"),
+        ("conservative:compress=once", "last2"),
+    ],
 )
 def test_the_script_gives_the_schedule_of_simulate(tmp_path, dispatcher, predictor):
     # last2 is equal only with the corrections, and compress=once only with the timers.

@@ -17,7 +17,7 @@ import sys
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import cluster, overrunning
 for name in ("easy", "easy-sjbf:placement=best-fit", "conservative", "lxf"):
-    for workload in (cluster(), overrunning()):
+    for workload in (cluster(40), overrunning(30)):
         result = simulate(workload, name, "last2" if name == "easy" else "heuristic", overrun="resubmit", seed=3)
         result.save(f"{sys.argv[1]}/{name.partition(':')[0]}{len(workload)}")
 """

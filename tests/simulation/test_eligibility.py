@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -179,7 +180,7 @@ def test_workflows_hold_under_every_dispatcher(dispatcher, same_instant):
     assert {row.status for row in found.values()} == {"completed"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=number_of_inputs(25), deadline=None)
 @given(workloads().filter(len), st.randoms(use_true_random=False), st.sampled_from(["run", "kill", "resubmit"]))
 def test_drawn_dependencies_hold(workload, rng, overrun):
     jobs = list(workload.jobs)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -44,7 +45,7 @@ def test_a_job_that_waits_for_another_is_overtaken_from_its_entry_on():
     assert summary(*jobs)["backfill_rate"] == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 @given(
     workloads().filter(len),
     st.sampled_from(["easy", "conservative", "lxf", "sjf:blocked=skip"]),

@@ -1,6 +1,7 @@
 """Every registered dispatcher on random small machines and traces. New ones are tested without further work."""
 
 import pytest
+from drawn import number_of_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -9,7 +10,7 @@ from hpcdispatch.simulation import check, simulate
 
 #: Dispatchers that end attempts of jobs, by their walltimes or for others.
 STOPS_JOBS = ("rbs", "hybrid")
-QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=number_of_inputs(12), suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import jobs, machines, workloads
@@ -214,7 +215,7 @@ def test_records_that_differ():
 
 
 @given(st.data())
-@settings(max_examples=50)
+@settings(max_examples=number_of_inputs(50))
 def test_strategies_draw_jobs_that_fit(data):
     machine = data.draw(machines())
     job = data.draw(jobs(machine, moldable=True))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from hpcdispatch.workloads import Job, Machine, Workload
 NUMBERS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(-5, 20), st.integers(1, 8))
 
 
-@settings(max_examples=10)
+@settings(max_examples=number_of_inputs(10))
 @given(
     st.lists(NUMBERS, min_size=1, max_size=12), st.sets(st.tuples(st.integers(1, 8), st.integers(1, 20)), min_size=1)
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import jobs, workloads
@@ -64,7 +65,7 @@ def changes(draw):
     return workload, new, at, until
 
 
-@settings(max_examples=25)
+@settings(max_examples=number_of_inputs(25))
 @given(
     changes(),
     st.sampled_from(["fcfs", "easy", "conservative", "sa", "sa:over=easy", "lookahead", "hybrid"]),
@@ -79,7 +80,7 @@ def test_a_branch_is_the_whole_simulation(case, dispatcher, predictor, overrun, 
     assert same(end, whole(workload, change, until, dispatcher, predictor, **options))
 
 
-@settings(max_examples=15)
+@settings(max_examples=number_of_inputs(15))
 @given(
     changes(),
     st.sampled_from(["fcfs", "conservative", "sa:over=easy"]),

@@ -1,6 +1,7 @@
 """Compiled code on a pool decides as the code for any machine does."""
 
 import pytest
+from combinations import pairwise
 
 from hpcdispatch.dispatchers.backfilling import counted
 from hpcdispatch.dispatchers.backfilling.conservative import Conservative
@@ -25,18 +26,20 @@ class AnyMachine(Conservative):
         return Reservations(state, self.options.placement)
 
 
-@pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)
-@pytest.mark.parametrize("compress", ["until-stable", "once", "never"])
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize(
+    ("sample", "compress", "predictor", "overrun"),
+    pairwise(list(SAMPLES), ["until-stable", "once", "never"], BELIEFS),
+)
 def test_conservative(sample, compress, predictor, overrun):
     workload = SAMPLES[sample]()
     pair = [kind(compress=compress) for kind in (Conservative, AnyMachine)]
     assert_same_records(*(simulate(workload, policy, predictor, overrun=overrun) for policy in pair))
 
 
-@pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)
-@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "sjf", "ljf", "lxf", "sejf", "lejf"])
-@pytest.mark.parametrize("sample", [*SAMPLES, "nodes"])
+@pytest.mark.parametrize(
+    ("sample", "name", "predictor", "overrun"),
+    pairwise([*SAMPLES, "nodes"], ["easy", "easy-sjbf", "sjf", "ljf", "lxf", "sejf", "lejf"], BELIEFS),
+)
 def test_both_ways_of_a_decision(sample, name, predictor, overrun, monkeypatch):
     """Guards the way of short queues and that of long ones."""
     workload = SAMPLES.get(sample, SAMPLES["pool"])()

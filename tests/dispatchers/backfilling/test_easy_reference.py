@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from drawn import number_of_inputs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -98,7 +99,7 @@ OUTRUN = of_cores(Machine.pool(6), (2, 1, 1), (2, 2, 3), (0, 1, 3), (0, 2, 1))
 
 @given(pools, st.booleans())
 @example(OUTRUN, False)
-@settings(max_examples=120)
+@settings(max_examples=number_of_inputs(120))
 def test_easy_is_textbook(workload, shortest_first):
     workload = one_slot_cores(workload)
     jobs = simulate(workload, "easy-sjbf" if shortest_first else "easy").jobs
@@ -106,7 +107,7 @@ def test_easy_is_textbook(workload, shortest_first):
 
 
 @given(pools, st.sampled_from(["walltime", "oracle", "last2"]))
-@settings(max_examples=25)
+@settings(max_examples=number_of_inputs(25))
 def test_one_core_nodes_are_a_pool(workload, predictor):
     # Not under conservative: a reservation takes nodes that are free for all of its time.
     workload = one_slot_cores(workload)

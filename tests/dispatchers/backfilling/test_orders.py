@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -107,7 +108,7 @@ LATE = Workload(
 @given(crowds(), st.sampled_from(sorted(KEYS)), st.sampled_from(["order", "sjf", "ljf", "f1"]), st.integers(0, 4))
 @example(LATE, "submission", "order", 2)
 @example(LATE, "sjf", "ljf", 3)
-@settings(max_examples=120)
+@settings(max_examples=number_of_inputs(120))
 def test_easy_is_by_the_book(workload, order, backfill, depth):
     spec = f"easy:order={order},backfill={backfill},depth={depth}"
     expected = by_the_book(workload, order, backfill, depth)
@@ -154,7 +155,7 @@ def test_orders_tell_in_long_queues(order, backfill, depth):
 
 
 @given(crowds(), st.sampled_from(sorted(KEYS)))
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_lists_are_easy_without_reservations(workload, order):
     for strict, blocked in ((True, "wait"), (False, "skip")):
         expected = by_the_book(workload, order, "order", 0, strict=strict)
@@ -165,13 +166,13 @@ def test_lists_are_easy_without_reservations(workload, order):
 
 
 @given(crowds())
-@settings(max_examples=50)
+@settings(max_examples=number_of_inputs(50))
 def test_all_is_as_deep_as_the_queue(workload):
     assert_same_records(simulate(workload, "easy:depth=all"), simulate(workload, "easy:depth=14"))
 
 
 @given(workloads(), st.sampled_from(["run", "kill", "resubmit"]), st.sampled_from(["walltimes", "predictions"]))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_one_reservation_in_the_profile_is_easys(workload, overrun, reserve_by):
     class InProfile(EASY):
         """EASY with its one reservation made like several."""

@@ -1,6 +1,7 @@
 """PBS: queues by priority, first come first served within each. EASY behind the first waiting job."""
 
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from random_workloads import workloads
 
@@ -26,7 +27,7 @@ def starts(workload, spec):
     return simulate(workload, spec).jobs["start"].tolist()
 
 
-@settings(max_examples=25)
+@settings(max_examples=number_of_inputs(25))
 @given(workloads())
 def test_one_queue_is_easy(workload):
     easy = simulate(workload, "easy")

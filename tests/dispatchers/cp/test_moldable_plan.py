@@ -18,6 +18,7 @@ from cross.moldable_plans import (
     on_pool,
     two_that_share,
 )
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ SIZES = st.lists(st.tuples(st.integers(1, CORES), st.integers(1, 4)), min_size=1
 
 
 @given(st.lists(SIZES, min_size=2, max_size=3).filter(lambda jobs: sum(map(len, jobs)) <= 6))
-@settings(max_examples=15)
+@settings(max_examples=number_of_inputs(15))
 def test_starts_and_widths_are_those_of_a_best_schedule(jobs):
     workload = on_pool([moldable(place, 0, sizes) for place, sizes in enumerate(jobs)])
     result = simulate(workload, THOROUGH)

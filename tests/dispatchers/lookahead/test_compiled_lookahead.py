@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -64,7 +65,7 @@ def dispatchers(draw):
 @pytest.mark.parametrize("overrun", ["run", "kill"])
 @pytest.mark.parametrize("predictor", ["walltime", "oracle"])
 @given(workload=crowds(), dispatcher=dispatchers())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=number_of_inputs(25), suppress_health_check=[HealthCheck.too_slow])
 def test_has_the_records_of_the_engine(overrun, predictor, workload, dispatcher):
     result = simulate(workload, dispatcher, predictor, overrun=overrun)
     assert_same_records(result, simulate(workload, PlugIn(dispatcher), predictor, overrun=overrun))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -47,10 +48,10 @@ def machine(request):
     ],
 )
 def test_it_keeps_the_rules_with_other_options(options):
-    check_dispatcher(lambda: Lookahead(**options), samples(), overruns=["resubmit"], predictors=["last2"])
+    check_dispatcher(lambda: Lookahead(**options), samples(0.5), overruns=["resubmit"], predictors=["last2"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 @given(workloads(moldable=True), st.sampled_from(["run", "kill", "resubmit"]), st.sampled_from([1e-6, 0.9, math.inf]))
 def test_no_job_is_lost(workload, overrun, patience):
     result = simulate(workload, Lookahead(patience=patience), overrun=overrun)
@@ -236,7 +237,7 @@ class Told:
         return HOUR * self.hours[job.id] if job.id in self.hours else job.walltime
 
     def correct(self, job, elapsed, misses):
-        return elapsed + 1
+        return elapsed + 60
 
     def observe(self, job):
         pass
@@ -351,7 +352,7 @@ def test_of_a_crowd_the_most_urgent_start_first_and_the_others_where_they_can(mo
     assert started["2"] == 1100
 
 
-@settings(max_examples=30)
+@settings(max_examples=number_of_inputs(30))
 @given(workloads(), st.sampled_from([1, 3]))
 def test_a_crowd_is_planned_by_the_same_rules(workload, most):
     with pytest.MonkeyPatch.context() as patch:

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +59,7 @@ def last_start(held, capacity, length, slots, amount, due):
     return -1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=number_of_inputs(150), deadline=None)
 @given(st.data())
 def test_each_gets_the_last_start_that_fits_before_it_is_due(data):
     capacity = data.draw(st.lists(st.integers(2, 4), min_size=2, max_size=3))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,7 +83,7 @@ def as_chosen(workload, place, shape):
     return Workload(jobs, workload.machine)
 
 
-@settings(max_examples=30)
+@settings(max_examples=number_of_inputs(30))
 @given(crowds())
 def test_no_size_takes_longer_than_predicted_under_conservative(case):
     """Cirne and Berman, section 2: later jobs delay no job. Early ends only help."""
@@ -102,7 +103,7 @@ def test_no_size_takes_longer_than_predicted_under_conservative(case):
         assert row["end"] - row["submit"] == min(took.values())
 
 
-@settings(max_examples=25)
+@settings(max_examples=number_of_inputs(25))
 @given(crowds(), st.sampled_from([0, 20]))
 def test_choosing_anew_keeps_what_was_predicted_at_first(case, gain):
     """A job takes another size only for an earlier predicted end. That end holds as the first did."""

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from combinations import pairwise
 from internal_options import made, simulate
 
 from hpcdispatch.base import InputError
@@ -29,11 +30,13 @@ def starts(workload, dispatcher, predictor="walltime", **given):
     return result.jobs["start"].tolist()
 
 
-@pytest.mark.parametrize("workload", samples(), ids=source)
-@pytest.mark.parametrize("predictor", LEARNING)
-@pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
-def test_it_decides_as_in_a_simulation_with_that_predictor(workload, predictor, overrun):
+@pytest.mark.parametrize(
+    ("kind", "predictor", "overrun"),
+    pairwise([source(workload) for workload in samples()], LEARNING, ["run", "kill", "resubmit"]),
+)
+def test_it_decides_as_in_a_simulation_with_that_predictor(kind, predictor, overrun):
     """Guards against predictions, corrections and lessons that differ from the engine's in time or walltime."""
+    workload = next(workload for workload in samples() if source(workload) == kind)
     candidate = f"easy@{predictor}"
     own = starts(workload, f"{FIXED},of={candidate},reference={candidate},every=9d,window=9d", overrun=overrun)
     assert own == starts(workload, "easy", predictor.replace("/", ","), overrun=overrun)

@@ -5,6 +5,7 @@ from itertools import cycle, pairwise
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -301,7 +302,7 @@ def test_the_last_runs_that_were_seen():
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 600), st.sampled_from([0.0, 0.3]))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_any_past_gives_rising_requests_up_to_the_bound(past, walltime, rate):
     for strategy in (UpperBound(), LastRuns(), TimeOptimal(40, rate)):
         requests = strategy.requests(RunTimes(past), walltime)
@@ -337,7 +338,7 @@ def test_requests_are_learned_from_the_past():
 @pytest.mark.parametrize("name", ["neuroscience", "toptimal", "atoptimal:rate=0.4"])
 def test_learned_requests_on_every_sample(name, overrun):
     on_conservative = f"{name}{',' if ':' in name else ':'}over=conservative,backfill=speculative"
-    for workload, spec in zip(samples(), cycle((name, on_conservative)), strict=False):
+    for workload, spec in zip(samples(0.5), cycle((name, on_conservative)), strict=False):
         check(workload, simulate(workload, spec, Empirical(by="user", least=2), overrun=overrun))
 
 

@@ -1,6 +1,7 @@
 """List scheduling and EASY on the queue. Both against a few lines of Python."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +59,7 @@ def queues(draw):
 
 
 @given(queues(), st.integers(0, 30), st.sampled_from(list(ORDERS)), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 def test_fills_by_least_key(jobs, free, order, skip):
     free = [free] * len(jobs[0][0])
     queue = queue_of(jobs)
@@ -79,7 +80,7 @@ def test_fills_by_least_key(jobs, free, order, skip):
 @given(
     queues(), st.integers(0, 12), st.lists(st.tuples(st.integers(NOW - 3, NOW + 15), sizes), max_size=8), st.booleans()
 )
-@settings(max_examples=200)
+@settings(max_examples=number_of_inputs(200))
 def test_backfills_by_the_book(jobs, free, running, shortest):
     """A job starts if it fits. It must end by the shadow time or use the extra resources."""
     resources = len(jobs[0][0])
@@ -118,7 +119,7 @@ def test_backfills_by_the_book(jobs, free, running, shortest):
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), sizes, sizes), min_size=1, max_size=200))
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_a_queue_follows_changes(changes):
     """Jobs leave, come back to their place, and come in between."""
     queue, waiting = open_queue(0, 1), {}

@@ -1,6 +1,7 @@
 """An independent formulation of scheduling: boxes on nodes side by side. Against all schedules and ours."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from oracles.boxes import least_cost_of_boxes
 from oracles.placing import least_cost, problems
@@ -9,7 +10,7 @@ from hpcdispatch.models import Limit, Search, Status
 
 
 @given(problems(most_jobs=3, late_holds=True))
-@settings(max_examples=20)
+@settings(max_examples=number_of_inputs(20))
 def test_boxes_and_the_models_find_the_least_cost_there_is(problem):
     best, _ = least_cost(problem, 9)
     assert least_cost_of_boxes(problem, 9) == best

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from oracles.placing import can_be_placed
 from oracles.quotas import kept, least_cost_within, limited_problems
@@ -25,7 +26,7 @@ from hpcdispatch.models.cp import PoolCapacity
 
 LONG = Limit(1, 1)
 HORIZON = 12
-TINY = settings(max_examples=25)
+TINY = settings(max_examples=number_of_inputs(25))
 NOW = np.zeros(3, dtype=np.int64)
 
 

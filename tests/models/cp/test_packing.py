@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.placing import can_be_placed, left_now, problems
@@ -28,7 +29,7 @@ def placed_at_once(problem, jobs):
 
 @pytest.mark.parametrize("greedy", [True, False])
 @given(problems(most_jobs=5), st.data())
-@settings(max_examples=80)
+@settings(max_examples=number_of_inputs(80))
 def test_says_what_trying_all_says(greedy, problem, data):
     problem = of_the_instant(problem)
     starts = np.array([data.draw(st.integers(0, 1)) for _ in range(problem.jobs)])

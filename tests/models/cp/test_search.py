@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.overloads import overloads
@@ -28,7 +29,7 @@ from hpcdispatch.models.cp.prices import price_bounds
 from hpcdispatch.models.cp.solver import Outcome
 
 LONG = Limit(1.0, 1.0)
-TINY = settings(max_examples=60)
+TINY = settings(max_examples=number_of_inputs(60))
 
 
 def solve(problem, orders=None, **options):
@@ -126,7 +127,7 @@ def test_without_a_hint_and_with_a_horizon_it_agrees_on_feasibility(problem, hor
 
 
 @given(problems_on_nodes(most_jobs=3, late_holds=True), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=number_of_inputs(40))
 def test_the_model_on_nodes_finds_the_least_cost_there_is(problem, hinted):
     answer = solve(problem, [np.arange(problem.jobs)], whole=True, hinted=hinted)
     best, _ = least_cost(problem, 9)
@@ -286,7 +287,7 @@ def assert_placed(problem, schedule):
 
 @pytest.mark.parametrize("nodes", ["pool", "now", "all"])
 @given(problem=problems_on_nodes(most_jobs=3))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_no_other_jobs_that_start_now_cost_less(nodes, problem):
     problem = {"pool": problem.pooled, "now": of_the_instant(problem), "all": problem}[nodes]
     if nodes == "pool":
@@ -306,7 +307,7 @@ def test_no_other_jobs_that_start_now_cost_less(nodes, problem):
 
 
 @given(problem=problems_on_nodes(most_jobs=4))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_every_schedule_of_the_instant_has_places_for_what_starts_now(problem):
     problem = of_the_instant(problem)
     for order in list_orders(problem):
@@ -408,7 +409,7 @@ def test_an_objective_of_its_own_is_minimised():
 
 
 @given(problems_on_nodes(most_jobs=3, late_holds=True))
-@settings(max_examples=40)
+@settings(max_examples=number_of_inputs(40))
 def test_no_job_starts_before_it_may(problem):
     earliest = np.arange(problem.jobs) * 2 % 5
     for each in (problem, replace(problem.pooled, free_now=np.zeros((0, 0)))):
@@ -469,7 +470,7 @@ def bounds_of_nothing(problem, starts, cost):
 
 @pytest.mark.parametrize("nodes", [False, True])
 @given(problem=problems_on_nodes(most_jobs=3, late_holds=True))
-@settings(max_examples=80)
+@settings(max_examples=number_of_inputs(80))
 def test_prices_bound_every_schedule_and_every_start(nodes, problem):
     problem = of_the_instant(problem) if nodes else replace(problem.pooled, free_now=np.zeros((0, 0)))
     schedule, _ = best_of(problem, list_orders(problem))

@@ -1,6 +1,7 @@
 """Which jobs may be started in a fixed order."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +37,7 @@ def alike(weights, held, room=3, **changes):
     return Problem(**{**columns, **changes})
 
 
-@settings(max_examples=20)
+@settings(max_examples=number_of_inputs(20))
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.lists(st.integers(1, 9), max_size=3))
 def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
     problem = alike(weights, held)
@@ -48,7 +49,7 @@ def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
     assert list_schedule(problem, chain).cost == best.schedule.cost
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=number_of_inputs(40), deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.data())
 def test_so_it_is_on_nodes(weights, data):
     """Jobs of several slots on nodes of two kinds. Parts of the nodes are held for a time."""

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.eviction_proof import prove
@@ -265,7 +266,7 @@ def fractions_enumerated(jobs, needed, deadline):
     st.integers(1, 12),
     st.integers(0, 6),
 )
-@settings(max_examples=80)
+@settings(max_examples=number_of_inputs(80))
 def test_losses_are_compared_exactly(rows, needed, deadline):
     jobs = [RunningJob(str(place), nodes, loss, time) for place, (nodes, loss, time) in enumerate(rows)]
     eviction = plan(jobs, needed, deadline)[deadline]
@@ -332,7 +333,7 @@ def test_cp_sat_proves_the_same_on_larger_ones(seed):
 
 
 @given(st.integers(0, 10**6), st.integers(8, 14))
-@settings(max_examples=20)
+@settings(max_examples=number_of_inputs(20))
 def test_neither_the_order_nor_a_common_factor_of_the_nodes_matters(seed, count):
     rng = np.random.default_rng(seed)
     jobs = drawn(rng, count, 9)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from hpcdispatch.models.lookahead.guarantees import Queue, Running, Settings, Wa
 from hpcdispatch.models.lookahead.planning import weights
 
 HORIZON = 40
-QUICK = settings(max_examples=100)
+QUICK = settings(max_examples=number_of_inputs(100))
 SETTINGS = Settings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
 
 

@@ -1,6 +1,7 @@
 """The compiled step profile against every second."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ def ints(values):
 
 
 class TestSteps:
-    @settings(max_examples=100)
+    @settings(max_examples=number_of_inputs(100))
     @given(
         st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=6),
         st.integers(0, 4),

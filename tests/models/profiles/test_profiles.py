@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,7 +105,7 @@ def nodes_of(capacity, rule):
 
 
 @given(st.integers(1, 9), COMMANDS)
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 def test_pool_agrees_with_every_second(cores, commands):
     for said, expected in play([[cores]], commands, pool_of):
         assert said == expected
@@ -117,14 +118,14 @@ def test_pool_agrees_with_every_second(cores, commands):
     COMMANDS,
     st.sampled_from(["first-fit", "best-fit"]),
 )
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 def test_nodes_agree_with_every_second(capacity, commands, rule):
     for said, expected in play(capacity, commands, nodes_of, rule):
         assert said == expected
 
 
 @given(st.integers(1, 9), COMMANDS)
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_both_profiles_agree_on_one_node(cores, commands):
     answers = [[said for said, _ in play([[cores]], commands, make)] for make in (pool_of, nodes_of)]
     assert answers[0] == answers[1]

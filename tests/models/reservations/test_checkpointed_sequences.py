@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -60,7 +61,7 @@ amounts = st.sampled_from([0.0, 0.25, 1.0, 3.0])
 prices = st.sampled_from([None, Cost(), Cost(1, 1, 2), Cost(0, 1, 0.5), Cost(0.5, 0, 3), Cost(0, 0, 1)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=number_of_inputs(60), deadline=None)
 @given(laws, amounts, amounts, prices, st.sampled_from([0.0, 0.2]))
 def test_no_other_reservations_are_better(law, write, restart, price, kept):
     costs = Checkpointing(min(write, law.end), min(restart, law.end))

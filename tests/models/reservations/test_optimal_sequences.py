@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracles.sequences import LAWS, PUBLISHED, all_pairs, as_written, normal
@@ -105,14 +106,14 @@ def test_the_papers_laws_by_brute_force(name, rate):
 
 
 @given(laws(), rates)
-@settings(max_examples=120)
+@settings(max_examples=number_of_inputs(120))
 def test_any_law_by_brute_force(law, rate):
     best = min(makespan(lengths, law, rate) for lengths in subsets(law))
     assert optimal_sequence(law, rate).expected_makespan == pytest.approx(best, rel=1e-12)
 
 
 @given(laws(most=7), st.tuples(*[st.sampled_from([0.0, 0.1, 1.0, 3.0])] * 3).filter(any))
-@settings(max_examples=80)
+@settings(max_examples=number_of_inputs(80))
 def test_any_cost_by_brute_force(law, weights):
     cost = Cost(*weights)
     best = min(price(lengths, law, cost) for lengths in subsets(law))
@@ -154,7 +155,7 @@ def test_the_makespan_is_that_of_a_simulation(name, rate):
 
 
 @given(laws(most=30), rates, st.data())
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_no_sequence_is_better(law, rate, data):
     lengths = data.draw(st.lists(st.floats(0.01, 30), max_size=5, unique=True).map(sorted))
     lengths = [length for length in lengths if length < law.end] + [law.end]
@@ -164,14 +165,14 @@ def test_no_sequence_is_better(law, rate, data):
 
 
 @given(laws(most=40), rates, rates)
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_the_makespan_does_not_fall_as_the_rate_grows(law, one, other):
     low, high = (optimal_sequence(law, rate).expected_makespan for rate in sorted((one, other)))
     assert low <= high * (1 + 1e-12)
 
 
 @given(laws(most=40), rates)
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_sequences_rise_to_the_largest_value(law, rate):
     found = optimal_sequence(law, rate)
     assert (np.diff(found.values) > 0).all()
@@ -181,7 +182,7 @@ def test_sequences_rise_to_the_largest_value(law, rate):
 
 
 @given(laws(), rates)
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_need_and_waste_are_those_of_the_outcomes(law, rate):
     found = optimal_sequence(law, rate)
     lengths = found.values.tolist()

@@ -1,6 +1,7 @@
 """Resources that are left out, against schedules that look at all of them."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ def with_all(problem, order):
     return starts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=number_of_inputs(60), deadline=None)
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_schedules_are_those_that_look_at_every_resource(problem, seed):
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.overloads import overloads
@@ -43,7 +44,7 @@ def slow_schedule(problem, order, rule):
 
 
 @given(problems(late_holds=True), st.randoms(use_true_random=False), st.sampled_from(["best-fit", "first-fit"]))
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 def test_every_job_starts_at_the_first_second_that_keeps_its_slots(problem, random, rule):
     order = list(range(problem.jobs))
     random.shuffle(order)
@@ -79,7 +80,7 @@ def crowds(draw):
 
 
 @given(crowds(), st.sampled_from(["best-fit", "first-fit"]))
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_classes_of_nodes_take_jobs_as_nodes_do(problem, rule):
     schedule = list_schedule(problem, np.arange(problem.jobs), rule)
     starts, counts = slow_schedule(problem, range(problem.jobs), rule)
@@ -88,7 +89,7 @@ def test_classes_of_nodes_take_jobs_as_nodes_do(problem, rule):
 
 
 @given(problems(late_holds=True, most_jobs=6), st.integers(0, 30))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_search_keeps_what_it_had(problem, iterations):
     order = np.arange(problem.jobs)
     before = list_schedule(problem, order)
@@ -102,7 +103,7 @@ def test_search_keeps_what_it_had(problem, iterations):
 
 
 @given(problems(late_holds=True))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_earliest_starts_are_those_of_jobs_alone(problem):
     used = usage(problem, problem.horizon + int(problem.duration.max()) + 1)
     earliest = earliest_starts(problem)

@@ -1,6 +1,7 @@
 """The compiled search with modes and guaranteed starts, against full decoding of every list of rows."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ def opened(weight, duration, need, promised, held, mode_of):
     return search
 
 
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 @given(inputs(), st.integers(0, 1000))
 def test_it_finds_what_whole_decodings_find(case, seed):
     mode_of = case[-1]
@@ -116,7 +117,7 @@ def test_it_finds_what_whole_decodings_find(case, seed):
     assert search.cost[0] == cost
 
 
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 @given(inputs(), st.booleans())
 def test_each_turn_takes_the_mode_that_is_best_then(case, priced):
     weight, duration, need, *_, mode_of = case

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.modes import best_modes, cost_of, overfull
@@ -79,7 +80,7 @@ def by_cp_sat(problem):
 
 
 @given(problems(longest=3))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_cp_sat_finds_what_trying_everything_finds(problem):
     listed, improved = searched(problem)
     answer = by_cp_sat(problem)
@@ -92,7 +93,7 @@ def test_cp_sat_finds_what_trying_everything_finds(problem):
 
 
 @given(problems(most_jobs=8, most_modes=4, longest=9))
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 def test_no_mode_but_one_is_taken_and_the_search_never_loses(problem):
     listed, improved = searched(problem)
     holds(problem, listed)

@@ -1,6 +1,7 @@
 """Classes of equal nodes, against comparisons of all pairs of nodes."""
 
 import numpy as np
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def story(machine, node):
 
 
 @given(machines())
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 def test_nodes_of_the_same_story_are_a_class(machine):
     capacity, begin, end, where, amount = machine
     classes = node_classes(*machine)
@@ -48,7 +49,7 @@ def test_nodes_of_the_same_story_are_a_class(machine):
 
 
 @given(machines(), st.data())
-@settings(max_examples=80)
+@settings(max_examples=number_of_inputs(80))
 def test_few_of_each(machine, data):
     capacity = machine[0]
     classes = node_classes(*machine)
@@ -72,7 +73,7 @@ def test_other_times_see_what_holds_then():
 
 
 @given(st.integers(0, 30), st.integers(1, 4), st.integers(0, 2**32), st.sampled_from([1, 2**21, 2**33]))
-@settings(max_examples=100)
+@settings(max_examples=number_of_inputs(100))
 def test_equal_rows_are_those_of_numpy(rows, columns, seed, scale):
     table = np.random.default_rng(seed).integers(-2, 3, (rows, columns)) * scale
     first, kind = equal_rows(table)

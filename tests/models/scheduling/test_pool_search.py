@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +116,7 @@ def inputs(draw):
 
 
 @pytest.mark.parametrize("divisor", [1, 7])
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 @given(inputs(), st.integers(0, 1000))
 def test_it_finds_what_whole_decodings_find(divisor, drawn, seed):
     weight, *others = drawn
@@ -174,7 +175,7 @@ def assert_found_by_whole_decodings(problem, orders, moves):
     assert (found.order[BEST].tolist(), found.starts[BEST].tolist()) == expected[2:]
 
 
-@settings(max_examples=150)
+@settings(max_examples=number_of_inputs(150))
 @given(instants(), st.integers(0, 1000))
 def test_so_it_does_where_jobs_that_start_now_must_find_nodes(problem, seed):
     rng = np.random.default_rng(seed)

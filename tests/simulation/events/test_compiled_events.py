@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +54,7 @@ def crowds(draw, kind):
 @pytest.mark.parametrize("overrun", ["run", "kill"])
 @pytest.mark.parametrize("predictor", ["walltime", "oracle"])
 @given(data=st.data())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=number_of_inputs(12), suppress_health_check=[HealthCheck.too_slow])
 def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
     workload = data.draw(crowds(kind))
     dispatcher = data.draw(st.sampled_from([EASY(), FCFS()]))
@@ -128,7 +129,7 @@ def test_makes_no_object_a_job(monkeypatch):
 
 @pytest.mark.parametrize("kind", MACHINES)
 @given(data=st.data(), rng=st.randoms(use_true_random=False))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=number_of_inputs(30), suppress_health_check=[HealthCheck.too_slow])
 def test_has_the_records_of_the_engine_where_jobs_wait_for_others(kind, data, rng):
     workload = data.draw(crowds(kind))
     fits = [job for job in workload.jobs if job.nodes <= workload.machine.slots(job.per_node)]

@@ -5,6 +5,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from combinations import pairwise
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -38,7 +40,7 @@ def cut_and_joined(workload, at, *parts, **options):
     return whole.loc[found.index, FATES], found[FATES]
 
 
-@settings(max_examples=25)
+@settings(max_examples=number_of_inputs(25))
 @given(
     workloads(max_jobs=16).filter(len),
     st.floats(0, 1),
@@ -83,13 +85,13 @@ def test_longer_ones_neither(make, dispatcher):
         assert before.equals(after)
 
 
-@pytest.mark.parametrize("overrun", ["run", "kill"])
-@pytest.mark.parametrize("dispatcher", RESERVING)
-@pytest.mark.parametrize("make", [pool, cluster, overrunning])
+@pytest.mark.parametrize(
+    ("make", "dispatcher", "overrun"), pairwise([pool, cluster, overrunning], RESERVING, ["run", "kill"])
+)
 def test_reservations_stand_where_others_have_outrun_their_predictions(make, dispatcher, overrun):
     workload = make(40)
     last = int(simulate(workload, dispatcher, "last2", overrun=overrun).jobs["end"].max())
-    for part in np.linspace(0.1, 0.9, 9):
+    for part in np.linspace(0.1, 0.9, 5):
         before, after = cut_and_joined(workload, int(part * last), dispatcher, "last2", overrun=overrun)
         assert before.equals(after)
 
@@ -125,10 +127,10 @@ def test_what_ended_later_does_not_correct_what_was_outlived_before():
 @pytest.mark.parametrize("over", ["easy", "conservative"])
 @pytest.mark.parametrize("options", ["", ",again=1,gain=0", ",share=0.5", ",by=range", ",by=knee"])
 def test_moldable_jobs_keep_what_they_have_chosen(over, options):
-    workload = moldable(60)
+    workload = moldable(30)
     dispatcher = f"sa:over={over}{options}"
     last = int(simulate(workload, dispatcher).jobs["end"].max())
-    for part in (0.1, 0.3, 0.56, 0.8):
+    for part in (0.3, 0.56, 0.8):
         before, after = cut_and_joined(workload, int(part * last), dispatcher)
         assert before.equals(after)
 

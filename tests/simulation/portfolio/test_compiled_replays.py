@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import pairwise
 from internal_options import made, simulate
 from standing_states import state_of
 
@@ -76,11 +77,10 @@ class Both(Portfolio):
         return answers
 
 
-@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
-@pytest.mark.parametrize("predictor", PREDICTORS)
-@pytest.mark.parametrize("overrun", ["run", "kill"])
+@pytest.mark.parametrize(("workload", "predictor", "overrun"), pairwise(list(WORKLOADS), PREDICTORS, ["run", "kill"]))
 def test_they_give_what_the_engine_gives(workload, predictor, overrun):
     """Guards against events, corrections and decisions that are not those of a simulation."""
+    workload = WORKLOADS[workload]
     predictor, _, own = predictor.partition("@")
     both = Both(own and f"@{own}")
     simulate(workload, both, predictor, overrun=overrun)

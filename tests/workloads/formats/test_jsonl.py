@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_workloads import workloads
@@ -57,7 +58,7 @@ def saved(tmp_path, workload, name="w.jsonl"):
     return tmp_path / name
 
 
-@settings(max_examples=40)
+@settings(max_examples=number_of_inputs(40))
 @given(workloads(moldable=True).filter(len), st.sampled_from(["w.jsonl", "w.jsonl.gz"]))
 def test_a_workload_comes_back(workload, name):
     with TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def fields(path):
     return np.array([[float(one) for one in line.split()] for line in records])
 
 
-@settings(max_examples=60)
+@settings(max_examples=number_of_inputs(60))
 @given(rows, st.sampled_from(["o.swf", "o.swf.gz"]))
 def test_read_and_write_keep_all_18_fields(drawn, name):
     with TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,7 @@ def written_and_read(jobs, machine, name, given=None):
         return read(path, given)
 
 
-@settings(max_examples=40)
+@settings(max_examples=number_of_inputs(40))
 @given(workloads(NUMBERS), st.sampled_from(["w.swf", "w.swf.gz"]))
 def test_swf(jobs, name):
     again = written_and_read(jobs, POOL, name)
@@ -57,7 +58,7 @@ def test_swf(jobs, name):
     assert again.machine == POOL
 
 
-@settings(max_examples=40)
+@settings(max_examples=number_of_inputs(40))
 @given(workloads(TEXT, gpus=4), st.sampled_from(["w.jsonl", "w.jsonl.gz"]))
 def test_json_lines(jobs, name):
     again = written_and_read(jobs, CARDS, name)
@@ -65,7 +66,7 @@ def test_json_lines(jobs, name):
     assert again.machine == CARDS
 
 
-@settings(max_examples=40)
+@settings(max_examples=number_of_inputs(40))
 @given(workloads(NAMES, gpus=4), st.sampled_from(["w.csv", "w.csv.gz", "w.parquet"]))
 def test_tables(jobs, name):
     assert written_and_read(jobs, CARDS, name, CARDS).jobs == jobs

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -39,7 +40,7 @@ def crowds(draw):
     "name", ["classic-hpc", "neuroscience:history=2", "toptimal:n=9", "atoptimal:n=5,rate=0.5", ""]
 )
 @given(data=st.data())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=number_of_inputs(12), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_has_the_records_of_the_engine(name, data):
     workload = data.draw(crowds())
     batch = data.draw(st.sampled_from(["none", 1, 3, 100]))

@@ -67,7 +67,7 @@ def test_the_cost_of_each_column_is_measured(monkeypatch):
     monkeypatch.setattr(
         speed, "EXTRAS", {"observe cores": {"observe": ["allowed", "cores"]}, "engine": {"order": "fairshare"}}
     )
-    rows = speed.costs(generate("lublin:jobs=300,processors=64,load=1.0", seed=4), 32, 0)
+    rows = speed.costs(generate("lublin:jobs=260,processors=64,load=1.0", seed=4), 32, 0)
     assert [row[0] for row in rows] == ["default", "observe cores", "engine"]
     assert rows[0][2] == ""
 
