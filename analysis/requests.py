@@ -11,7 +11,7 @@ import scipy
 
 from ..base import FloatArray, InputError
 from ..models import reservations
-from ..models.reservations import ESDD, Checkpointing, Fit
+from ..models.reservations import ESDD, Checkpointing, Cost, Fit
 from ..workloads.formats.run_times import RunHistory
 
 #: The users' rule of ICPP 2019, section 5.1: the longest of this many runs.
@@ -60,11 +60,15 @@ class Planning:
         The most requests, at a rate of 0 and without checkpoints; ``None`` for any number.
     checkpointing
         Cost of checkpoints, seconds, if the job can write them. At a rate of 0 only.
+    cost
+        What the requests minimise: alpha R + beta min(R, t) + gamma over the requests R of a run of t seconds.
+        ``None``: all reserved time, as in ICPP 2019. At a rate of 0 only.
 
     Raises
     ------
     InputError
-        If there are checkpoints or a number of requests at a rate above 0. Also if there are both, or two laws.
+        If there are checkpoints, a cost, or a number of requests at a rate above 0. Also if there are both a number of
+        requests and checkpoints, or two laws.
     """
 
     bins: int | None = None
@@ -74,8 +78,11 @@ class Planning:
     checkpointing: Checkpointing | None = None
     smoothed: bool = False
     requests: int | None = None
+    cost: Cost | None = None
 
     def __post_init__(self) -> None:
+        if self.cost is not None and self.backfill_rate:
+            raise InputError(f"cost: holds at a backfill_rate of 0 only, got {self.backfill_rate:g}")
         if self.checkpointing is not None and self.backfill_rate:
             raise InputError(f"checkpoint: holds at a backfill_rate of 0 only, got {self.backfill_rate:g}")
         if self.requests is not None and (self.backfill_rate or self.checkpointing is not None):
@@ -130,7 +137,8 @@ class StrategyResult:
     requests
         Requests per run.
     time
-        Seconds reserved until the run succeeds. At least (reserved before + run time)/(1 - backfill rate).
+        Seconds reserved until the run succeeds, at least (reserved before + run time)/(1 - backfill rate). Or the cost,
+        where :class:`Planning` has one.
     waste
         Seconds reserved beyond the successful run.
     times
@@ -186,6 +194,10 @@ class Advice:
         unless these were made for another law and the search is exact.
     sure
         Resampled intervals of the first request and of the expected time. Seconds; ``None`` with many runs.
+    recommended
+        Place in `rows` of the strategy with the least mean on unseen runs; 0, the sequence, without these.
+    requests
+        The requests of this strategy, under the law of the runs. ``None``: those of `sequence`.
     """
 
     sequence: reservations.Sequence
@@ -196,6 +208,13 @@ class Advice:
     tail: float = 0.0
     loss: float | None = None
     sure: tuple[tuple[float, float], tuple[float, float]] | None = None
+    recommended: int = 0
+    requests: reservations.Sequence | None = None
+
+    @property
+    def advised(self) -> reservations.Sequence:
+        """The requests of the recommended strategy."""
+        return self.sequence if self.requests is None else self.requests
 
 
 def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> Advice:
@@ -224,17 +243,28 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     if len(run_times) >= LEAST_TO_HALVE and not history.censored[:half].all():
         begin = max(half, len(run_times) - _JUDGED)
         ways = _strategies(run_times[:half], planning, *_affordable(history[:half], planning))
-        unseen = [fare(strategy, run_times, begin, rate) for strategy in ways]
+        unseen = [fare(strategy, run_times, begin, rate, planning.cost) for strategy in ways]
     recent = len(run_times) - _JUDGED
     firsts = [next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1] for strategy in made]
     rows = [
-        Row(strategy, first, fare(strategy, run_times, max(strategy.needs, recent), rate), later)
+        Row(strategy, first, fare(strategy, run_times, max(strategy.needs, recent), rate, planning.cost), later)
         for strategy, first, later in zip(made, firsts, unseen, strict=True)
     ]
     fits = _fits(history) if run_times.min() < run_times.max() else []
     worthwhile = None
     if planning.checkpointing is not None:
-        worthwhile = reservations.longest_worthwhile(law_of(history, planning), planning.checkpointing.restart)
+        law, restart = law_of(history, planning), planning.checkpointing.restart
+        worthwhile = reservations.longest_worthwhile(law, restart, cost=planning.cost)
+    chosen = min(
+        (place for place, row in enumerate(rows) if not place or _allowed(row.strategy, run_times, planning)),
+        key=lambda place: math.inf if (row := rows[place].unseen) is None else row.time,
+    )
+    requests = None
+    if chosen and (without is None or chosen > 1):
+        values = list(rows[chosen].strategy.requests(run_times[-LAST:]))
+        requests = reservations.evaluate(values, law_of(history, planning), rate, cost=planning.cost)
+    elif chosen:
+        requests = without
     return Advice(
         sequence,
         tuple(fits),
@@ -244,15 +274,22 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
         _steps(history)[2],
         _loss(sequence, history, planning),
         _resampled(history, planning) if 1 < len(run_times) < LEAST_TO_BE_SURE else None,
+        chosen,
+        requests,
     )
 
 
+def _allowed(strategy: Strategy, run_times: FloatArray, planning: Planning) -> bool:
+    """Return whether a strategy keeps to the largest number of requests."""
+    return planning.requests is None or len(strategy.requests(run_times[-LAST:])) <= planning.requests
+
+
 def optimum(runs: FloatArray | RunHistory, planning: Planning) -> reservations.Sequence:
-    """Return the requests of least expected time under the law of the runs, see :func:`law_of`."""
+    """Return the requests of least expected time, or cost, under the law of the runs, see :func:`law_of`."""
     law = law_of(runs, planning)
     if planning.checkpointing is not None:
-        return reservations.optimal_checkpointed_sequence(law, planning.checkpointing)
-    return reservations.optimal_sequence(law, planning.backfill_rate, requests=planning.requests)
+        return reservations.optimal_checkpointed_sequence(law, planning.checkpointing, cost=planning.cost)
+    return reservations.optimal_sequence(law, planning.backfill_rate, cost=planning.cost, requests=planning.requests)
 
 
 def law_of(runs: FloatArray | RunHistory, planning: Planning) -> ESDD:
@@ -339,8 +376,9 @@ def _loss(sequence: reservations.Sequence, history: RunHistory, planning: Planni
     law = law_of(history, plain)
     if sequence.values[-1] < law.end * (1 - 1e-9):
         law = law_of(history, replace(plain, limit=float(sequence.values[-1])))
-    best = reservations.optimal_sequence(law, requests=planning.requests)
-    return reservations.expected_makespan(sequence.values.tolist(), law) / best.expected_makespan - 1
+    best = reservations.optimal_sequence(law, cost=planning.cost, requests=planning.requests)
+    mine = reservations.expected_makespan(sequence.values.tolist(), law, cost=planning.cost)
+    return mine / best.expected_makespan - 1
 
 
 def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, float], tuple[float, float]] | None:
@@ -389,7 +427,7 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
     most = values[-1]
     mean = float(run_times.mean())
     return (
-        Strategy(BEST, "the requests above", lambda recent: values),
+        Strategy(BEST, "those of least expected cost", lambda recent: values),
         Strategy(MAXIMUM, "the last of them at once", lambda recent: [most]),
         Strategy(
             "mean",
@@ -406,10 +444,12 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
     )
 
 
-def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0) -> StrategyResult | None:
+def fare(
+    strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0, cost: Cost | None = None
+) -> StrategyResult | None:
     """Return the result of a strategy on the run times from index `start` on. ``None`` if there are none."""
     outcomes = [
-        _outcome(strategy, strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate)
+        _outcome(strategy, strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate, cost)
         for index, run_time in enumerate(run_times[start:].tolist(), start)
     ]
     if not outcomes:
@@ -420,24 +460,28 @@ def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: f
 
 
 def _outcome(
-    strategy: Strategy, requests: Sequence[float], run_time: float, backfill_rate: float
+    strategy: Strategy, requests: Sequence[float], run_time: float, backfill_rate: float, cost: Cost | None
 ) -> tuple[int, float, float]:
-    """Return the requests of a run, the time to success, and the waste."""
-    reserved, count = 0.0, 0
-    for reached, length in _reservations(strategy, requests):
-        reserved, count = reserved + length, count + 1
+    """Return the requests of a run, the time to success or the cost, and the waste."""
+    reserved, count, last = 0.0, 0, 0.0
+    for reached, length, write in _reservations(strategy, requests):
+        reserved, count, last = reserved + length, count + 1, write
         if reached >= run_time:
             break
     used = reserved - reached + run_time
+    if cost is not None:  # The run that succeeds writes no checkpoint.
+        price = cost.alpha * reserved + cost.beta * (used - last) + cost.gamma * count
+        return count, price, reserved - run_time
     return count, max(reserved, used / (1 - backfill_rate)), reserved - run_time
 
 
-def _reservations(strategy: Strategy, requests: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Yield the run time up to which each reservation succeeds, and its length."""
+def _reservations(strategy: Strategy, requests: Sequence[float]) -> Iterator[tuple[float, float, float]]:
+    """Yield the run time up to which each reservation succeeds, its length, and its time to write a checkpoint."""
     held, costs = 0.0, strategy.checkpointing
     endless = itertools.chain(requests, _growing(requests[-1] * GROWTH, GROWTH, math.inf))
     for reached, keep in zip(endless, itertools.chain(strategy.keeps, itertools.repeat(False)), strict=False):
-        yield reached, (costs.restart if held else 0.0) + reached - held + (costs.write if keep else 0.0)
+        write = costs.write if keep else 0.0
+        yield reached, (costs.restart if held else 0.0) + reached - held + write, write
         held = reached if keep else held
 
 

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from ..base import FloatArray, InputError
@@ -32,7 +33,7 @@ _OWN = "hpcdispatch-sequence"
 
 @dataclass(frozen=True, slots=True)
 class WaitModel:
-    """Waits at the site in its replay: wait = alpha x request + gamma.
+    """Waits at the site: wait = alpha x request + gamma.
 
     Attributes
     ----------
@@ -44,12 +45,19 @@ class WaitModel:
         Number of jobs in the fit.
     alike
         Whether these are only jobs of about the same width. Otherwise there were too few.
+    recorded
+        Whether the waits are those of the site's accounting. Otherwise it has none, and they are those of a replay
+        under EASY.
+    error
+        Mean distance of the waits from the fit, seconds.
     """
 
     alpha: float
     gamma: float
     jobs: int
     alike: bool
+    recorded: bool = False
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +109,20 @@ class SiteAdvice:
         Number of runs added to the trace.
     unseen
         Whether the requests were made from other runs.
+    sequences
+        The requests of each way, made from all runs.
     """
 
     waits: WaitModel
     rows: tuple[Measured, ...]
     runs: int
     unseen: bool
+    sequences: Mapping[str, Reservations] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def best(self) -> Measured:
+        """The way with the least mean response."""
+        return min(self.rows, key=lambda row: row.response)
 
 
 class FixedRequests(UpperBound):
@@ -156,44 +172,64 @@ def measure(site: Workload, run_times: FloatArray, planning: Planning | None = N
     planning = replace(planning, limit=limit)
     strangers = replace(site, jobs=tuple(replace(job, law=None) for job in site.jobs), records=None)
     mixed = _with_runs(strangers, tried, planning, cores)
-    waits = wait_model(strangers, simulate(strangers, "easy", overrun="kill"), cores)
+    waits = fitted_waits(site, cores)
     costs = planning.checkpointing
     write = int(np.ceil(costs.write)) if costs is not None else 0
     sequences = _sequences(known, planning, waits)
     found = {name: _responses(mixed, FixedRequests(sequence, write)) for name, sequence in sequences.items()}
     base = found[BASELINE][0]
     rows = tuple(_row(name, sequence, *found[name], base) for name, sequence in sequences.items())
-    return SiteAdvice(waits, rows, len(tried), bool(half))
+    return SiteAdvice(waits, rows, len(tried), bool(half), _sequences(run_times, planning, waits))
+
+
+def fitted_waits(site: Workload, cores: int) -> WaitModel:
+    """Return how waits depend on requests, from the waits in the site's accounting, else from a replay under EASY."""
+    recorded = (
+        site.records["wait"].to_numpy(dtype=float) if site.records is not None and "wait" in site.records else None
+    )
+    if recorded is not None and (recorded >= 0).any():
+        jobs = pd.DataFrame({"walltime": site.columns.walltime, "wait": np.where(recorded < 0, np.nan, recorded)})
+        return replace(_wait_model(site, jobs, cores), recorded=True)
+    strangers = replace(site, jobs=tuple(replace(job, law=None) for job in site.jobs), records=None)
+    return wait_model(strangers, simulate(strangers, "easy", overrun="kill"), cores)
 
 
 def wait_model(site: Workload, result: Result, cores: int) -> WaitModel:
-    """Return how waits depend on requests, by least squares with no coefficient below 0.
+    """Return how waits depend on requests in a simulation, by least squares with no coefficient below 0.
 
     Only jobs of similar width count if there are enough.
     """
+    return _wait_model(site, result.jobs, cores)
+
+
+def _wait_model(site: Workload, jobs: pd.DataFrame, cores: int) -> WaitModel:
+    """Return the fit to the walltimes and waits of the jobs of a site; NaN for unknown waits."""
     primary = site.machine.resources[site.machine.primary]
-    jobs = result.jobs
     width = np.array([job.nodes * job.per_node.get(primary, 0) for job in site.jobs])
-    alike = jobs[(width <= ALIKE * cores) & (width >= cores / ALIKE)]
+    known = jobs["wait"].notna().to_numpy()
+    alike = jobs[known & (width <= ALIKE * cores) & (width >= cores / ALIKE)]
     enough = len(alike) >= LEAST_ALIKE
-    chosen = alike if enough else jobs
+    chosen = alike if enough else jobs[known]
     asked, wait = (chosen[name].to_numpy(dtype=float) for name in ("walltime", "wait"))
     slope = float(np.polyfit(asked, wait, 1)[0]) if asked.min() < asked.max() else 0.0
     alpha = max(0.0, slope)
     if wait.mean() < alpha * asked.mean():
         alpha = float((asked * wait).sum() / (asked**2).sum())
-    return WaitModel(alpha, max(0.0, float(wait.mean() - alpha * asked.mean())), len(chosen), enough)
+    gamma = max(0.0, float(wait.mean() - alpha * asked.mean()))
+    error = float(np.abs(wait - alpha * asked - gamma).mean())
+    return WaitModel(alpha, gamma, len(chosen), enough, error=error)
 
 
 def _sequences(known: FloatArray, planning: Planning, waits: WaitModel) -> Mapping[str, Reservations]:
     """Return the ways of requesting: the maximum, the least time without waits, and the least with them."""
-    plain = replace(planning, checkpointing=None, backfill_rate=0.0)
+    plain = replace(planning, checkpointing=None, backfill_rate=0.0, cost=None)
+    planning = replace(planning, cost=None)
     law = law_of(known, plain)
-    cost = Cost(waits.alpha, 1, waits.gamma) if waits.alpha or waits.gamma else Cost()
+    cost = Cost(waits.alpha, 1, waits.gamma)
     found = {
         BASELINE: optimal_sequence(law, cost=Cost(0, 0, 1)),
         "optimal sequence": optimum(known, plain),
-        "for these waits": optimal_sequence(law, cost=cost),
+        "for these waits": optimal_sequence(law, cost=cost, requests=planning.requests),
     }
     if planning.checkpointing is not None:
         found["checkpoints"] = optimum(known, planning)

@@ -236,7 +236,14 @@ def _row(
 
 
 def _share(share: float) -> str:
+    if 0 < share < 5e-4:
+        return f"{100 * share:.1g}%"
     return f"{share:.0%}" if round(share, 3) >= 0.1 else f"{share:.1%}"
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio of at least 1 with so many digits that one above 1 is not shown as 1."""
+    return next((text for digits in (1, 2, 3) if float(text := f"{ratio:.{digits}f}") > 1), f"{ratio:.4g}")
 
 
 def span_text(low: float, high: float) -> str:
@@ -244,7 +251,7 @@ def span_text(low: float, high: float) -> str:
     if high <= 1:
         return f"{_share(1 - high)} to {_share(1 - low)} less"
     if low >= 1:
-        return f"{low:.1f} to {change(high)}" if high >= 2 else f"{_share(low - 1)} to {_share(high - 1)} more"
+        return f"{_times(low)} to {change(high)}" if high >= 2 else f"{_share(low - 1)} to {_share(high - 1)} more"
     return f"{change(low)} to {change(high)}"
 
 

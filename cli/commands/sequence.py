@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,15 +14,15 @@ from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Planning, StrategyResult, advise
 from ...analysis.conclusions import of_samples
-from ...analysis.requests import MOST_VALUES, SURE, Row
+from ...analysis.requests import BEST, MAXIMUM, MOST_VALUES, SURE, Row
 from ...analysis.site_requests import SiteAdvice, measure
-from ...base import InputError
+from ...base import InputError, shown
 from ...base.checks import MOST_STEPS
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import against
-from ...models.reservations import Checkpointing
+from ...models.reservations import Checkpointing, Cost
 from ...models.reservations import Sequence as Reservations
 from ...workloads.fetching import RUN_TIMES, fetch
 from ...workloads.formats.run_times import RunHistory, read_run_history
@@ -41,10 +41,31 @@ from ..shared_options import (
 )
 from ..trace_argument import load, resolve
 
+#: Costs of requests by name.
+RESERVED, TURNAROUND = "reserved", "turnaround"
 #: Slurm's signal to a job that must write a checkpoint before its walltime.
 _SIGNAL = "USR1"
 #: A fitted family is bad if its p-value is below the first share, or its extra cost is above the second.
 _UNLIKE, _COSTLY = 0.05, 0.05
+
+
+def _cost(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse what is no cost."""
+    if value in (None, RESERVED, TURNAROUND):
+        return value
+    try:
+        _weights(str(value))
+    except (ValueError, InputError) as error:
+        told = error if isinstance(error, InputError) else f"got {shown(value)}"
+        raise click.BadParameter(
+            f"expected reserved, turnaround, or three numbers A,B,C >= 0: {told}", ctx, param
+        ) from None
+    return value
+
+
+def _weights(text: str) -> Cost:
+    alpha, beta, gamma = map(float, text.split(","))
+    return Cost(alpha, beta, gamma)
 
 
 @subcommand(
@@ -71,6 +92,15 @@ def command(
         float,
         option("Share of the machine that small jobs backfill.", "Z", Number(0, 1, max_open=True), default=0.0),
     ],
+    cost: Annotated[
+        str | None,
+        option(
+            "What is least: all reserved time (the paper's), wait and run time, or aR + b min(R, t) + c over the "
+            "requests R of a run of t seconds.  [default: turnaround with --site, else reserved]",
+            "reserved|turnaround|A,B,C",
+            callback=_cost,
+        ),
+    ],
     fitted: Annotated[bool, option("The law of the best fitting family, not the runs'.", name="--fit")],
     smoothed: Annotated[bool, option("The runs' law, interpolated between them.", name="--smooth")],
     checkpoint: Annotated[int | None, option("Time to write a checkpoint at the end of a request.", "TIME")],
@@ -90,8 +120,10 @@ def command(
     separate fields. A time is a number (--unit), 2h30m, or in Slurm's format. If a column State says TIMEOUT, the run
     counts as longer. Failed and cancelled ones are left out.
 
-    The requests have the least expected time to success, without waits in the queue. Option --site measures these
-    waits.
+    The requests have the least expected cost. With --cost reserved it is all reserved time, as if it were paid. With
+    --cost turnaround it is the waits in the queue plus the run time: the waits by request are fitted to the accounting
+    of --site. From 20 runs on, each way to request is made from the first half of the runs and judged on the second.
+    The one with the least cost there is recommended.
     """
     if sbatch and settings().json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
@@ -99,28 +131,42 @@ def command(
         raise click.UsageError("--restart: expected --checkpoint with it")
     if site is None and reading != ReadingOptions():
         raise click.UsageError("options that say how to read a trace: expected --site with them")
+    if cost == TURNAROUND and site is None:
+        raise click.UsageError("--cost turnaround: expected --site with it, whose waits are fitted")
+    if backfill_rate and cost not in (None, RESERVED):
+        raise click.UsageError(f"--cost {cost}: expected no --backfill-rate with it, which counts reserved time")
+    kind = cost or (TURNAROUND if site is not None and not backfill_rate else RESERVED)
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
     published = str(runs) in RUN_TIMES and not runs.exists()
     history = read_run_history(fetch(str(runs)) if published else runs, column, unit)
     limit = last_request(longest, history)
     planning = Planning(bins, backfill_rate, limit, fitted, checkpointing, smoothed, most)
-    with spinner("optimising"):
-        advice = advise(history, planning)
     measured = None
     if site is not None:
         trace = load(resolve(site), reading)
         with spinner("replaying the trace"):
             ended = history.times[~history.censored]
             measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), ended, planning, cores)
+    planning = replace(planning, cost=_priced(kind, measured))
+    with spinner("optimising"):
+        advice = advise(history, planning)
+    if measured is not None and kind == TURNAROUND:
+        advice = replace(advice, requests=measured.sequences[measured.best.name])
     _warn(history, advice, planning)
     if sbatch:
-        click.echo("\n".join(_options(advice, checkpoint)))
+        click.echo("\n".join(_options(advice.advised, checkpoint)))
     else:
         rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
-        fields = _plain(advice, history) | {"site": measured and asdict(measured) | {"rows": rows}}
-        shown = [*_shown(advice, history, planning), "", *_site_shown(measured, site, cores)]
-        finish(_answer(advice, measured), fields, *shown)
+        name = _recommended(advice, measured if kind == TURNAROUND else None)
+        fields = _plain(advice, history) | {
+            "cost": kind,
+            "recommended": name,
+            "site": measured
+            and {"waits": asdict(measured.waits), "runs": measured.runs, "unseen": measured.unseen} | {"rows": rows},
+        }
+        tables = [*_shown(advice, history, planning, kind, name), "", *_site_shown(measured, site, cores)]
+        finish(_answer(advice, measured, kind), fields, *tables)
     if plot is not None:
         draw_advice(advice, history.times, plot)
         say("note", f"drawn in {plot}")
@@ -180,27 +226,75 @@ def _warn_of_fit(advice: Advice) -> None:
         say("warning", f"{best.name} fits badly (KS {best.ks:.3f}): {told}; without --fit these are found")
 
 
-def _answer(advice: Advice, measured: SiteAdvice | None) -> str:
-    """Return the first request, and its result against the other ways, on unseen runs if there are any."""
-    text = f"Request {exact(advice.sequence.values[0])} first"
-    best, maximum, *others = advice.rows
-    told = _against(best, maximum, "requesting the maximum at once")
-    if len(advice.sequence.values) == 1:
-        text += ", and nothing after it: the longest run time is the best request"
-    elif told is not None:
-        text += f": {told[1]}, without waits in the queue"
-    losses = [found for row in others if (found := _against(best, row, f"by {row.strategy.name}")) and found[0] > 1]
-    if losses:
-        text += f". It loses to other ways: {'; '.join(loss for _, loss in losses)}"
-    if measured is None or len(advice.sequence.values) == 1:
-        return f"{text}."
-    row = next(row for row in measured.rows if row.name == best.strategy.name)
-    replayed = against("the maximum", row.ratio, row.low, row.high, count(measured.runs, "run"), "response time")
-    return f"{text}. Replayed with the queue: {replayed}."
+def _priced(kind: str, measured: SiteAdvice | None) -> Cost | None:
+    """Return what a request costs; ``None`` for all reserved time."""
+    if kind == RESERVED:
+        return None
+    if kind == TURNAROUND and measured is not None:
+        return Cost(measured.waits.alpha, 1, measured.waits.gamma)
+    return _weights(kind)
 
 
-def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
-    """Return the ratio of the times to success, as a number and in words; ``None`` without a common run."""
+def _noun(kind: str) -> str:
+    return {RESERVED: "reserved time", TURNAROUND: "time from submission to success"}.get(kind, f"cost ({kind})")
+
+
+def _recommended(advice: Advice, measured: SiteAdvice | None) -> str:
+    """Return the name of the way to request that is recommended."""
+    return advice.rows[advice.recommended].strategy.name if measured is None else measured.best.name
+
+
+def _answer(advice: Advice, measured: SiteAdvice | None, kind: str) -> str:
+    """Return the first request of the recommended way, and its result against the others."""
+    first = f"Request {exact(advice.advised.values[0])} first"
+    if len(advice.advised.values) == 1:
+        first = f"Request {exact(advice.advised.values[0])}, and nothing after it"
+    if measured is not None and kind == TURNAROUND:
+        return _answer_of_site(first, measured)
+    row = advice.rows[advice.recommended]
+    text = first if row is advice.rows[0] else f"{first}, as by {row.strategy.name}"
+    text += _beside(advice, kind)
+    if kind == RESERVED:
+        text += " All reserved time counts, as if it were paid."
+        text += " Where a job that ends early frees its nodes and no request waits, the maximum is best."
+    if measured is None:
+        return text
+    found = next(each for each in measured.rows if each.name == BEST)
+    replayed = against("the maximum", found.ratio, found.low, found.high, count(measured.runs, "run"), "response time")
+    return f"{text} Replayed with the queue, the {BEST} of reserved time has {replayed}."
+
+
+def _beside(advice: Advice, kind: str) -> str:
+    """Return how the recommended way compares with others, and what loses to it."""
+    row = advice.rows[advice.recommended]
+    others = [each for each in advice.rows if each is not row and each.strategy.name in (BEST, MAXIMUM)]
+    names = {MAXIMUM: "requesting the maximum at once", BEST: f"the {BEST}"}
+    told = [found for each in others if (found := _against(row, each, names[each.strategy.name], _noun(kind)))]
+    if not told:
+        return "."
+    end = ". It is the way with the least on these runs." if row.unseen else ", on the runs that it is made from."
+    return f": {'; '.join(text for _, text in told)}{end}"
+
+
+def _answer_of_site(first: str, measured: SiteAdvice) -> str:
+    """Return the way with the least mean response in the replay."""
+    row, waits = measured.best, measured.waits
+    basis = count(measured.runs, "run") + (" not seen before" if measured.unseen else ", seen before")
+    if row is measured.rows[0]:
+        text = f"{first}: the maximum has the least time from submission to success"
+        lost = [each for each in measured.rows[1:] if each.verdict == "worse"]
+        text += f", {time(row.response)} on average over {basis}"
+        text += f"; worse: {', '.join(each.name for each in lost)}" if lost else "; no other way is clearly worse"
+    else:
+        noun = "time from submission to success"
+        text = f"{first}, as by '{row.name}': {against('the maximum', row.ratio, row.low, row.high, basis, noun)}"
+    source = "its accounting" if waits.recorded else "a replay, for its accounting has none"
+    model = f"{time(waits.gamma)} + {waits.alpha:.2f} x the request, {time(waits.error)} off on average"
+    return f"{text}. The replay has the runs among the jobs of the site. Waits by {source}: {model}."
+
+
+def _against(best: Row, other: Row, name: str, noun: str) -> tuple[float, str] | None:
+    """Return the ratio of the costs, as a number and in words; ``None`` without a common run."""
     mine, rival = (row.unseen if best.unseen else row.seen for row in (best, other))
     if mine is None or rival is None:
         return None
@@ -209,7 +303,7 @@ def _against(best: Row, other: Row, name: str) -> tuple[float, str] | None:
     basis = f"{count(runs, 'run')}{' not seen before' if best.unseen else ''}"
     if found.reason:
         basis = f"{basis}; {found.reason}"
-    return found.ratio, against(name, found.ratio, found.low, found.high, basis, "time to success")
+    return found.ratio, against(name, found.ratio, found.low, found.high, basis, noun)
 
 
 def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> list[RenderableType]:
@@ -226,16 +320,16 @@ def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> li
     told = (
         f"{measured.runs:,} runs at even times among the jobs of {site}, replayed under EASY: {runs}.\n"
         f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
-        f"The waits are {time(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
-        f"of {site}, {width}, in a replay."
+        f"The waits are {time(waits.gamma)} + {waits.alpha:.2f} x the request, {time(waits.error)} off on average: "
+        f"those of {waits.jobs:,} jobs of {site}, {width}, {'in its accounting' if waits.recorded else 'in a replay'}."
     )
     return [Text(f"measured on {site}", style="bold"), table, told]
 
 
-def _options(advice: Advice, write: int | None) -> list[str]:
+def _options(requests: Reservations, write: int | None) -> list[str]:
     """Return the requests as options of ``sbatch``, with a signal before each checkpoint."""
-    lengths = advice.sequence.values.tolist()
-    keeps = advice.sequence.keeps.tolist()
+    lengths = requests.values.tolist()
+    keeps = requests.keeps.tolist()
     if not any(keeps):
         return sbatch_lines(lengths)
     times = [line for length in lengths for line in sbatch_lines([length])]
@@ -254,40 +348,42 @@ def last_request(limit: int | None, history: RunHistory) -> float | None:
     return None if limit is None else float(limit)
 
 
-def _shown(advice: Advice, history: RunHistory, planning: Planning) -> list[RenderableType]:
+def _shown(advice: Advice, history: RunHistory, planning: Planning, kind: str, name: str) -> list[RenderableType]:
     run_times = history.times
     span = f"{exact(run_times.min())} to {exact(run_times.max())}, mean {exact(run_times.mean())}"
     families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
     law = advice.fits[0].name if planning.fitted and advice.fits else "the runs" + ", smoothed" * planning.smoothed
     law += "" if planning.bins is None else f", in {count(planning.bins, 'value')}"
-    expected = exact(advice.sequence.expected_makespan)
+    priced = kind not in (RESERVED, TURNAROUND)
+    expected = ratio(advice.sequence.expected_makespan) if priced else exact(advice.sequence.expected_makespan)
     waste = exact(advice.sequence.expected_waste)
     half = len(run_times) // 2
-    shown: list[RenderableType] = [
+    lines: list[RenderableType] = [
         Text(f"{count(len(run_times), 'run')}: {span}", style="bold"),
         f"best fitting families (AIC), with their distance from the runs (KS): {families}"
         if advice.fits
         else "best fitting families: none, as all run times are equal",
         "",
+        Text(f"requests: {name}", style="bold"),
         _requests(advice),
-        f"{expected} per run expected, {waste} of it waste (law: {law})",
+        f"{expected} per run expected at best, {waste} unused (law: {law})",
         *([] if advice.sure is None else [_sure(advice.sure, len(run_times))]),
         *([] if advice.loss is None else [f"on the runs as they are, {percent(advice.loss)}% longer than the best"]),
         *([] if advice.without is None else [_checkpoints(advice, advice.without)]),
         "",
         Text("on the runs they are made from", style="bold"),
-        _strategies([(row.strategy.name, exact(row.first), row.seen) for row in advice.rows]),
+        _strategies([(row.strategy.name, exact(row.first), row.seen) for row in advice.rows], kind),
         "",
     ]
     if advice.rows[0].unseen is None:
-        shown.append(f"on unseen runs: not known from fewer than {LEAST_TO_HALVE}")
+        lines.append(f"on unseen runs: not known from fewer than {LEAST_TO_HALVE}")
     else:
-        shown.append(Text(f"on the last {len(run_times) - half}, made from the first {half}", style="bold"))
-        shown.append(_strategies([(row.strategy.name, "", row.unseen) for row in advice.rows]))
+        lines.append(Text(f"on the last {len(run_times) - half}, made from the first {half}", style="bold"))
+        lines.append(_strategies([(row.strategy.name, "", row.unseen) for row in advice.rows], kind))
     return [
-        *shown,
+        *lines,
         "",
-        "Means per run; waits in the queue do not count. A run longer than the last request takes "
+        f"Means per run; {_head_of_cost(kind)} is the {_noun(kind)}. A run longer than the last request takes "
         f"{GROWTH:g} times as much, until it succeeds.",
         pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]),
     ]
@@ -300,7 +396,7 @@ def _sure(sure: tuple[tuple[float, float], tuple[float, float]], runs: int) -> s
 
 
 def _requests(advice: Advice) -> Table:
-    found = advice.sequence
+    found = advice.advised
     more = ("checkpoint", "for runs up to") if advice.without is not None else ()
     table = terminal_table(["request", headed("time"), "needed (%)", headed("expected waste"), *more])
     columns = found.values, found.needed, found.wasted, found.keeps, found.reached
@@ -321,19 +417,27 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
     return f"checkpoints save {exact(saved)} per run ({share}%)\n{pays}"
 
 
-def _strategies(rows: Sequence[tuple[str, str, StrategyResult | None]]) -> Table:
+def _head_of_cost(kind: str) -> str:
+    """Return the head of the column of costs."""
+    return "time" if kind in (RESERVED, TURNAROUND) else "cost"
+
+
+def _strategies(rows: Sequence[tuple[str, str, StrategyResult | None]], kind: str) -> Table:
     """Return the table of strategies: their names, first requests, and means."""
     first = (headed("first request"),) if rows[0][1] else ()
-    table = terminal_table(["", *first, "requests", headed("time"), headed("waste")])
+    priced = _head_of_cost(kind) == "cost"
+    table = terminal_table(["", *first, "requests", "cost" if priced else headed("time"), headed("waste")])
     for name, request, fared in rows:
-        cells = (ratio(fared.requests), exact(fared.time), exact(fared.waste)) if fared else (NOTHING,) * 3
+        cells: tuple[str, ...] = (NOTHING,) * 3
+        if fared:
+            cells = ratio(fared.requests), (ratio if priced else exact)(fared.time), exact(fared.waste)
         table.add_row(Text(name), *((request,) if request else ()), *cells)
     return table
 
 
 def _plain(advice: Advice, history: RunHistory) -> dict[str, Any]:
     """Return all results for JSON, times in seconds."""
-    found = advice.sequence
+    found = advice.advised
     return {
         "runs": len(history),
         "timeouts": int(history.censored.sum()),

@@ -5,7 +5,15 @@ import scipy
 from hpcdispatch.analysis import Planning, Strategy, advise, fare, strategies
 from hpcdispatch.analysis.requests import MOST_VALUES, law_of, optimum
 from hpcdispatch.base import InputError
-from hpcdispatch.models.reservations import ESDD, evaluate, expected_makespan, from_samples, optimal_sequence
+from hpcdispatch.models.reservations import (
+    ESDD,
+    Checkpointing,
+    Cost,
+    evaluate,
+    expected_makespan,
+    from_samples,
+    optimal_sequence,
+)
 from hpcdispatch.workloads.formats.run_times import RunHistory
 
 RUNS = np.round(np.random.default_rng(1).lognormal(9, 0.8, 61))
@@ -220,3 +228,15 @@ def test_killed_runs_are_fitted_as_longer():
 def test_plannings_that_exclude_each_other(options):
     with pytest.raises(InputError, match=r"requests: their number holds|fit, smooth: expected one"):
         Planning(**options)
+
+
+@pytest.mark.parametrize("cost", [Cost(1, 0, 0), Cost(0.3, 1, 50), Cost(0, 1, 0), Cost(0, 0, 1)])
+@pytest.mark.parametrize("checkpointing", [None, Checkpointing(20, 10)])
+def test_costs_of_runs_are_those_of_the_model(cost, checkpointing):
+    """The mean cost over the runs is the expected cost of the requests made from them."""
+    runs = np.ceil(np.random.default_rng(3).lognormal(6, 1, 60))
+    advice = advise(runs, Planning(cost=cost, checkpointing=checkpointing))
+    assert advice.rows[0].seen.time == pytest.approx(advice.sequence.expected_makespan, rel=1e-9)
+    unseen = [row.unseen.time for row in advice.rows]
+    assert unseen[advice.recommended] == min(unseen)
+    assert advice.advised.values[-1] >= runs.max() or advice.advised.reached[-1] >= runs.max()

@@ -24,11 +24,13 @@ def runs(tmp_path):
 def test_prints_the_requests_and_what_they_are_compared_with(invoke, runs):
     found = invoke("sequence", runs, columns=80)
     assert found.exit_code == 0, found.stderr
-    sequence = advise(RUNS).sequence
+    advice = advise(RUNS)
+    sequence = advice.advised
     rows = [line.split() for line in found.stdout.splitlines() if re.match(r"\d+ +\d", line)]
     assert [row[1] for row in rows] == [exact(value) for value in sequence.values]
     assert [float(row[2]) for row in rows] == pytest.approx(100 * sequence.needed, abs=0.05)
-    assert f"{exact(sequence.expected_makespan)} per run expected" in found.stdout
+    assert f"{exact(advice.sequence.expected_makespan)} per run expected" in found.stdout
+    assert f"requests: {advice.rows[advice.recommended].strategy.name}" in found.stdout
     for name in ("optimal sequence", "maximum", "mean", "last 10"):
         assert len(re.findall(rf"^{name} +[\d-]", found.stdout, re.MULTILINE)) == 2
     assert "on the last 20, made from the first 20" in found.stdout
@@ -52,7 +54,7 @@ def test_sbatch_prints_times_that_cover_the_requests_and_nothing_else(invoke, ru
     lines = found.stdout.splitlines()
     assert all(re.fullmatch(r"--time=\d+-\d\d:\d\d:00", line) for line in lines)
     assert found.stderr == ""
-    expected = advise(RUNS, Planning(backfill_rate=0.2, limit=3 * 86400)).sequence.values
+    expected = advise(RUNS, Planning(backfill_rate=0.2, limit=3 * 86400)).advised.values
     for line, value in zip(lines, expected, strict=True):
         days, hours, minutes = map(int, re.findall(r"\d+", line)[:3])
         assert 0 <= days * 86400 + hours * 3600 + minutes * 60 - value < 60
@@ -71,8 +73,8 @@ def test_json(invoke, runs):
     found = invoke("sequence", runs, "--json", "--unit", "min", "--fit")
     shown = json.loads(found.stdout)
     advice = advise(RUNS * 60, Planning(fitted=True))
-    assert [one["time"] for one in shown["requests"]] == advice.sequence.values.tolist()
-    assert shown["expected_time"] == advice.sequence.expected_makespan
+    assert [one["time"] for one in shown["requests"]] == advice.advised.values.tolist()
+    assert shown["expected_time"] == advice.advised.expected_makespan
     assert shown["strategies"]["last 10"]["unseen"]["time"] == advice.rows[3].unseen.time
     assert shown["families"][0]["name"] == advice.fits[0].name
     assert shown["runs"] == 40
@@ -240,12 +242,56 @@ def test_a_bad_fit_is_said_with_what_it_costs(invoke, tmp_path):
     assert "fits badly" not in invoke("sequence", path).stderr
 
 
-def test_the_answer_names_what_the_requests_lose_to(invoke, tmp_path):
+def test_what_loses_on_unseen_runs_is_not_recommended(invoke, tmp_path):
     """Run times fall. The longest recent run time is then a better request than an old one."""
     path = tmp_path / "runs.csv"
     path.write_text("".join(f"{4000 - 50 * place}\n" for place in range(60)))
     found = invoke("sequence", path)
-    assert re.search(r"It loses to other ways: .*more time to success than by last 10", found.stdout)
+    answer = found.stdout.splitlines()[-1]
+    assert re.search(r"as by last 10: .*less reserved time than the optimal sequence", answer)
+    assert "more reserved time" not in answer
+    assert json.loads(invoke("sequence", path, "--json").stdout)["recommended"] == "last 10"
+
+
+@pytest.mark.parametrize("cost", ["reserved", "turnaround", "1,0,0", "0.5,1,60", "0,1,0"])
+def test_costs_by_name(invoke, runs, cost):
+    """The requests are those of least cost among the ways, and the sentence says what is counted."""
+    site = ("--site", "lublin:jobs=200,processors=16,seed=1") if cost == "turnaround" else ()
+    found = invoke("sequence", runs, "--cost", cost, *site)
+    assert found.exit_code == 0, found.stderr
+    answer = found.stdout.splitlines()[-1]
+    noun = {"reserved": "less reserved time", "turnaround": "time from submission to success"}
+    assert noun.get(cost, f"cost ({cost})") in answer or cost == "0,1,0"
+    assert ("as if it were paid" in answer) == (cost == "reserved")
+    assert "nan" not in answer
+    shown = json.loads(invoke("sequence", runs, "--cost", cost, *site, "--json").stdout)
+    assert shown["cost"] == cost
+    unseen = {name: row["unseen"]["time"] for name, row in shown["strategies"].items()}
+    if cost == "turnaround":
+        responses = {name: row["response"] for name, row in shown["site"]["rows"].items()}
+        assert shown["recommended"] == min(responses, key=responses.get)
+        assert shown["site"]["waits"]["error"] > 0
+    else:
+        assert unseen[shown["recommended"]] == min(unseen.values())
+    if cost == "0,1,0":  # What is left unused is free.
+        assert len(shown["requests"]) == 1
+
+
+@pytest.mark.parametrize("cost", ["much", "1,2", "0,0,0", "1,-1,0", "nan,0,0"])
+def test_no_such_cost(invoke, runs, cost):
+    found = invoke("sequence", runs, "--cost", cost)
+    assert found.exit_code == 2
+    assert "expected reserved, turnaround, or three numbers A,B,C >= 0" in found.stderr
+    assert "expected --site with it" in invoke("sequence", runs, "--cost", "turnaround").stderr
+    assert "expected no --backfill-rate" in invoke("sequence", runs, "--cost", "1,1,1", "--backfill-rate", 0.1).stderr
+
+
+def test_recorded_waits_of_the_site(invoke, runs, tmp_path):
+    """Waits that grow with the request are found in the accounting of the site."""
+    lines = [f"{n} {600 * n} {300 + n} 500 4 -1 -1 4 {600 * (1 + n % 9)} -1 1 1 1 1 1 1 -1 -1" for n in range(1, 120)]
+    (tmp_path / "site.swf").write_text("; MaxProcs: 64\n" + "\n".join(lines) + "\n")
+    found = invoke("sequence", runs, "--site", tmp_path / "site.swf", "--cores", 4)
+    assert "Waits by its accounting: " in found.stdout.splitlines()[-1]
 
 
 def test_requests_smooth_and_bins(invoke, runs):
