@@ -17,7 +17,7 @@ from patience import PATIENCE
 
 from hpcdispatch.dispatchers import EASY, ConstraintProgramming
 from hpcdispatch.simulation import InvariantError, check, simulate
-from hpcdispatch.testing import check_dispatcher, check_predictor, tiny
+from hpcdispatch.testing import check_dispatcher, check_predictor, samples, tiny
 from hpcdispatch.workloads import Job, Machine, Workload
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
@@ -108,7 +108,6 @@ def test_is_listed_on_the_command_line(installed):
         "scratch",
         "streams",
         "small-users",
-        "same-day",
     ):
         assert expected in listed
 
@@ -143,8 +142,8 @@ def plugin():
 
 
 def test_keeps_the_rules(plugin):
-    check_dispatcher(plugin.SmallestArea, predictors=("walltime", "last2"))
-    check_predictor(plugin.Usual, dispatchers=("easy",))
+    check_dispatcher(plugin.SmallestArea, samples(0.4), predictors=("walltime", "last2"))
+    check_predictor(plugin.Usual, samples(0.4), dispatchers=("easy",))
 
 
 def test_a_late_job_is_not_passed(plugin):

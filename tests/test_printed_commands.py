@@ -21,7 +21,7 @@ from patience import PATIENCE
 ROOT = Path(__file__).parents[1]
 SITE = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
-#: Pages with slow commands: more than a few seconds together.
+#: Pages with slow commands, more than a few seconds together, for nights. By day there are the README and small ones.
 SLOW = {
     "dispatchers/eviction.md",
     "dispatchers/moldable.md",
@@ -30,7 +30,10 @@ SLOW = {
     "evidence/reproductions.md",
     "evidence/results.md",
     "evidence/verification.md",
+    "explanation/conclusions.md",
+    "explanation/reliability.md",
     "how-to/campaigns.md",
+    "how-to/completion.md",
     "how-to/figures.md",
     "how-to/from-pyss.md",
     "how-to/live-slurm.md",
@@ -38,6 +41,7 @@ SLOW = {
     "how-to/traces.md",
     "how-to/walltimes.md",
     "how-to/what-if.md",
+    "how-to/workflow-analysis.md",
     "index.md",
     "start/first-comparison.md",
 }

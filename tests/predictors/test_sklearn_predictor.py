@@ -122,7 +122,11 @@ class Unclonable(Bare):
 KINDS["bare"] = Bare()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+#: Slow ones for nights. By day there is a pipeline within another estimator.
+NESTED = ("pipeline", "stack of pipelines")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.nightly] * (kind in NESTED)) for kind in KINDS])
 def test_learns_and_says_the_same_again(kind):
     workload = workload_of(jobs_of())
     predictor = SklearnPredictor(KINDS[kind], jobs=40, least=40)

@@ -30,7 +30,7 @@ def test_the_same_bytes_in_two_processes_of_different_hash_seeds(tmp_path):
         subprocess.run([sys.executable, "-c", SAVE, folder], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
         files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "timings.parquet")
         written.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
-    assert len(written[0]) == 4 * 2 * 4
+    assert len(written[0]) == 4 * 2 * 6  # but for the measured times: three tables, the manifest, two lists of sums
     assert written[0] == written[1]
 
 
@@ -54,9 +54,9 @@ def test_two_simulations_at_once():
 
 def test_one_object_serves_again(registered):
     dispatcher = registry.create(registered)
-    first = simulate(cluster(40), dispatcher)
-    simulate(overrunning(30), dispatcher)
-    assert_same_records(first, simulate(cluster(40), dispatcher))
+    first = simulate(cluster(20), dispatcher)
+    simulate(overrunning(20), dispatcher)
+    assert_same_records(first, simulate(cluster(20), dispatcher))
 
 
 def test_nothing_is_touched(registered, tmp_path, monkeypatch, capfd):

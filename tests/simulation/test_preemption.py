@@ -141,14 +141,27 @@ class Chaos:
         return actions
 
 
-@pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
-@pytest.mark.parametrize("make", [pool, cluster, overrunning, moldable])
-def test_thousands_of_preemptions_conserve_the_work(make, overrun):
-    workload = make(150, seed=3)
-    dispatcher = Chaos(1500)
+# Each kind of workload and each overrun mode once or twice by day. Nights have all, and more preemptions.
+@pytest.mark.parametrize(
+    ("make", "overrun", "jobs"),
+    [
+        (pool, "run", 60),
+        (cluster, "kill", 60),
+        (overrunning, "resubmit", 60),
+        (moldable, "run", 60),
+        *(
+            pytest.param(make, overrun, 150, marks=pytest.mark.nightly)
+            for make in (pool, cluster, overrunning, moldable)
+            for overrun in ("run", "kill", "resubmit")
+        ),
+    ],
+)
+def test_many_preemptions_conserve_the_work(make, overrun, jobs):
+    workload = make(jobs, seed=3)
+    dispatcher = Chaos(10 * jobs)
     first = simulate(workload, dispatcher, "last2", overrun=overrun, seed=5)
     check(workload, first)
-    assert first.decisions["stopped"].sum() > 500
+    assert first.decisions["stopped"].sum() > 3 * jobs
     if overrun == "run":
         assert (first.jobs["status"] == "completed").all()
     assert_same_records(first, simulate(workload, dispatcher, "last2", overrun=overrun, seed=5))

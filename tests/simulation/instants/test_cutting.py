@@ -194,10 +194,11 @@ def test_they_learn_the_same_of_what_chose_another_shape():
 
 
 def test_slurm_needs_what_it_had_in_memory():
-    workload = cluster()
-    rest, state = state_at(workload, SLURM, at=12_003)
-    whole = simulate(workload, SLURM).jobs.set_index("id")
-    forgetful = simulate(rest, SLURM, state=replace(state, memory={}, ended=())).jobs.set_index("id")
+    workload = cluster(40)
+    slurm = SLURM.replace("CalcPeriod=1,", "CalcPeriod=10,")  # each second takes long
+    rest, state = state_at(workload, slurm, at=12_003)
+    whole = simulate(workload, slurm).jobs.set_index("id")
+    forgetful = simulate(rest, slurm, state=replace(state, memory={}, ended=())).jobs.set_index("id")
     assert not whole["start"].loc[forgetful.index].equals(forgetful["start"])
 
 
