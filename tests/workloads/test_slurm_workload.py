@@ -177,6 +177,12 @@ def test_jobs_that_ran_or_waited_at_the_export_take_part(site):
     assert [job.id for job in read(site(NOT_ENDED)[0]).jobs] == ["1", "2"]
 
 
+def test_a_running_job_lasts_a_second_longer_than_it_has(site):
+    running = "3|ben|g|chem|short|1000|1000|Unknown|1|1|1|4|RUNNING|sbatch -n 4 c"
+    workload = slurm_workload(*site((*JOBS[:2], running)))
+    assert {job.id: job.runtime for job in workload.jobs}["3"] == 1062 - 1000 + 1
+
+
 def test_nodes_that_do_not_exist_yet_have_no_capacity(site):
     sacct, conf = site()
     conf.write_text(
