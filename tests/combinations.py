@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 
-def pairwise(*axes: Sequence[Any]) -> list[Any]:
+def each_pair(*axes: Sequence[Any]) -> list[Any]:
     """Return all combinations of a value of each axis, as parameters of a test.
 
     A fault seldom needs more than two values that meet. Those combinations are left to the nights of which each two

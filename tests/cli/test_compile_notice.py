@@ -85,8 +85,9 @@ def test_in_a_pipe(start, plugin, args):
     assert not LINE.search(out)
 
 
-# By day one command, on a terminal: a script below has its standard error in a pipe.
-@pytest.mark.parametrize("args", [CALLS[0], *(pytest.param(args, marks=pytest.mark.nightly) for args in CALLS[1:])])
+# By day a script, below, has it in a pipe.
+@pytest.mark.nightly
+@pytest.mark.parametrize("args", CALLS)
 def test_on_a_terminal(on_terminal, plugin, args):
     shown = on_terminal(*args).decode()
     # It has its own line. Cursor moves and bars are on other lines.

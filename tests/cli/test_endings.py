@@ -94,7 +94,8 @@ def test_no_arguments_show_the_help(invoke):
     assert "Commands:" in found.stderr
 
 
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.nightly), 2])
+@pytest.mark.nightly  # By day tests of comparisons and of one run, below, are interrupted.
+@pytest.mark.parametrize("workers", [1, 2])
 def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, workers):
     # With two workers the second stuck run begins when fcfs is complete. With one, the first does.
     first = tmp_path / "first"

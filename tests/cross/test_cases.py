@@ -9,7 +9,7 @@ from cross.cases import CASES, MACHINES, drawn_workload, try_case
 from hpcdispatch.simulation import simulate
 
 #: Every so many cases, among them each overrun mode, predictor and machine.
-SHARE = 61
+SHARE = 101
 
 
 @pytest.mark.parametrize("index", range(0, len(CASES), SHARE))

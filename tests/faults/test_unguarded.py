@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from patience import PATIENCE
 
 SCRIPT = """
@@ -13,6 +14,7 @@ print(compare(generate("lublin", jobs=5, processors=16), ["fcfs", "easy"], worke
 """
 
 
+@pytest.mark.nightly  # It starts processes that end at once; each takes seconds.
 def test_no_table_but_one_line_that_names_the_guard(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     command = [sys.executable, tmp_path / "script.py"]

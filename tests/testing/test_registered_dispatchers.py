@@ -4,8 +4,13 @@ import pytest
 
 from hpcdispatch.testing import check_dispatcher, pool, samples, tiny
 
+#: Versions of a dispatcher that differ by options from others here. By day they are in the random tests of simulations.
+VERSIONS = ("hcp", "hcp1", "hcp2", "pcp", "pcp1", "pcp2")
+
 
 def test_keeps_the_rules(registered):
+    if registered.partition(":")[0] in VERSIONS:
+        pytest.skip("a version of another dispatcher; nights check it on larger samples")
     # It never reads a run time and changes no state. A second call gives the same answer.
     share = 0.3 if "d_max=" in registered else 0.5  # of the jobs, where a solver decides
     check_dispatcher(registered, [tiny()], predictors=("walltime", "last2"))

@@ -192,6 +192,7 @@ for number in range(1, 200):
 """
 
 
+@pytest.mark.nightly  # By day the power goes at each call, in tests/faults.
 def test_killed_between_any_two_system_calls_the_cell_is_whole_or_absent(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

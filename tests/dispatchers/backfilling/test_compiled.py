@@ -1,7 +1,7 @@
 """Compiled code on a pool decides as the code for any machine does."""
 
 import pytest
-from combinations import pairwise
+from combinations import each_pair
 
 from hpcdispatch.dispatchers.backfilling import counted
 from hpcdispatch.dispatchers.backfilling.conservative import Conservative
@@ -28,7 +28,7 @@ class AnyMachine(Conservative):
 
 @pytest.mark.parametrize(
     ("sample", "compress", "predictor", "overrun"),
-    pairwise(list(SAMPLES), ["until-stable", "once", "never"], BELIEFS),
+    each_pair(list(SAMPLES), ["until-stable", "once", "never"], BELIEFS),
 )
 def test_conservative(sample, compress, predictor, overrun):
     workload = SAMPLES[sample]()
@@ -38,7 +38,7 @@ def test_conservative(sample, compress, predictor, overrun):
 
 @pytest.mark.parametrize(
     ("sample", "name", "predictor", "overrun"),
-    pairwise([*SAMPLES, "nodes"], ["easy", "easy-sjbf", "sjf", "ljf", "lxf", "sejf", "lejf"], BELIEFS),
+    each_pair([*SAMPLES, "nodes"], ["easy", "easy-sjbf", "sjf", "ljf", "lxf", "sejf", "lejf"], BELIEFS),
 )
 def test_both_ways_of_a_decision(sample, name, predictor, overrun, monkeypatch):
     """Guards the way of short queues and that of long ones."""

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from combinations import pairwise
+from combinations import each_pair
 from internal_options import made, simulate
 
 from hpcdispatch.base import InputError
@@ -32,7 +32,7 @@ def starts(workload, dispatcher, predictor="walltime", **given):
 
 @pytest.mark.parametrize(
     ("kind", "predictor", "overrun"),
-    pairwise([source(workload) for workload in samples()], LEARNING, ["run", "kill", "resubmit"]),
+    each_pair([source(workload) for workload in samples()], LEARNING, ["run", "kill", "resubmit"]),
 )
 def test_it_decides_as_in_a_simulation_with_that_predictor(kind, predictor, overrun):
     """Guards against predictions, corrections and lessons that differ from the engine's in time or walltime."""

@@ -5,6 +5,7 @@ from itertools import cycle, pairwise
 
 import numpy as np
 import pytest
+from combinations import each_pair
 from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,9 +111,14 @@ def test_a_job_that_another_dispatcher_stopped_has_not_failed():
     ]
 
 
-@pytest.mark.parametrize("name", ["classic-hpc", "neuroscience", "toptimal", "atoptimal"])
-@pytest.mark.parametrize("over", ["easy", "conservative", "fcfs", "lxf"])
-@pytest.mark.parametrize("backfill", ["plain", "speculative"])
+@pytest.mark.parametrize(
+    ("name", "over", "backfill"),
+    each_pair(
+        ["classic-hpc", "neuroscience", "toptimal", "atoptimal"],
+        ["easy", "conservative", "fcfs", "lxf"],
+        ["plain", "speculative"],
+    ),
+)
 def test_without_laws_it_is_the_dispatcher_underneath(name, over, backfill):
     for workload in (pool(), cluster()):
         expected = simulate(workload, over)

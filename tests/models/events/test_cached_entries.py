@@ -33,6 +33,8 @@ def test_the_second_process_compiles_nothing():
     command = [sys.executable, "-c", PROGRAM, json.dumps(ENTRIES)]
     for _ in range(2):
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    compiled, used = json.loads(printed)
+        compiled, used = json.loads(printed)
+        if not compiled:  # An earlier process has.
+            break
     assert compiled == 0
     assert used == dict.fromkeys(ENTRIES, 1)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from combinations import each_pair
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 
@@ -45,9 +46,7 @@ def busy():
     return simulate(generate("lublin", jobs=300, processors=32, users=12, seed=3), "easy")
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("machine", [POOL, NODES], ids=["pool", "nodes"])
+@pytest.mark.parametrize(("machine", "name", "method"), each_pair([POOL, NODES], list(RESULTS), list(METHODS)))
 def test_draws_any_result(machine, name, method):
     axes = getattr(simulate(Workload(RESULTS[name], machine), "fcfs").plot, method)()
     axes.figure.canvas.draw()

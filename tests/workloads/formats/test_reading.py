@@ -236,6 +236,7 @@ class TestCache:
             read(trace(swf(count)), cache=tmp_path / "kept")
         assert len(os.listdir(tmp_path / "kept")) == 2
 
+    @pytest.mark.nightly  # It starts processes, each of which takes seconds.
     def test_several_processes_share_it(self, trace, tmp_path):
         path = trace(swf(60_000))
         whole = read(path)

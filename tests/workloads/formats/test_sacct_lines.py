@@ -84,8 +84,18 @@ def table(tmp_path):
 HOSTILE = ["a|b", "a\nb", "a|\n|b", "|", "\n\n", "x\n1|2", "for i in 1 2\ndo\n  echo $i | tee log\ndone", "|" * 20]
 
 
+# The columns of comments are read alike: by day one of them, and those with a rule of their own.
 @pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("column", ["AdminComment", "Comment", "JobName", "SubmitLine", "SystemComment"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param("AdminComment", marks=pytest.mark.nightly),
+        "Comment",
+        "JobName",
+        "SubmitLine",
+        pytest.param("SystemComment", marks=pytest.mark.nightly),
+    ],
+)
 def test_texts_of_users_in_the_middle_of_all_columns(table, text, column):
     text = f"sbatch {text}" if column == "SubmitLine" else text
     jobs = read(table(row(1, ALL), row(2, ALL, **{column: text}), row(3, ALL), names=ALL)).jobs

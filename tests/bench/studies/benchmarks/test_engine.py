@@ -126,6 +126,7 @@ def test_a_large_trace_is_measured_in_a_process_of_its_own(tmp_path):
     assert megabytes.value > 10
 
 
+@pytest.mark.nightly
 def test_the_rate_of_the_first_jobs_of_a_trace_is_measured(tmp_path):
     swf, _ = write_inputs(on_one_core_nodes(generate("lublin", jobs=40, processors=64, seed=1)), tmp_path)
     row = rate_of(Setting(), "small", "fcfs", swf, 3, head=30)

@@ -52,8 +52,16 @@ def test_has_the_records_of_the_engine(name, data):
     check(workload, result)
 
 
-@pytest.mark.parametrize("overrun", ["run", "kill"])
-@pytest.mark.parametrize("dispatcher", ["toptimal", "neuroscience", "atoptimal:rate=0.1"])
+@pytest.mark.parametrize(
+    ("dispatcher", "overrun"),
+    [
+        ("toptimal", "run"),
+        ("neuroscience", "kill"),
+        ("atoptimal:rate=0.1", "kill"),
+        *(pytest.param(*each, marks=pytest.mark.nightly) for each in (("toptimal", "kill"), ("neuroscience", "run"))),
+        pytest.param("atoptimal:rate=0.1", "run", marks=pytest.mark.nightly),
+    ],
+)
 def test_has_them_beside_a_stream_and_in_many_steps(dispatcher, overrun, monkeypatch):
     monkeypatch.setattr(compiled_rounds, "_DECISIONS", 200)
     options = {"processors": "beta", "low": 1, "high": 20, "work_rate": 0.8, "window": 15, "stream_processors": 20}
