@@ -192,3 +192,27 @@ class RunningJobs(Jobs[T]):
     def start(self) -> IntArray:
         """Start of this attempt, seconds."""
         return self.column(3)
+
+
+class NewJobs:
+    """Follower of a queue: the jobs that came since the last look.
+
+    Parameters
+    ----------
+    jobs
+        The waiting jobs at first.
+    """
+
+    def __init__(self, jobs: Sequence[Any]) -> None:
+        self._new = list(jobs)
+
+    def changed(self, job: Any, came: bool) -> bool:
+        """Record an arrival."""
+        if came:
+            self._new.append(job)
+        return True
+
+    def taken(self) -> list[Any]:
+        """Return the new jobs, and forget them."""
+        new, self._new = self._new, []
+        return new

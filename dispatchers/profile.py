@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from operator import attrgetter
@@ -10,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..base import IntArray, check_whole
+from ..base import BoolArray, IntArray, check_whole
 from ..models import PlacementRule, pool_placement
 from ..models.profiles.timeline import (
     NEVER,
@@ -18,10 +17,11 @@ from ..models.profiles.timeline import (
     Asks,
     Kept,
     Timeline,
-    add_closures,
     add_row,
+    add_rows,
     add_running,
     earliest,
+    fit_now,
     keep,
     lasting,
     open_kept,
@@ -32,7 +32,7 @@ from ..models.profiles.timeline import (
 from ..workloads import Machine
 from .actions import Start
 from .columns import Jobs
-from .rule_book import ClosedRows, RuleBook, Shared, rule_book
+from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, rule_book
 from .space import NodeSpace
 from .views import JobView, Placement, Running, StateView, Waiting
 
@@ -326,6 +326,15 @@ class Profile:
         self._given[running.order] = (self.now if at is None else max(at, self.now)) + delay
         self._rebuild(self._until if self._whole else self.now, whole=True)
 
+    def fit_now(self, jobs: Sequence[Waiting]) -> BoolArray:
+        """Return which jobs could each start now, alone. Shape (jobs,). Takes nothing."""
+        self._leave_plain()
+        if not len(jobs):
+            return np.zeros(0, dtype=np.bool_)
+        asks = self._asks_of(list(jobs))
+        line = self._reaching(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
+        return fit_now(line, asks, self._best_fit)
+
     def free_until(
         self, job: Waiting, at: int | None = None, shape: int | None = None
     ) -> tuple[int | None, Placement] | None:
@@ -511,36 +520,17 @@ class Profile:
         shared = self._shared_amounts()
         closed = None if book is None else book.closed(self.now, until)
         self._until = NEVER if closed is None else closed.until
-        steps = [] if closed is None else list(shared.steps(self._until))
         pool = machine.nodes == 1
         # Room for the waiting jobs, too, so that it seldom grows.
-        rows = len(state.running) * whole + len(steps) + min(len(state.queue.entries), LONG) + len(shared.keys) + 2
+        rows = len(state.running) * whole + min(len(state.queue.entries), LONG) + len(shared.keys) + 2
         entries = rows
         if not pool:
             entries = min(int(state.queue.nodes.sum()), LONG * machine.nodes) + (2 + len(shared.keys)) * machine.nodes
             entries += int(state.running.nodes.sum()) if whole else 0
-        if closed is not None:
-            rows += len(closed.begin)
-            entries += len(closed.node)
-            falls = _falls(closed, shared, steps, machine)
-        else:
-            shape = machine.capacity.shape
-            falls = _NONE, np.empty((0, *shape), dtype=np.int64), np.empty((0, len(shared.keys)), dtype=np.int64)
-        longest = _NONE if book is None else book.longest
-        line = open_timeline(
-            self.now, state.free.copy(), shared.free.copy(), machine.capacity, rows, entries, falls, longest
-        )
+        line = open_line(state, book, closed, shared, (state.free.copy(), shared.free.copy()), (rows, entries))
         self._whole = False
         if whole:
             self._add_running(line, closed)
-        if closed is not None:
-            add_closures(line, closed.begin, closed.end, closed.demand, closed.last, closed.node)
-            nothing = np.zeros(len(shared.keys), dtype=np.int64)
-            for place, begin, end, missing in steps:
-                need = nothing.copy()
-                need[place] = missing
-                none = np.zeros(machine.capacity.shape[1], dtype=np.int64)
-                add_row(line, (begin, end, begin), none, need, _NONE, _NONE)
         return line
 
     def _add_running(self, line: Timeline, closed: ClosedRows | None) -> None:
@@ -718,6 +708,45 @@ class PoolCount:
         return self._ends
 
 
+def open_line(
+    state: StateView,
+    book: RuleBook | None,
+    closed: ClosedRows | None,
+    shared: Shared,
+    free: tuple[IntArray, IntArray],
+    room: tuple[int, int],
+) -> Timeline:
+    """Return a profile with closed nodes and steps of limits, before any job is on it.
+
+    `free` are the free amounts of nodes and the shared ones. They are used. `room` is for so many more rows and
+    entries.
+    """
+    machine = state.machine
+    keys = len(shared.keys)
+    rows, entries = room
+    amounts, left = free
+    steps = [] if closed is None else list(shared.steps(closed.until))
+    shape = machine.capacity.shape
+    falls = _NONE, np.empty((0, *shape), dtype=np.int64), np.empty((0, keys), dtype=np.int64)
+    if closed is not None:
+        falls = _falls(closed, shared, steps, machine)
+        rows += len(closed.begin) + len(steps)
+        entries += len(closed.node)
+    longest = _NONE if book is None else book.longest
+    capacity = machine.capacity if amounts.shape == shape else amounts
+    line = open_timeline(state.now, amounts, left, capacity, rows, entries, falls, longest)
+    if closed is not None:
+        times = closed.begin, closed.end, closed.begin
+        nothing = np.zeros((len(closed.begin), keys), dtype=np.int64)
+        add_rows(line, times, closed.demand, nothing, closed.last, closed.node, np.ones_like(closed.node))
+        none = np.zeros(shape[1], dtype=np.int64)
+        for place, begin, end, missing in steps:
+            need = np.zeros(keys, dtype=np.int64)
+            need[place] = missing
+            add_row(line, (begin, end, begin), none, need, _NONE, _NONE)
+    return line
+
+
 def _falls(
     closed: ClosedRows, shared: Shared, steps: Sequence[tuple[int, int, int, int]], machine: Machine
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -750,4 +779,4 @@ def as_request(job: JobView, shape: int) -> JobView:
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-_NO_AMOUNTS = Shared(None, 0, (), Counter())
+_NO_AMOUNTS = no_amounts()

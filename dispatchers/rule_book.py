@@ -20,6 +20,8 @@ from .views import JobView, Running, StateView, Waiting
 _BOOK = "rule book"
 #: A constraint of the machine, and its name for an amount: ``(limit, "jobs of user ann")``.
 Key = tuple[int, str]
+#: How far ahead plans of whole schedules know closures, seconds, and the most repetitions of one.
+_AHEAD, _WINDOWS = 180 * 86400, 500
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -245,6 +247,27 @@ class RuleBook:
         found += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
         least = min(found, default=NEVER)
         return None if least == NEVER else least
+
+
+def no_amounts() -> Shared:
+    """Return the shared amounts of a machine without rules: none."""
+    return Shared(None, 0, (), Counter())
+
+
+def closures_ahead(state: StateView, walltimes: int = 4) -> list[Closure]:
+    """Return the closures up to so many longest walltimes after the last predicted end."""
+    if not state.machine.rules.closing:
+        return []
+    last = state.running.predicted_end.max(initial=state.now)
+    longest = state.queue.walltime.max(initial=0)
+    ahead = bounded_ahead(state.machine, int(last) - state.now + walltimes * int(longest))
+    return list(state.machine.rules.closures(state.machine.nodes, state.now, state.now + ahead))
+
+
+def bounded_ahead(machine: Machine, ahead: int = _AHEAD) -> int:
+    """Return `ahead`, at most :data:`_WINDOWS` repetitions of a reservation, seconds."""
+    periods = (each.every for each in machine.reservations if each.every is not None)
+    return min(ahead, _WINDOWS * min(periods, default=ahead))
 
 
 def closed_amounts_of(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:

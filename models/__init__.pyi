@@ -23,9 +23,7 @@ from .cp import (
     rearranged,
 )
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
-from .profiles.amount import AmountProfile
 from .profiles.availability_list import AvailabilityProfile
-from .profiles.nodes import NodeProfile
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
 from .scheduling.problem import WHENEVER, Problem, Quotas, least_cost, quotas_beside, taken_modes
@@ -35,7 +33,6 @@ __all__ = [
     "COMPLEXITIES",
     "NODE_ZERO",
     "WHENEVER",
-    "AmountProfile",
     "Answer",
     "AvailabilityProfile",
     "Budget",
@@ -50,7 +47,6 @@ __all__ = [
     "Limit",
     "LinearExprT",
     "NodeBoxes",
-    "NodeProfile",
     "PlacementRule",
     "PlanObjective",
     "Problem",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from ...workloads import Machine, MachineState
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
+from ..rule_book import has_rules
 from .pool_reservations import PoolReservations
 from .reservations import Compress, Reservations
 
@@ -46,6 +47,7 @@ class Conservative(Configured[ConservativeOptions]):
         Running jobs and reservations, from the first decision on.
     """
 
+    on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
     Options: ClassVar[type] = ConservativeOptions
     held: Reservations | PoolReservations
@@ -55,6 +57,7 @@ class Conservative(Configured[ConservativeOptions]):
         self._machine: Machine | None = None
         # A reservation begins at a predicted end, which is an event itself. After an early end, "until-stable" has
         # moved it up. So a timer is needed only under other options, or after a corrected prediction.
+        # Under rules reservations also begin when nodes open or a limit rises.
         self._looks_ahead = self.options.compress != "until-stable"
         self._recalled: Mapping[str, Any] | None = None
 
@@ -68,8 +71,9 @@ class Conservative(Configured[ConservativeOptions]):
 
     def open(self, state: State) -> Reservations | PoolReservations:
         """Return the initial reservations."""
-        pool = state.machine.capacity.size == 1
-        return PoolReservations(state) if pool else Reservations(state, self.options.placement)
+        if state.machine.capacity.size == 1 and not has_rules(state):
+            return PoolReservations(state)
+        return Reservations(state, self.options.placement)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Update the profile, reserve for new jobs, and start due jobs."""
@@ -87,6 +91,7 @@ class Conservative(Configured[ConservativeOptions]):
             self.forget()
             self._machine = state.machine
             self.held = self.open(state)
+            self._looks_ahead = self._looks_ahead or has_rules(state)
             if recalled is not None:
                 self.held.recall(state, recalled["held"])
                 self._looks_ahead = recalled["looks_ahead"]
@@ -116,7 +121,7 @@ class Conservative(Configured[ConservativeOptions]):
         TypeError
             If the machine is not a pool of one resource.
         """
-        if not isinstance(self.held, PoolReservations):
+        if self._machine is None or self._machine.capacity.size > 1:
             raise TypeError("steps: expected a machine that is a pool of one resource")
         return self.held.steps()
 

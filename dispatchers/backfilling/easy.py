@@ -6,13 +6,10 @@ from functools import cached_property
 from operator import attrgetter
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from ...base import IntArray, check_whole
-from ...models import count_slots, shift
+from ...base import check_whole
 from ..options import Preset, ReserveBy
 from ..profile import Profile
-from ..protocol import Action, Placement, Running, Start, State, Waiting, by_end
+from ..protocol import Action, Running, Start, State, Waiting, by_end
 from ..rule_book import has_rules
 from ..space import space_of
 from .counted import indexed, start_at
@@ -169,43 +166,6 @@ EASYSJBF = Preset(
 PBS = Preset(EASY, EASY(), "EASY in order of the priority of queues, as a model of PBS Professional.")
 
 
-def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
-    """Return running and newly started jobs in order of predicted end."""
-    if not started:
-        return state.running.entries
-    running = [*state.running.entries]
-    for action in started:
-        waiting = action.job
-        new = Running(waiting.job, state.now, np.asarray(action.placement), waiting.demand, waiting.order)
-        new.predicted_end = state.now + waiting.predicted
-        running.append(new)
-    running.sort(key=by_end)
-    return running
-
-
 def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
     """Return running jobs with the ends of their walltimes as predictions, in that order."""
     return sorted((run.shown_as(predicted_end=run.walltime_end(now)) for run in ending), key=by_end)
-
-
-def leaves_room(later: IntArray, head: Waiting, placement: Placement, waiting: Waiting) -> bool:
-    """Subtract a job from the later free amounts, if the head still fits. Return whether it does."""
-    shift(later, placement, waiting.demand, -1)
-    if int(count_slots(later, head.demand).sum()) >= head.nodes:
-        return True
-    shift(later, placement, waiting.demand, 1)
-    return False
-
-
-def shadow_of(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:
-    """Return the shadow time of `head` and the free amounts then."""
-    later = free.copy()
-    shadow = now
-    for run in ending:
-        end = run.expected_end(now)
-        if end > shadow:
-            if int(count_slots(later, head.demand).sum()) >= head.nodes:
-                break
-            shadow = end
-        shift(later, run.placement, run.demand, 1)
-    return shadow, later

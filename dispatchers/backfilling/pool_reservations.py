@@ -9,14 +9,13 @@ from ...models import pool_placement
 from ...models.book import pool as book
 from ...models.profiles.amount import NEVER, add, earliest, free_until, open_amount, steps_of
 from ..protocol import Placement, State, Waiting
-from .closed_times import ClosedTimes
 from .reservations import Compress
 
 _KINDS = (("running", book.RUNNING), ("reserved", book.RESERVED))
 
 
 class PoolReservations:
-    """Like :class:`.Reservations`, for a single free amount.
+    """Like :class:`.Reservations`, for a single free amount and without rules of the machine.
 
     Parameters
     ----------
@@ -27,9 +26,6 @@ class PoolReservations:
     def __init__(self, state: State) -> None:
         self._total = int(state.machine.capacity[0, 0])
         self._book = book.open_book(self._total, state.now)
-        self._closed = ClosedTimes(state.machine)
-        self._closures = 0
-        self._close(state.now)
         self._state = state
 
     def memory(self) -> dict[str, Any]:
@@ -53,14 +49,6 @@ class PoolReservations:
                     self._book.reserved[book.AWAY, row] = id_ in ran
                 add(self._book.profile, max(start, state.now), end, -units)
 
-    def _close(self, now: int) -> None:
-        """Subtract closed amounts from the profile, which begins now, as far ahead as needed."""
-        closed = list(self._closed.more(now))
-        self._closures += 2 * len(closed)
-        self._book = book.with_room_for(self._book, self._closures, 0)
-        for begin, end, nodes, amounts in closed:
-            add(self._book.profile, begin, end, -len(nodes) * amounts[0])
-
     def follow(self, state: State) -> bool:
         """Update the profile. Return whether the reservations were made anew."""
         now = state.now
@@ -69,16 +57,13 @@ class PoolReservations:
         self._queue = np.stack((queue.order, queue.nodes * queue.demand[:, 0], queue.predicted))
         runs = (running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start)
         last = max(queue.order.max(initial=0), running.order.max(initial=0))
-        self._close(now)
-        jobs = len(queue) + len(running) + self._closures
+        jobs = len(queue) + len(running)
         self._state, self._book = state, book.with_room_for(self._book, jobs, int(last))
         corrected = book.follow(now, self._book, self._queue, np.stack(runs))
         if corrected:
             count = int(self._book.numbers[book.RESERVED])
             order = np.argsort(self._book.reserved[book.START, :count], kind="stable")
             self._book = self._book._replace(profile=open_amount(self._total, now, 8 * len(self._book.profile.times)))
-            self._closed = ClosedTimes(state.machine)
-            self._close(now)
             book.rebuild(now, self._book, order)
         return corrected
 

@@ -6,34 +6,31 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...models import AmountProfile, NodeProfile, PlacementRule
+from ...models import PlacementRule
+from .. import overlay
+from ..overlay import Overlay
 from ..protocol import Placement, Running, State, Waiting
 from ..space import PoolSpace, Space, space_of
-from .closed_times import ClosedTimes, profile_of
 
 #: How reservations move up after a job ends early.
 Compress = Literal["until-stable", "once", "never"]
 
 
 @dataclass(slots=True)
-class Booking:
+class Booking(overlay.Booking):
     """A job's interval and nodes in the profile.
 
     Attributes
     ----------
-    start, end
-        Half-open interval, seconds.
+    waiting
+        The waiting job, ``None`` once it runs.
     tried
         Number of freed intervals already searched for an earlier start.
     away
         Whether the job runs outside its reservation and is killed before that begins. It may then return.
     """
 
-    waiting: Waiting | None
-    start: int
-    end: int
-    placement: Placement
-    demand: tuple[int, ...]
+    waiting: Waiting | None = None
     tried: int = 0
     away: bool = False
 
@@ -49,19 +46,19 @@ class Booking:
 
 
 class Reservations:
-    """Running jobs and reservations by job id, in an availability profile.
+    """Running jobs and reservations by job id, on an availability profile.
 
     Parameters
     ----------
     state
-        State with the machine, initially empty, and the begin of the profile.
+        The first state.
     rule
         How to choose among nodes that are free long enough.
 
     Attributes
     ----------
     profile
-        Free amounts over time.
+        Free amounts over time, beside rules, running jobs and reservations.
     running, reserved
         Bookings of running and waiting jobs.
     freed
@@ -71,24 +68,16 @@ class Reservations:
     def __init__(self, state: State, rule: PlacementRule) -> None:
         self.rule = rule
         self._resources = state.machine.resources
-        self.profile = self._empty(state)
+        self.profile = self._open(state)
         self.running: dict[str, Booking] = {}
         self.reserved: dict[str, Booking] = {}
         self.freed: list[tuple[int, int]] = []
+        #: Whether running jobs are on the profile that have outlasted their predictions.
+        self._overruns = False
 
-    def _empty(self, state: State) -> AmountProfile | NodeProfile:
-        self._closed, profile = ClosedTimes(state.machine), self._open(state)
-        self._close(profile, state.now)
-        return profile
-
-    def _open(self, state: State) -> AmountProfile | NodeProfile:
-        """Return the profile of the machine without closed nodes."""
-        return profile_of(state.machine, state.now, self.rule)
-
-    def _close(self, profile: AmountProfile | NodeProfile, now: int) -> None:
-        """Subtract closed nodes from a profile that begins now, as far ahead as needed."""
-        for taken in self._closed.more(now):
-            profile.take(*taken)
+    def _open(self, state: State) -> Overlay:
+        """Return the profile of the machine without jobs."""
+        return Overlay(state, self.rule)
 
     def memory(self) -> dict[str, Any]:
         """Return running jobs and reservations, in order of booking.
@@ -114,30 +103,35 @@ class Reservations:
         for held, rows in ((self.running, memory["running"]), (self.reserved, memory["reserved"])):
             for id_, start, end, placement, amounts in rows:
                 demand = tuple(amounts.get(name, 0) for name in self._resources)
-                held[id_] = booking = Booking(None, start, end, np.array(placement, dtype=np.int64), demand)
-                self.profile.take(max(start, state.now), end, booking.placement, booking.demand)
+                held[id_] = Booking(start, end, np.array(placement, dtype=np.int64), demand)
+        if self.profile.ruled:
+            for entry in state.queue:
+                if entry.id in self.reserved:
+                    booking = self.reserved[entry.id]
+                    booking.bound = booking.start + entry.job.walltime
+                    booking.uses = self.profile.limits_of(entry)[1]
 
     def follow(self, state: State) -> bool:
         """Update the profile. Return whether the reservations were made anew.
 
         They are if a running job's end is now later than planned.
         """
-        self.profile.advance(state.now)
-        self._close(self.profile, state.now)
-        corrected = [self._follow_run(run, state.now) for run in state.running]
+        self._overruns = False
+        corrected = [self._follow_run(run, state) for run in state.running]
         alive = {run.id for run in state.running}
         for id_ in [id_ for id_ in self.running if id_ not in alive]:
-            booking = self.running.pop(id_)
-            self._free(state.now, booking.end, booking)
+            self._free(state.now, self.running.pop(id_).end)
         waiting = {entry.id: entry for entry in state.queue} if self.reserved else {}
         for id_ in list(self.reserved):
             self._drop_if_gone(id_, waiting.get(id_), state.now)
         if any(corrected):
             self._rebuild(state)
+            return True
         passed = [id_ for id_, booking in self.reserved.items() if booking.end <= state.now]
         if passed:
             self._drop_passed(passed, list(waiting), state.now)
-        return any(corrected)
+        self.profile.rebase(state, [*self.running.values(), *self.reserved.values()])
+        return False
 
     def _drop_passed(self, passed: Sequence[str], queue: Sequence[str], now: int) -> None:
         """Drop reservations that passed without a start, and those of all jobs behind in the queue.
@@ -149,19 +143,22 @@ class Reservations:
         gone.update(queue[first:])
         for id_ in [id_ for id_ in self.reserved if id_ in gone]:
             booking = self.reserved.pop(id_)
-            self._free(max(now, booking.start), booking.end, booking)
+            self._free(max(now, booking.start), booking.end)
 
-    def _follow_run(self, run: Running, now: int) -> bool:
+    def _follow_run(self, run: Running, state: State) -> bool:
         """Book a running job up to its predicted end. Return whether that is later than planned."""
+        now = state.now
+        end = run.predicted_end
         booking = self.running.get(run.id)
         if booking is None:
-            booking = self.running[run.id] = Booking(None, run.start, now, run.placement, run.demand)
-        later = run.predicted_end > booking.end
-        if later:
-            self.profile.take(max(booking.end, now), run.predicted_end, run.placement, run.demand)
-        else:
-            self._free(max(now, run.predicted_end), booking.end, booking)
-        booking.end = run.predicted_end
+            booking = self.running[run.id] = Booking(run.start, now, run.placement, run.demand)
+        later = end > booking.end
+        if not later:
+            self._free(max(now, end), booking.end)
+        booking.end = end
+        if self.profile.ruled:
+            self.profile.follow_run(booking, run, now)
+            self._overruns = self._overruns or end <= now
         return later
 
     def _drop_if_gone(self, id_: str, entry: Waiting | None, now: int) -> None:
@@ -176,27 +173,32 @@ class Reservations:
             booking.waiting = entry
         elif not booking.away:
             del self.reserved[id_]
-            self._free(max(now, booking.start), booking.end, booking)
+            self._free(max(now, booking.start), booking.end)
 
     def _rebuild(self, state: State) -> None:
         """Make the reservations anew in their order, none earlier than before."""
         now = state.now
-        self.profile = self._empty(state)
-        for booking in self.running.values():
-            self.profile.take(now, booking.end, booking.placement, booking.demand)
-        for booking in sorted(self.reserved.values(), key=lambda booking: booking.start):
+        self.profile.rebase(state, self.running.values())
+        for id_, booking in sorted(self.reserved.items(), key=lambda item: item[1].start):
             waiting = booking.waiting
             assert waiting is not None
-            found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, max(now, booking.start))
-            assert found is not None
-            booking.start, booking.placement = found
+            found = self.profile.earliest(waiting, max(now, booking.start))
+            if found is None:  # Rules of the machine leave it no room any more.
+                del self.reserved[id_]
+                continue
+            self._shift(booking, *found)
             booking.end = booking.start + waiting.predicted
-            self.profile.take(booking.start, booking.end, booking.placement, booking.demand)
+            self.profile.add(booking)
             self.freed.append((now, booking.end))
 
-    def _free(self, start: int, end: int, booking: Booking) -> None:
+    def _shift(self, booking: Booking, start: int, placement: Placement) -> None:
+        """Set another start and nodes of a booking."""
+        moved = start - booking.start
+        booking.start, booking.end, booking.bound = start, booking.end + moved, booking.bound + moved
+        booking.placement = placement
+
+    def _free(self, start: int, end: int) -> None:
         if end > start:
-            self.profile.give(start, end, booking.placement, booking.demand)
             self.freed.append((start, end))
 
     def reserve_new(self, state: State) -> None:
@@ -208,22 +210,23 @@ class Reservations:
 
     def reserve(self, waiting: Waiting, now: int, before: int | None = None) -> bool:
         """Reserve the first start in [now, before) where a job fits. Return whether there is one."""
-        found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, before)
+        found = self.profile.earliest(waiting, now, before)
         if found is None:
             return False
-        start, placement = found
-        end = start + waiting.predicted
-        self.profile.take(start, end, placement, waiting.demand)
-        self.reserved[waiting.id] = Booking(waiting, start, end, placement, waiting.demand)
+        self.reserved[waiting.id] = booking = self._book(waiting, *found)
+        self.profile.add(booking)
         return True
+
+    def _book(self, waiting: Waiting, start: int, placement: Placement, seconds: int | None = None) -> Booking:
+        bound, uses = self.profile.limits_of(waiting, seconds)
+        length = waiting.predicted if seconds is None else seconds
+        return Booking(start, start + length, placement, waiting.demand, start + bound, uses, waiting=waiting)
 
     def rebook(self, booking: Booking, start: int, placement: Placement) -> None:
         """Move a reservation to another start and other nodes."""
-        self.profile.give(booking.start, booking.end, booking.placement, booking.demand)
-        booking.end += start - booking.start
-        booking.start = start
-        booking.placement = placement
-        self.profile.take(start, booking.end, placement, booking.demand)
+        self.profile.remove(booking)
+        self._shift(booking, start, placement)
+        self.profile.add(booking)
 
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into freed intervals."""
@@ -249,6 +252,11 @@ class Reservations:
         for booking in self.reserved.values():
             if booking.tried == freed or booking.start <= now or booking.away:
                 continue
+            if self.profile.ruled:  # Amounts of the whole machine may have become free, for any time.
+                booking.tried = freed
+                if self._move(booking, now, booking.start):
+                    return True
+                continue
             if booking.tried not in fresh:  # Range of the intervals freed since, and the most free amount in it.
                 low = max(now, min(start for start, _ in self.freed[booking.tried :]))
                 high = max(end for _, end in self.freed[booking.tried :])
@@ -267,7 +275,7 @@ class Reservations:
     def _move(self, booking: Booking, after: int, before: int) -> bool:
         """Move a reservation to a start in [after, before), if it fits there."""
         interval = booking.start, booking.end
-        found = self.profile.earlier((*interval, booking.placement), booking.demand, after, before)
+        found = self.profile.earlier(booking, after, before)
         if found is None:
             return False
         self.freed.append(interval)
@@ -277,6 +285,8 @@ class Reservations:
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
         """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
         due = self.due(state.now)
+        if due and self._overruns:
+            self.profile.hold_overruns(self.running.values())
         started = list(self.start(due, state.now, space_of(state, self.rule))) if due else []
         later = (booking.start for booking in self.reserved.values() if booking.start > state.now)
         return iter(started), len(started) < len(due), min(later, default=None)
@@ -291,11 +301,13 @@ class Reservations:
             waiting = booking.waiting
             assert waiting is not None
             if not self._take_nodes(now, booking, waiting, space):
+                if self.profile.ruled and not self._overruns:
+                    self._postpone(booking, waiting.id, now)
                 continue
             if booking.start < now:  # A late start occupies the profile for longer.
-                self.profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
-                booking.start = now
-                booking.end = now + waiting.predicted
+                self.profile.remove(booking)
+                self._shift(booking, now, booking.placement)
+                self.profile.add(booking)
             del self.reserved[waiting.id]
             booking.waiting = None
             self.running[waiting.id] = booking
@@ -303,22 +315,30 @@ class Reservations:
 
     def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
         """Occupy the reserved nodes, or others free in the profile. Return whether there are any."""
-        if space.put(booking.placement, waiting.demand):
-            return True
-        if isinstance(space, PoolSpace):
+        # Under rules the reserved nodes may have failed, or a late job would run into a closure.
+        if not self.profile.ruled:
+            if space.put(booking.placement, waiting.demand):
+                return True
+            if isinstance(space, PoolSpace):
+                return False
+        found = self.profile.earlier(booking, now, now + 1)
+        if found is None or not space.put(found[1], waiting.demand):
             return False
-        self.profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
-        found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
-        fits = found is not None and space.put(found[1], waiting.demand)
-        if found is not None and fits:
-            booking.placement = found[1]
-        self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
-        return fits
+        self.rebook(booking, booking.start, found[1])
+        return True
+
+    def _postpone(self, booking: Booking, id_: str, now: int) -> None:
+        """Move a due reservation that the rules no longer allow to the first start that they do."""
+        found = self.profile.earlier(booking, now)
+        if found is None:
+            self.profile.remove(booking)
+            del self.reserved[id_]
+        else:
+            self.rebook(booking, *found)
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
         """Return the first start at which slots fit beside all reservations, or ``None``."""
-        found = self.profile.earliest(nodes, demand, duration, self.profile.now)
-        return None if found is None else found[0]
+        return self.profile.earliest_of(nodes, demand, duration)
 
     def guaranteed(self, waiting: Waiting) -> int | None:
         """Return the begin of a job's reservation, or ``None``."""
@@ -341,10 +361,15 @@ class Reservations:
         return None if until is None else until - now, placement
 
     def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
-        return self.profile.free_until(waiting.nodes, waiting.demand, now)
+        return self.profile.free_until(waiting)
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Record that a job starts in a gap, for at most `seconds`. Its own reservation stays."""
-        now = self.profile.now
-        self.profile.take(now, now + seconds, placement, waiting.demand)
-        self.running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)
+        booking = self._book(waiting, self.profile.now, placement, seconds)
+        booking.waiting = None
+        self.profile.add(booking)
+        self.running[waiting.id] = booking
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free units of each time slot of a pool of one resource. 0 where over capacity."""
+        return [(begin, end, max(0, free)) for begin, end, free in self.profile.steps()]

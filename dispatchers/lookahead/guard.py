@@ -8,9 +8,9 @@ import numpy as np
 
 from ...base import LONGEST
 from ...models.lookahead.taking_over import all_safe, safe_starts
-from ..backfilling.closed_times import closures_ahead
 from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
+from ..rule_book import closures_ahead
 from ..space import space_of
 from .history import History
 

@@ -13,9 +13,9 @@ from ...models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow
 from ...models.lookahead.sightings import GONE, RUNS, Seen, Sightings, see_jobs
 from ...models.lookahead.taking_over import Standing, longest_ahead, standing
 from ...workloads import Machine
-from ..backfilling.closed_times import AHEAD, bounded_ahead
 from ..columns import Jobs
 from ..protocol import Running, State, Waiting
+from ..rule_book import bounded_ahead
 
 
 class History:
@@ -80,7 +80,7 @@ class History:
         nodes = self.machine.nodes
         since = int(self.jobs.state[CLOCK])
         closed = []
-        until = now + bounded_ahead(self.machine, AHEAD)
+        until = now + bounded_ahead(self.machine)
         for rule in self.machine.rules.closing:
             for each in () if getattr(rule, "floating", False) else rule.closures(nodes, since, until):
                 closed += [(each.begin, each.end)] * (each.amounts is None and len(each.nodes) == nodes)

@@ -12,11 +12,11 @@ from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead.guarantees import Queue, Running
 from ...workloads.machine_rules import Closure
-from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..backfilling.easy import walltime_order
 from ..fitting import amounts_of, fitting
 from ..problems import Held, closed_rows, held, summed
 from ..protocol import Placement, State
+from ..rule_book import closures_ahead
 from ..space import Space, space_of
 
 
@@ -66,7 +66,7 @@ class Instant:
         amount = amounts_of(state.queue)
         fits, together = fitting(state, amount, space)
         if closures:
-            fits = fits & fitting_beside(state, rule, state.queue)
+            fits = fits & state.profile(rule).fit_now(state.queue)
             together = False
         return cls(state, amount, fits, together, space, tuple(space.totals), closures, literally)
 

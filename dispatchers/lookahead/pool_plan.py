@@ -9,8 +9,8 @@ import numpy as np
 from ...base import IntArray
 from ...models.lookahead.guarantees import NO_GUARANTEE, Settings, Walltimes, told_apart
 from ...models.lookahead.planning import Plan, plan
-from ..backfilling.easy import leaves_room, shadow_of
-from ..protocol import Placement
+from ..overlay import Booking, Overlay
+from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, place_at
 from .history import History
 from .instant import Decision, Instant
@@ -72,17 +72,39 @@ def put(
     state = seen.state
     space = seen.space
     starts = []
-    guard: tuple[int, IntArray] | None = None
+    guard: OverdueJob | None = None
     if overdue >= 0 and isinstance(space, NodeSpace):
-        guard = shadow_of(state.now, space.free, state.queue[overdue], state.running)
+        guard = OverdueJob(state, state.queue[overdue])
     for place, given in zip(places, nodes, strict=False):
         waiting = state.queue[place]
         placement = place_at(space, waiting, given)
         if placement is None:
             continue
-        outlasts = guard is not None and state.now + waiting.predicted > guard[0]
-        if guard is not None and outlasts and not leaves_room(guard[1], state.queue[overdue], placement, waiting):
+        if guard is not None and not guard.allows(waiting, placement):
             space.give(placement, waiting.demand)
         else:
             starts.append((place, placement))
     return starts
+
+
+class OverdueJob:
+    """A job that no start may delay, at its earliest start beside the running jobs."""
+
+    def __init__(self, state: State, job: Waiting) -> None:
+        self._job = job
+        self._room = Overlay(state)
+        running = [Booking(run.start, run.expected_end(state.now), run.placement, run.demand) for run in state.running]
+        self._room.rebase(state, running)
+        found = self._room.earliest(job, state.now)
+        self._start = None if found is None else found[0]
+
+    def allows(self, waiting: Waiting, placement: Placement) -> bool:
+        """Return whether another job may start now on these nodes. Then it counts for the next ones."""
+        if self._start is None or self._room.now + waiting.predicted <= self._start:
+            return True
+        booking = Booking(self._room.now, self._room.now + waiting.predicted, placement, waiting.demand)
+        self._room.add(booking)
+        if self._room.earliest(self._job, self._start, self._start + 1) is not None:
+            return True
+        self._room.remove(booking)
+        return False

@@ -7,11 +7,12 @@ from typing import Annotated, ClassVar, Literal
 
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
-from ..backfilling.closed_times import closures_ahead, fitting_beside
 from ..options import Configured
+from ..overlay import Booking
 from ..protocol import Action, Placement, Running, Start, State, Stop, Waiting, Wake
+from ..rule_book import closures_ahead
 from ..space import Space, space_of
-from .booking import Ageing, Book, Booking
+from .booking import Ageing, Book
 from .onthefly import First, OnTheFly, OnTheFlyOptions
 
 #: Order in which soft reservations are made.
@@ -127,7 +128,7 @@ class Hybrid(Configured[HybridOptions]):
         """Start jobs that fit, preempted ones first."""
         self._on_the_fly.ahead = self._stopped
         if closures_ahead(state, 1):
-            fits = fitting_beside(state, self.options.placement, state.queue).tolist()
+            fits = state.profile(self.options.placement).fit_now(state.queue).tolist()
             queue = [entry for entry, now in zip(state.queue, fits, strict=True) if now]
             state = State(state.now, queue, state.running, state.free, state.machine)
         return list(self._on_the_fly.dispatch(state))
@@ -208,7 +209,7 @@ class Hybrid(Configured[HybridOptions]):
                 ends = {stop.job.id: now + stop.delay for stop in stops}
                 later = max(later, *(end + 1 for end in ends.values()))
                 for each in filter(None, (booking, *held.values())):
-                    book.cancel(each, now)
+                    book.remove(each)
                 for run in over:
                     book.hold(run, now, ends.get(run.id, later))
                 placement = _placed(book, book.reserve(waiting, self._seconds(waiting), now), waiting, space, now)

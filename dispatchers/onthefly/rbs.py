@@ -10,9 +10,10 @@ from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
 from ...workloads import Machine
 from ..options import Configured
+from ..overlay import Booking
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from ..space import Space, space_of
-from .booking import Ageing, Book, Booking
+from .booking import Ageing, Book
 
 #: When reservations move up.
 Move = Literal["never", "always"]
@@ -126,9 +127,7 @@ class RBS(Configured[RBSOptions]):
         """Drop jobs that left the queue otherwise, such as through an outer dispatcher that uses gaps."""
         waiting = {entry.id for entry in state.queue}
         for id_ in [id_ for id_ in self._booked if id_ not in waiting]:
-            ask = self._booked.pop(id_)
-            if self._book is not None:
-                self._book.cancel(ask.booking, state.now)
+            del self._booked[id_]
         self._others = {id_: ask for id_, ask in self._others.items() if id_ in waiting}
 
     def _meet(self, state: State) -> Iterator[Reject]:
@@ -165,15 +164,16 @@ class RBS(Configured[RBSOptions]):
         now, book = state.now, self._book
         alive = {run.id for run in state.running}
         for id_ in [id_ for id_ in self._running if id_ not in alive]:
-            booking = self._running.pop(id_)
-            if book is not None:
-                book.cancel(booking, now)
+            del self._running[id_]
         if book is None or self.options.move == "always":
             return self._rebuilt(state)
-        book.advance(now)
         for ask in [ask for ask in self._booked.values() if ask.booking.start < now]:
-            book.cancel(ask.booking, now)
             self._others[ask.waiting.id] = self._booked.pop(ask.waiting.id)
+        book.rebase(state, [*self._running.values(), *(ask.booking for ask in self._booked.values())])
+        if book.ruled:
+            for run in state.running:
+                if run.id not in self._running:  # It started in a reservation of the machine.
+                    self._running[run.id] = book.hold(run, now, max(run.walltime_end(now), now + 1))
         return book
 
     def _rebuilt(self, state: State) -> Book:

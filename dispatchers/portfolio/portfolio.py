@@ -13,12 +13,12 @@ from ...models.lookahead.planning import BOUND
 from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
-from ..backfilling.closed_times import closures_ahead
 from ..lookahead.guard import LEAST, Guard
 from ..lookahead.history import History
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
 from ..registered import create_dispatcher, layers, reset_part, tell_end
+from ..rule_book import closures_ahead
 from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay

@@ -9,6 +9,7 @@ import numpy as np
 from ...base import BoolArray
 from ...models.portfolio.goals import Outcome
 from ...workloads import Job, Machine, Shape
+from ..columns import NewJobs
 from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
 
 #: Fields of a job that dispatchers see unchanged.
@@ -125,24 +126,6 @@ class RecordedJob:
         elif self._job.runtime != self.ran:
             self._job = replace(self._job, runtime=self.ran, shapes=_shapes_of(self.entry, self.ran))
         return self._job
-
-
-class NewJobs:
-    """Jobs that joined the queue since the last look."""
-
-    def __init__(self, entries: Iterable[Waiting]) -> None:
-        self._new = list(entries)
-
-    def changed(self, job: Waiting, came: bool) -> bool:
-        """Record an arriving job."""
-        if came:
-            self._new.append(job)
-        return True
-
-    def taken(self) -> list[Waiting]:
-        """Return the new jobs, and reset them."""
-        new, self._new = self._new, []
-        return new
 
 
 class RecordedPast:

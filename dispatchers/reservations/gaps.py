@@ -8,9 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backfilling.closed_times import closures_ahead
-from ..backfilling.easy import ending_order, shadow_of
 from ..protocol import Placement, Start, State, Waiting
+from ..rule_book import closures_ahead
 from ..space import space_of
 from .value_laws import with_cdf
 
@@ -52,11 +51,15 @@ class ShadowGaps:
 
     def __init__(self, state: State, starts: Sequence[Start], head: Waiting) -> None:
         self._space = space_of(state)
+        room = state.profile()
         for start in starts:
-            self._space.put(np.asarray(start.placement), start.job.demand)
-        free = np.asarray(self._space.free).reshape(state.free.shape)
-        until = shadow_of(state.now, free, head, ending_order(state, starts))[0]
-        self._seconds = min([until, *(closure.begin for closure in closures_ahead(state))]) - state.now
+            placement = np.asarray(start.placement)
+            self._space.put(placement, start.job.demand)
+            room.take(start.job, state.now, placement)
+        found = room.earliest(head)
+        times = [] if found is None else [found[0]]
+        times += [closure.begin for closure in closures_ahead(state)]
+        self._seconds = min(times, default=state.now) - state.now
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds a job's slots are free, and where. ``None`` if they are not."""

@@ -115,9 +115,7 @@ class RoundReservations(Reservations):
         room = self.profile.peak(now, now + 1)
         for booking in sorted(self.reserved.values(), key=lambda booking: booking.start) if any(room) else ():
             if booking.start > now and not booking.away and not booking.exceeds(room):
-                slots = len(booking.placement)
-                seconds = booking.end - booking.start
-                found = self.profile.earliest(slots, booking.demand, seconds, now, now + 1)
+                found = self.profile.earlier(booking, now, now + 1, own=False)
                 if found is not None:
                     self.rebook(booking, *found)
                     room = self.profile.peak(now, now + 1)

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...base import IntArray
-from ...models import AmountProfile, NodeProfile, pool_placement
 from ..backfilling.conservative import Conservative
 from ..backfilling.reservations import Booking, Compress
+from ..overlay import Overlay
 from ..protocol import Placement, State, Waiting
+from ..rule_book import has_rules
 from ..space import Space, space_of
 from .round_reservations import RoundReservations, RoundsOptions
 
@@ -45,8 +46,8 @@ def _is_counted(capacity: IntArray) -> bool:
 class BatchReservations(RoundReservations):
     """Fixed reservations of a round.
 
-    On a pool, or nodes of a single unit, only numbers are reserved. A starting job gets any free nodes. With fixed
-    nodes from the beginning, jobs would find enough nodes, but none of them free for long enough.
+    On a pool, or nodes of a single unit without rules, only numbers are reserved. A starting job gets any free nodes.
+    With fixed nodes from the beginning, jobs would find enough nodes, but none of them free for long enough.
     """
 
     def __init__(self, state: State, options: RoundsOptions) -> None:
@@ -57,13 +58,12 @@ class BatchReservations(RoundReservations):
         self._seen: dict[str, int] = {}
         self._came: list[Waiting] = []
 
-    def _open(self, state: State) -> AmountProfile | NodeProfile:
+    def _open(self, state: State) -> Overlay:
         capacity = state.machine.capacity
-        if not _is_counted(capacity):
+        if len(capacity) == 1 or not _is_counted(capacity) or has_rules(state):
             return super()._open(state)
-        if len(capacity) > 1:
-            self._space = space_of(state, self.rule)
-        return AmountProfile(int(capacity.sum()), state.now)
+        self._space = space_of(state, self.rule)
+        return Overlay(state, self.rule, unit=(1,))
 
     def memory(self) -> dict[str, Any]:
         """Return running jobs, reservations, and other waiting jobs of the last decision."""
@@ -122,11 +122,11 @@ class BatchReservations(RoundReservations):
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
         """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
-        due, space = self.due(state.now), None
-        if due or self._space is not None:
-            space = space_of(state, self.rule)
-        self._space = space if self._space is not None else None
-        started = [] if space is None else list(self.start(due, state.now, space))
+        if self._space is None:
+            return super().start_due(state)
+        due = self.due(state.now)
+        space = self._space = space_of(state, self.rule)
+        started = list(self.start(due, state.now, space))
         later = (booking.start for booking in self.reserved.values() if booking.start > state.now)
         return iter(started), len(started) < len(due), min(later, default=None)
 
@@ -135,20 +135,14 @@ class BatchReservations(RoundReservations):
         return None if waiting.id in self.reserved else super().gap(waiting)
 
     def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
-        if not isinstance(self.profile, AmountProfile):
-            return super()._free_until(waiting, now)
-        found = self.profile.free_until(waiting.nodes, waiting.demand, now)
-        placement = None if found is None else self._any_nodes(waiting)
-        return None if found is None or placement is None else (found[0], placement)
-
-    def _any_nodes(self, waiting: Waiting) -> Placement | None:
-        """Return nodes that are free now, for a job in a gap."""
-        if self._space is None:
-            return pool_placement(waiting.nodes)
+        found = super()._free_until(waiting, now)
+        if found is None or self._space is None:
+            return found
         placement = self._space.place(waiting.nodes, waiting.demand)
-        if placement is not None:
-            self._space.give(placement, waiting.demand)
-        return placement
+        if placement is None:
+            return None
+        self._space.give(placement, waiting.demand)
+        return found[0], placement
 
     def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
         if self._space is None:

@@ -13,10 +13,10 @@ from ...base.checks import Checked, number
 from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
-from ..backfilling.closed_times import closures_ahead
 from ..options import Layer
 from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, by_end, id_of
 from ..registered import reported
+from ..rule_book import closures_ahead
 from .request_strategies import TimeOptimal
 
 #: Number of compared jobs, the last that started in every replay. And the least for a result.

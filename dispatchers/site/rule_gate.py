@@ -11,7 +11,7 @@ from ...base import IntArray
 from ...models import choose, count_slots, shift
 from ...workloads import Machine
 from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
-from ..columns import Jobs
+from ..columns import Jobs, NewJobs
 from ..problems import closed_amounts
 from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Waiting, Wake, by_end, id_of
 from ..registered import knows_site, layers
@@ -127,7 +127,8 @@ class RuleGate:
         self.first_refused = self.first_refused or why
 
     def _new(self, state: State) -> list[Waiting]:
-        return state.queue.followed(_JUDGED, NewJobs).taken()
+        new: list[Waiting] = state.queue.followed(_JUDGED, NewJobs).taken()
+        return new
 
     def _filtered(self, state: State) -> Sequence[Action]:
         """Ask a dispatcher that does not use the profile. It sees only jobs that may start."""
@@ -418,24 +419,6 @@ class RuleGate:
                 started.append((placement, entry.demand, reservation.name))
                 actions.append(Start(entry, placement))
         return [*actions, *([Wake(min(wakes))] if wakes else [])]
-
-
-class NewJobs:
-    """Waiting jobs that were not judged yet."""
-
-    def __init__(self, jobs: Sequence[Waiting]) -> None:
-        self._new = list(jobs)
-
-    def changed(self, job: Waiting, came: bool) -> bool:
-        """Record an arrival."""
-        if came:
-            self._new.append(job)
-        return True
-
-    def taken(self) -> list[Waiting]:
-        """Return the new jobs, and forget them."""
-        new, self._new = self._new, []
-        return new
 
 
 def _asked(start: Start, entry: Waiting) -> tuple[tuple[int, ...], int]:

@@ -9,9 +9,9 @@ from ...models.slurm.reservations import ClosedAmounts, ClosedNodes
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ...workloads.slurm_reservations import SlurmReservation
-from ..backfilling.closed_times import closures_ahead
 from ..problems import closed_amounts
 from ..protocol import Action, Reject, State, Waiting
+from ..rule_book import closures_ahead
 
 _FAR = 2**61
 _INVALID = "Requested reservation is invalid"

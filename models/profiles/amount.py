@@ -10,7 +10,6 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import borrowing, within
-from ..placement import pool_placement
 
 #: Later than any time.
 NEVER = np.iinfo(np.int64).max
@@ -38,100 +37,6 @@ class Amount(NamedTuple):
     free: IntArray
     table: IntArray
     blocks: IntArray
-
-
-class AmountProfile:
-    """Free amount of a pool of one resource over time.
-
-    It is the list of time slots of a conservative backfilling scheduler (Cirne and Berman, JSSPP 2000, section 2).
-    Intervals are half-open, times whole seconds.
-
-    Parameters
-    ----------
-    free
-        Free units.
-    now
-        Begin of the profile.
-    """
-
-    __slots__ = ("_profile",)
-
-    def __init__(self, free: int, now: int = 0) -> None:
-        self._profile = open_amount(free, now, 64)
-
-    @property
-    def times(self) -> list[int]:
-        """Times of changes, increasing. The first is now."""
-        return steps_of(self._profile)[0]
-
-    @property
-    def now(self) -> int:
-        """First of the times."""
-        return int(self._profile.times[0, 0])
-
-    def steps(self) -> list[tuple[int, int | None, int]]:
-        """Return begin, end and free units of each time slot. The last has no end, ``None``."""
-        times, free = steps_of(self._profile)
-        return list(zip(times, [*times[1:], None], free, strict=True))
-
-    def advance(self, now: int) -> None:
-        """Remove the part before `now`."""
-        forget(self._profile, now)
-
-    def earliest(
-        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
-    ) -> tuple[int, IntArray] | None:
-        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
-
-        ``None`` if that start is not before `before`, or if the slots never fit.
-        """
-        last = NEVER if before is None else before
-        start = earliest(self._profile, nodes * demand[0], duration, after, last, NEVER)
-        return None if start < 0 else (start, pool_placement(nodes))
-
-    def earlier(
-        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
-    ) -> tuple[int, IntArray] | None:
-        """Return the first start in [after, before) to which slots in `held` can move, and their nodes.
-
-        `held` is their start, end and placement. `before` must not be after that start.
-        """
-        start, end, placement = held
-        found = earliest(self._profile, len(placement) * demand[0], end - start, after, before, start)
-        return None if found < 0 else (found, placement)
-
-    def free_until(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
-        """Return the time until which slots are free from `start` on, and their nodes.
-
-        The time is ``None`` if they stay free for ever. The result is ``None`` if they are not free at `start`.
-        """
-        until = free_until(self._profile, nodes * demand[0], start)
-        if until <= start:
-            return None
-        return None if until == NEVER else until, pool_placement(nodes)
-
-    def at(self, index: int) -> IntArray:
-        """Return the free amount of a step, shape (1, 1)."""
-        return np.array([[steps_of(self._profile)[1][index]]], dtype=np.int64)
-
-    def peak(self, start: int, end: int) -> tuple[int, ...]:
-        """Return the largest amount free at one time in [start, end)."""
-        return (peak(self._profile, start, end),)
-
-    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
-        """Occupy slots in [start, end), even if they are not free. Free units may become negative."""
-        self.add(start, end, -len(placement) * demand[0])
-
-    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
-        """Free slots in [start, end)."""
-        self.add(start, end, len(placement) * demand[0])
-
-    def add(self, start: int, end: int, amount: int) -> None:
-        """Add units to the free amount in [start, end)."""
-        blocks = len(self._profile.times)
-        if int(self._profile.blocks[0]) + 3 > blocks:
-            self._profile = with_room(self._profile, 16 * blocks)
-        add(self._profile, start, end, amount)
 
 
 def open_amount(free: int, now: int, intervals: int) -> Amount:

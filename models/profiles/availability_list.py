@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from ...base import check_whole
-from .amount import NEVER, AmountProfile
+from .amount import NEVER, add, earliest, open_amount, peak, steps_of, with_room
 
 #: Bound of all times, so that the sum of two never overflows.
 _LATEST = NEVER // 4
@@ -33,7 +33,7 @@ class AvailabilityProfile:
 
     def __init__(self, processors: int, start: int = 0) -> None:
         self._most = check_whole("processors", processors, 1, _LATEST)
-        self._profile = AmountProfile(self._most, check_whole("start", start, 0, _LATEST))
+        self._profile = open_amount(self._most, check_whole("start", start, 0, _LATEST), 64)
 
     @classmethod
     def from_steps(
@@ -65,9 +65,9 @@ class AvailabilityProfile:
                 raise ValueError(f"steps[{place}]: end: expected {wanted}, got {end}")
             if free > profile.processors:
                 raise ValueError(f"steps[{place}]: free: expected at most {profile.processors} processors, got {free}")
-        profile._profile = AmountProfile(frees[-1], slots[0][0])
+        profile._profile = open_amount(frees[-1], slots[0][0], 64)
         for (begin, end, _), free in zip(slots[:-1], frees, strict=False):
-            profile._profile.add(check_whole("begin", begin, 0, _LATEST), cast(int, end), free - frees[-1])
+            profile._add(check_whole("begin", begin, 0, _LATEST), cast(int, end), free - frees[-1])
         return profile
 
     @property
@@ -84,13 +84,13 @@ class AvailabilityProfile:
         if amount > self._most:
             return None
         seconds, begin = self._interval(duration, after)
-        found = self._profile.earliest(amount, (1,), seconds, begin)
-        return None if found is None else found[0]
+        found = earliest(self._profile, amount, seconds, begin, NEVER, NEVER)
+        return None if found < 0 else found
 
     def free(self, time: int) -> int:
         """Return the free processors at a time. A time before the list begins counts as its begin."""
         _, begin = self._interval(1, time)
-        return self._profile.peak(begin, begin + 1)[0]
+        return peak(self._profile, begin, begin + 1)
 
     def reserve(self, processors: int, duration: int, start: int) -> None:
         """Occupy processors for `duration` seconds from `start` on.
@@ -103,7 +103,7 @@ class AvailabilityProfile:
         amount = check_whole("processors", processors, 1)
         if self.earliest_start(amount, duration, start) != start:
             raise ValueError(f"{amount} processors are not free for {duration} s from {start} on")
-        self._profile.add(start, start + duration, -amount)
+        self._add(start, start + duration, -amount)
 
     def release(self, processors: int, duration: int, start: int) -> None:
         """Free processors for `duration` seconds from `start` on.
@@ -117,14 +117,22 @@ class AvailabilityProfile:
         seconds, begin = self._interval(duration, start)
         if begin != start:
             raise ValueError(f"start: expected a time from {begin} on, when the list begins, got {start}")
-        if self._profile.peak(start, start + seconds)[0] + amount > self._most:
+        if peak(self._profile, start, start + seconds) + amount > self._most:
             raise ValueError(f"{amount} processors were not taken all the {seconds} s from {start} on")
-        self._profile.add(start, start + seconds, amount)
+        self._add(start, start + seconds, amount)
 
     def steps(self) -> list[tuple[int, int | None, int]]:
         """Return begin, end and free processors of each time slot. The last has no end, ``None``."""
-        return self._profile.steps()
+        times, free = steps_of(self._profile)
+        return list(zip(times, [*times[1:], None], free, strict=True))
 
     def _interval(self, duration: int, start: int) -> tuple[int, int]:
         seconds = check_whole("duration", duration, 1, _LATEST)
-        return seconds, max(check_whole("start", start, 0, _LATEST), self._profile.now)
+        return seconds, max(check_whole("start", start, 0, _LATEST), int(self._profile.times[0, 0]))
+
+    def _add(self, start: int, end: int, amount: int) -> None:
+        """Add to the free processors in [start, end)."""
+        blocks = len(self._profile.times)
+        if int(self._profile.blocks[0]) + 3 > blocks:
+            self._profile = with_room(self._profile, 16 * blocks)
+        add(self._profile, start, end, amount)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ..compiled import borrowing, compiled, within
 
 #: Later than any time, and more than any amount.
@@ -272,26 +272,45 @@ def add_running(line: Timeline, jobs: Asks, begin: IntArray, end: IntArray, boun
 
 
 @compiled
-def add_closures(
-    line: Timeline, begin: IntArray, end: IntArray, demand: IntArray, last: IntArray, node: IntArray
+def add_rows(
+    line: Timeline,
+    times: tuple[IntArray, IntArray, IntArray],
+    demand: IntArray,
+    need: IntArray,
+    last: IntArray,
+    node: IntArray,
+    slots: IntArray,
 ) -> None:
-    """Add closed amounts of nodes, without shared amounts. The nodes of a row are in `node`, up to its `last`."""
-    first = 0
-    for closure in range(len(begin)):
+    """Add many rows, fastest in order of begin.
+
+    Parameters
+    ----------
+    line
+        The profile, with room for them.
+    times
+        Begin, end, and end by walltime, each of shape (rows,).
+    demand, need
+        Amounts per slot, shape (rows, resources), and shared amounts. Shape (rows, keys).
+    last
+        End of each row's entries among all, shape (rows,).
+    node, slots
+        Node of each entry, and the slots on it.
+    """
+    begin, end, bound = times
+    done = 0
+    for number in range(len(begin)):
         row = line.numbers[ROWS]
         entry = line.numbers[ENTRIES]
-        line.begin[row] = begin[closure]
-        line.end[row] = end[closure]
-        line.bound[row] = begin[closure]
-        line.demand[row] = demand[closure]
-        line.need[row] = 0
+        line.begin[row], line.end[row], line.bound[row] = begin[number], end[number], bound[number]
+        line.demand[row] = demand[number]
+        line.need[row] = need[number]
         line.first[row] = entry
-        for place in range(first, last[closure]):
+        for place in range(done, last[number]):
             line.node[entry] = node[place]
-            line.slots[entry] = 1
+            line.slots[entry] = slots[place]
             entry += 1
         line.last[row] = entry
-        first = last[closure]
+        done = last[number]
         line.numbers[ROWS] += 1
         line.numbers[ENTRIES] = entry
         occupy(line, row, 1)
@@ -587,6 +606,67 @@ def earliest(line: Timeline, asks: Asks, after: int, before: int, best_fit: bool
     _fill(line, row, asks.slots[0], buffer, best_fit)
     line.numbers[ENTRIES] = entry
     return start, line.node[entry : line.last[row]].copy(), line.slots[entry : line.last[row]].copy()
+
+
+@compiled
+def earlier(
+    line: Timeline, row: int, asks: Asks, after: int, before: int, best_fit: bool
+) -> tuple[int, IntArray, IntArray]:
+    """Return what :func:`earliest` does, for the job of a row, which its own room is open to."""
+    occupy(line, row, -1)
+    found = earliest(line, asks, after, before, best_fit)
+    occupy(line, row, 1)
+    return found
+
+
+@compiled
+def fit_now(line: Timeline, asks: Asks, best_fit: bool) -> BoolArray:
+    """Return which jobs could each start now, alone. Shape (jobs,)."""
+    buffer = make_scratch(line)
+    fits = np.zeros(len(asks.slots), dtype=np.bool_)
+    for job in range(len(fits)):
+        fits[job] = _search(line, asks, job, line.now, line.now + 1, buffer, best_fit) >= 0
+    return fits
+
+
+@compiled
+def peak(line: Timeline, begin: int, end: int) -> IntArray:
+    """Return the largest amounts that are free on all nodes at one time in [`begin`, `end`), shape (resources,)."""
+    level = line.free.copy()
+    total = np.zeros(level.shape[1], dtype=np.int64)
+    for node in range(len(level)):
+        for resource in range(level.shape[1]):
+            total[resource] += max(level[node, resource], 0)
+    first = done = 0
+    most = np.zeros_like(total)
+    time = begin
+    while True:
+        while done < line.numbers[ENDS] and line.end[line.ends[done]] <= time:
+            _shift_total(line, line.ends[done], 1, level, total)
+            done += 1
+        while first < line.numbers[BEGINS] and line.begin[line.begins[first]] <= time:
+            _shift_total(line, line.begins[first], -1, level, total)
+            first += 1
+        most[:] = np.maximum(most, total)
+        time = NEVER
+        if done < line.numbers[ENDS]:
+            time = line.end[line.ends[done]]
+        if first < line.numbers[BEGINS]:
+            time = min(time, line.begin[line.begins[first]])
+        if time >= end:
+            return most
+
+
+@within
+def _shift_total(line: Timeline, row: int, sign: int, level: IntArray, total: IntArray) -> None:
+    """Add `sign` times the amounts of a row to the level, and the change of what is free to the total."""
+    for entry in range(line.first[row], line.last[row]):
+        slots = sign * line.slots[entry]
+        node = line.node[entry]
+        for resource in range(level.shape[1]):
+            before = max(level[node, resource], 0)
+            level[node, resource] += slots * line.demand[row, resource]
+            total[resource] += max(level[node, resource], 0) - before
 
 
 @compiled

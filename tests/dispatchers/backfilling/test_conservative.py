@@ -70,9 +70,8 @@ def test_no_job_starts_after_one_that_cannot_have_been_backfilled_before_it(over
 def moved_from_the_head(book, now):
     """Return a copy of reservations on nodes. The first that fits earlier has moved, until none did."""
     moved = copy.copy(book)
-    moved.profile = copy.deepcopy(book.profile)
+    moved.profile, moved.reserved = copy.deepcopy((book.profile, book.reserved))
     moved.freed = []
-    moved.reserved = {id_: copy.copy(booking) for id_, booking in book.reserved.items()}
     while any(
         booking.start > now and not booking.away and moved._move(booking, now, booking.start)
         for booking in moved.reserved.values()
