@@ -122,6 +122,9 @@ class PredictorContract(Contract):
         ``started(job, now)`` and ``stopped(job, now)`` are called when a job starts, and when it has left the machine.
     counts
         ``counts()`` returns numbers by name, for ``Result.manifest["predictions"]``.
+    notes
+        ``notes()`` returns lines that a user should know after a simulation, such as that all was guessed. Each is a
+        warning.
     above_walltime
         Whether predictions above the walltime count as they are, also if jobs are killed at their walltimes.
     reads_runtimes
@@ -140,5 +143,6 @@ class PredictorContract(Contract):
     started = Member[Callable[[Any, int], None] | None](None, Callable)
     stopped = Member[Callable[[Any, int], None] | None](None, Callable)
     counts = Member[Callable[[], Mapping[str, int]] | None](None, Callable)
+    notes = Member[Callable[[], Sequence[str]] | None](None, Callable)
     above_walltime = flag()
     reads_runtimes = flag()

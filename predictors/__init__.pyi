@@ -16,7 +16,7 @@ from .predictor import Correcting, Distributional, Predictor, Resettable, Watchi
 from .ranges import QuantileLaw, Ranges, RunTimeRanges
 from .regression import LogNormal, Regression
 from .scaled import Scaled
-from .sklearn_predictor import SklearnPredictor
+from .sklearn_predictor import SklearnPredictor, training_table
 from .walltime_oracle import Oracle, Walltime
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "doubling_correction",
     "no_correction",
     "registry",
+    "training_table",
     "tsafrir_correction",
     "walltime_correction",
     "with_correction",

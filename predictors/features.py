@@ -1,5 +1,7 @@
 """Features of a job for learned predictors: one row of named columns, from its request and its user's past."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -102,6 +104,17 @@ class Features:
     def stopped(self, job: Job) -> None:
         """Record that a job no longer runs."""
         self._running.get(job.user, {}).pop(job.id, None)
+
+    def ended(self) -> Features:
+        """Return the past without the jobs that run."""
+        made = Features()
+        made._past = dict(self._past)
+        return made
+
+    def move(self, seconds: int) -> None:
+        """Move the past on the clock. Nothing runs in it."""
+        self._past = {key: (*each[:5], each[5] + seconds) for key, each in self._past.items()}
+        self._running.clear()
 
     def observe(self, job: Job, now: int) -> None:
         """Learn the run time of an ended job."""

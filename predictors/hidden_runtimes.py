@@ -92,6 +92,8 @@ class HonestPredictor:
             self.stopped = self._stopped
         if contract.counts is not None:
             self.counts = contract.counts
+        if contract.notes is not None:
+            self.notes = contract.notes
 
     def reset(self) -> None:
         """Reset a predictor that supports it."""

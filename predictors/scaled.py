@@ -45,6 +45,7 @@ class Scaled:
         self._reset = inner.reset
         self.reads_runtimes = inner.reads_runtimes
         own: dict[str, Any] = {"started": inner.started, "stopped": inner.stopped, "counts": inner.counts}
+        own["notes"] = inner.notes
         vars(self).update({name: method for name, method in own.items() if method is not None})
         # That of walltimes would be the walltime at once.
         plain = isinstance(self._inner, Walltime)

@@ -278,6 +278,9 @@ def simulate(
     counts = PredictorContract(predicting).counts
     if counts is not None:
         options["predictions"] = dict(asked(lambda: type(predicting).__name__, "counts", counts))
+    notes = PredictorContract(predicting).notes
+    for note in () if notes is None else asked(lambda: type(predicting).__name__, "notes", notes):
+        warn(f"predictor {part_label(predicting)}: {note}", PredictionWarning)
     if state is not None:
         options["state"] = {"at": state.at, "running": len(state.running)}
     constraints = tuple(DispatcherContract(dispatching).constraints)
@@ -290,7 +293,7 @@ class UnheededWarning(UserWarning):
 
 
 class PredictionWarning(UserWarning):
-    """Warns of predictions above the walltime that were cut to it, because no job runs longer."""
+    """Warns of predictions that were replaced: cut to the walltime, or walltimes where a predictor gave no number."""
 
 
 class UnboundedWarning(UserWarning):

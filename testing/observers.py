@@ -100,6 +100,7 @@ class WatchedPredictor(HonestPredictor):
         super().__init__(inner)
         self._where = where
         self._oracle = oracle or self._contract.reads_runtimes
+        vars(self).pop("notes", None)  # Small workloads have too few jobs for much.
 
     def predict(self, job: Job, now: int) -> float:
         """Run the predictor. Raise if it returns no valid time."""
