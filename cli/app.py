@@ -20,6 +20,7 @@ from ..base.printed import MOST_OF_MESSAGE, near_name, plain
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 from .completion import ASKED
 from .interrupts import Interrupts, raise_interrupts
+from .own_parts import parts_option
 from .parameters import gathering, parameters
 
 #: Options that may be in the plural as well.
@@ -104,13 +105,13 @@ EXPLAINED_BY = "workload describe"
 
 
 class Command(click.Command):
-    """A command with option groups in its help. Each command has ``--json``, ``--seconds`` and ``--debug``."""
+    """A command with groups of options in its help. Each has ``--json``, ``--seconds``, ``--parts`` and ``--debug``."""
 
     def __init__(
         self, name: str | None, callback: Callable[..., None], params: Sequence[click.Parameter], **attributes: Any
     ) -> None:
         more = _flag("json", "Print one JSON object, and nothing else."), _flag("seconds", "Print times in seconds.")
-        declared = [*parameters(callback), *params, *more, _debug()]
+        declared = [*parameters(callback), *params, *more, parts_option(), _debug()]
         super().__init__(name, callback=gathering(callback), params=declared, **attributes)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -129,6 +129,45 @@ def test_a_client_is_killed_half_way_and_a_worker_of_the_next_one(campaign, runn
     assert deterministic(store) == expected
 
 
+#: Registers a predictor in the script itself, which no worker can import.
+OWN = """
+import warnings
+import hpcdispatch as hd
+from hpcdispatch.cli import main
+
+class Twice:
+    def predict(self, job, now):
+        return 2.0 * job.walltime
+    def observe(self, job):
+        pass
+
+if __name__ == "__main__":
+    hd.register("predictor", "twice", Twice)
+    main()
+"""
+OWN_CAMPAIGN = """
+dispatchers = ["easy"]
+predictors = ["twice"]
+overrun = "kill"
+[[workload]]
+name = "a"
+source = "lublin:jobs=40,processors=16"
+"""
+
+
+@with_dask
+@pytest.mark.nightly
+def test_parts_of_a_script_and_their_warnings_reach_and_leave_the_workers(running, tmp_path):
+    script, file = tmp_path / "own.py", tmp_path / "own.toml"
+    script.write_text(OWN)
+    file.write_text(OWN_CAMPAIGN)
+    command = [sys.executable, script, "campaign", file, "--out", tmp_path / "store", "--cluster", running[0]]
+    done = subprocess.run([*command, "--insecure"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 cells, 1 done" in done.stdout
+    assert "warning: Twice: 40 predictions above the walltime count as the walltime" in done.stderr
+
+
 @pytest.mark.nightly
 @with_dask
 def test_an_encrypted_cluster_takes_those_with_the_files_of_its_authority(campaign, certified, tmp_path):
