@@ -144,6 +144,9 @@ class DispatcherContract(Contract):
         ``sorted_queue(state)`` returns the waiting jobs in the order in which it tries them.
     steps_on_pool
         ``steps_on_pool(times, walltime, amounts, capacity)`` returns compiled steps of whole traces on a pool.
+    on_profile
+        Whether it takes its room from ``state.profile()``. It then sees all jobs, and its starts are checked. ``None``:
+        a copy is asked once.
     plans_closures
         Whether its own plan contains closed nodes.
     plans_rules
@@ -176,6 +179,7 @@ class DispatcherContract(Contract):
     use_longest_wait = Member[Callable[[int], None] | None](None, Callable)
     sorted_queue = Member[Callable[[State], Sequence[Waiting]] | None](None, Callable)
     steps_on_pool = Member[Callable[..., Any] | None](None, Callable)
+    on_profile = Member[bool | None](None, bool)
     plans_closures = flag()
     plans_rules = flag()
     memoryless = flag()

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base import check_whole
 from ..workloads import Machine
-from .protocol import Action, Dispatcher, State
+from .protocol import Action, Dispatcher, DispatcherContract, State
 from .registered import create_inner, layers, reported, reset_part
 
 
@@ -33,6 +33,7 @@ class WarmStart:
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    on_profile: ClassVar[bool] = False
 
     def __init__(self, *, jobs: int = 1000, first: str | Dispatcher = "easy", over: str | Dispatcher = "easy") -> None:
         self.jobs = check_whole("jobs", jobs, 0)
@@ -43,7 +44,7 @@ class WarmStart:
     @property
     def plans_closures(self) -> bool:
         """See :class:`.RuleGate`."""
-        return all(getattr(part, "plans_closures", False) for part in layers(self.first))
+        return all(DispatcherContract(part).plans_closures for part in layers(self.first))
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Begin a simulation."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base import InputError, IntArray, count_slots
 from ..dispatchers import Dispatcher, Start
+from ..dispatchers.protocol import DispatcherContract
 from ..dispatchers.registered import layers
 from ..predictors import Predictor
 from ..workloads import Machine
@@ -32,9 +33,10 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     for ended in sorted(state.ended, key=attrgetter("end")):
         asked(lambda: type(predictor).__name__, "observe", predictor.observe, ended.whole)
     for part in layers(dispatcher):
-        if hasattr(part, "recall"):
+        recall = DispatcherContract(part).recall
+        if recall is not None:
             name = type(part).__name__
-            asked(lambda: name, "recall", part.recall, state, state.memory.get(name))  # noqa: B023 - called at once
+            asked(lambda: name, "recall", recall, state, state.memory.get(name))  # noqa: B023 - called at once
     jobs = _standing(engine, state)
     known = [since for since in state.running if since.placement is not None]
     unknown = [since for since in state.running if since.placement is None]

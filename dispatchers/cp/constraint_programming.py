@@ -147,6 +147,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     Options = ConstraintProgrammingOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
+    on_profile: ClassVar[bool] = False
 
     def __init__(self, options: ConstraintProgrammingOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

@@ -1,7 +1,7 @@
 """SA: a moldable job chooses its size by the state of the machine (Cirne and Berman, JSSPP 2000)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,7 +13,7 @@ from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ..backfilling.conservative import Conservative
 from ..options import Layer
-from ..protocol import Action, Dispatcher, Start, State, Waiting
+from ..protocol import Action, Dispatcher, DispatcherContract, Start, State, Waiting
 from ..registered import layers, reported
 from .forecast import earliest_end, forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
@@ -88,9 +88,9 @@ class SA(Layer[SAOptions]):
         if any(isinstance(part, SA) or _molds(part) for part in layers(self.over)):
             raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
         if self.options.again:
-            self.report = self._report
-        elif hasattr(self.over, "report"):
-            self.report = self.over.report
+            self.report: Callable[[], Mapping[str, Any]] = self._report
+        elif (report := DispatcherContract(self.over).report) is not None:
+            self.report = report
 
     def forget(self) -> None:
         """Drop every choice."""

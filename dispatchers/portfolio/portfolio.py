@@ -16,7 +16,7 @@ from ...workloads.machine_state import MachineState
 from ..lookahead.guard import LEAST, Guard
 from ..lookahead.history import History
 from ..options import Configured
-from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
+from ..protocol import Action, Dispatcher, DispatcherContract, Start, State, id_of, well_formed
 from ..registered import create_dispatcher, layers, reset_part, tell_end
 from ..rule_book import closures_ahead
 from .own_predictions import OwnPredictions, predictor_of
@@ -47,6 +47,7 @@ class Portfolio(Configured[PortfolioOptions]):
 
     Options = PortfolioOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
+    on_profile: ClassVar[bool] = False
 
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
@@ -86,7 +87,7 @@ class Portfolio(Configured[PortfolioOptions]):
     def plans_closures(self) -> bool:
         """See :class:`.RuleGate`."""
         made = map(self._created, self._dispatchers)
-        return all(getattr(part, "plans_closures", False) for each in made for part in layers(each))
+        return all(DispatcherContract(part).plans_closures for each in made for part in layers(each))
 
     @property
     def unbounded(self) -> str:
@@ -183,8 +184,9 @@ class Portfolio(Configured[PortfolioOptions]):
     def _tell(self, dispatcher: Dispatcher) -> None:
         """Tell a dispatcher the expected longest wait, if it supports it."""
         for part in layers(dispatcher):
-            if hasattr(part, "use_longest_wait"):
-                part.use_longest_wait(self._longest)
+            use = DispatcherContract(part).use_longest_wait
+            if use is not None:
+                use(self._longest)
 
     def _tune(self, state: State, past: RecordedPast, expected: State) -> Tuning | None:
         """Tune, if replays are possible. Jobs that have not ended run as `expected` says."""

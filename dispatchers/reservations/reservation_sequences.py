@@ -11,7 +11,20 @@ from ...workloads import Machine
 from ..columns import RunningJobs
 from ..options import Layer
 from ..ordered_jobs import ChangesSeen, WaitingQueue, by_place
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, by_end, id_of
+from ..protocol import (
+    Action,
+    Dispatcher,
+    DispatcherContract,
+    Placement,
+    Reject,
+    Running,
+    Start,
+    State,
+    Stop,
+    Waiting,
+    by_end,
+    id_of,
+)
 from ..registered import reset_part
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
@@ -134,8 +147,9 @@ class ReservationSequences(Layer[SequenceOptions]):
         self._gaps = self.over if isinstance(self.over, Gaps) else None
         if self._checkpointing is not None and self.options.backfill == "speculative":
             raise ValueError("backfill must be 'plain' with checkpoints, got 'speculative'")
-        if hasattr(self.over, "report"):
-            self.report = self.over.report
+        report = DispatcherContract(self.over).report
+        if report is not None:
+            self.report = report
 
     def forget(self) -> None:
         """Drop all jobs."""

@@ -13,7 +13,20 @@ from ...workloads import Machine
 from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
 from ..columns import Jobs, NewJobs
 from ..problems import closed_amounts
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Waiting, Wake, by_end, id_of
+from ..protocol import (
+    Action,
+    Dispatcher,
+    DispatcherContract,
+    Placement,
+    Reject,
+    Running,
+    Start,
+    State,
+    Waiting,
+    Wake,
+    by_end,
+    id_of,
+)
 from ..registered import knows_site, layers
 from ..rule_book import RuleBook, keep_book, keep_rules
 from .machine_rules import machine_constraints
@@ -21,8 +34,6 @@ from .restrictions import Quota, Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
 from .start_check import StartCheck, StartError
 
-#: Attributes by which a dispatcher says what it does with rules.
-_TOLD = ("on_profile", "plans_rules", "plans_closures", "memoryless", "reads_free")
 #: Key of the new jobs among the followers of the queue.
 _JUDGED = "judged"
 Decide = Callable[[State], Sequence[Action]]
@@ -71,7 +82,7 @@ class RuleGate:
     """
 
     def __init__(self, machine: Machine, dispatcher: Dispatcher, running: Jobs[Running] | None = None) -> None:
-        parts = list(layers(dispatcher))
+        parts = list(map(DispatcherContract, layers(dispatcher)))
         self.refused = 0
         self.first_refused = ""
         #: Whether this decision uses other nodes than the dispatcher chose.
@@ -79,15 +90,18 @@ class RuleGate:
         self._dispatcher = dispatcher
         self._decide: Decide = dispatcher.dispatch
         self._machine = machine
-        self._planned = any(getattr(part, "plans_rules", False) for part in parts)
-        told = any(hasattr(part, name) for part in parts for name in _TOLD)
+        self._planned = any(part.plans_rules for part in parts)
+        told = any(
+            part.on_profile is not None or part.plans_rules or part.plans_closures or part.memoryless or part.reads_free
+            for part in parts
+        )
         #: ``None`` if it is not known yet.
-        self._on_profile = all(getattr(part, "on_profile", False) for part in parts) if told else None
-        self._closures = self._planned or all(getattr(part, "plans_closures", False) for part in parts)
-        self._widened = all(getattr(part, "memoryless", False) for part in parts)
-        self._reads_free = all(getattr(part, "reads_free", False) for part in parts)
+        self._on_profile = all(part.on_profile for part in parts) if told else None
+        self._closures = self._planned or all(part.plans_closures for part in parts)
+        self._widened = all(part.memoryless for part in parts)
+        self._reads_free = all(part.reads_free for part in parts)
         self._site = knows_site(dispatcher)
-        self._sorted = next((part.sorted_queue for part in parts if hasattr(part, "sorted_queue")), None)
+        self._sorted = next((part.sorted_queue for part in parts if part.sorted_queue is not None), None)
         self._named = {each.name: each for each in machine.rules.reservations if each.name}
         self._rules = SiteRules(machine_constraints(machine))
         self._rules.reset(machine)

@@ -15,6 +15,7 @@ from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.backfilling.easy import EASY
 from ...dispatchers.compiled_steps import CompiledSteps
+from ...dispatchers.protocol import DispatcherContract
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
@@ -168,7 +169,7 @@ def compiled_events(
         made = partial(made, closed=closed)
     rows = np.flatnonzero(fits)
     if any(jobs.priority.values):  # The places in the queue follow this order.
-        if successors is not None or hasattr(dispatcher, "steps_on_pool"):
+        if successors is not None or DispatcherContract(dispatcher).steps_on_pool is not None:
             return None
         rows = rows[np.lexsort((-jobs.priority.numbers(int)[rows], jobs.submit[rows]))]
     steps = made(predictor, jobs.take(rows), machine, overrun.mode == "kill")
@@ -233,7 +234,7 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
     for maker in MAKERS:
         if (made := maker(dispatcher)) is not None:
             return made
-    steps = getattr(dispatcher, "steps_on_pool", None)
+    steps = DispatcherContract(dispatcher).steps_on_pool
     if steps is not None:
         return partial(_on_pool, steps) if jobs >= WORTH and machine.nodes == 1 else None
     entry = entry_of(dispatcher) if jobs >= WORTH else None

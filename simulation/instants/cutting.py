@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import FloatArray, InputError
 from ...dispatchers import Action, Conservative, Dispatcher, Reject, State
+from ...dispatchers.protocol import DispatcherContract
 from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Machine, Workload
@@ -121,7 +122,8 @@ def state_at(
     with settled_heap(), suppress(_ReachedError):
         engine.start_hpc_simulation()
         raise InputError(f"at: expected an instant before the last job has left, got {at}")
-    memory = {type(part).__name__: part.memory() for part in layers(parts[0]) if hasattr(part, "memory")}
+    methods = ((type(part).__name__, DispatcherContract(part).memory) for part in layers(parts[0]))
+    memory = {name: method() for name, method in methods if method is not None}
     return _captured(engine, workload, at, memory)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,11 +31,17 @@ def let_learn(dispatcher: Dispatcher, replay: Replayer) -> list[Callable[[str, i
     """Give replays to the dispatchers that use them. Return the functions to call when a job ends."""
     told = list[Callable[[str, int, int], None]]()
     for part in layers(dispatcher):
-        if hasattr(part, "use_replays"):
-            part.use_replays(replay)
-        if hasattr(part, "job_ended"):
-            told.append(partial(asked, partial(getattr, type(part), "__name__"), "job_ended", part.job_ended))
+        contract = DispatcherContract(part)
+        if contract.use_replays is not None:
+            contract.use_replays(replay)
+        if contract.job_ended is not None:
+            told.append(_reported(type(part).__name__, contract.job_ended))
     return told
+
+
+def _reported(name: str, job_ended: Callable[[str, int, int], None]) -> Callable[[str, int, int], None]:
+    """Return the method of a dispatcher. A failure of it names the dispatcher."""
+    return lambda id_, ran, now: asked(lambda: name, "job_ended", job_ended, id_, ran, now)
 
 
 class Replayer:
@@ -153,6 +158,8 @@ def _outcome(past: Past, waits: IntArray) -> Outcome:
 class _GoingOn:
     """Repeats the recorded actions until the window begins, and then calls a dispatcher."""
 
+    on_profile = False
+
     def __init__(self, past: Past, dispatcher: Dispatcher) -> None:
         self._begin = past.begin
         self._script = deque(past.script)
@@ -162,7 +169,7 @@ class _GoingOn:
     @property
     def plans_closures(self) -> bool:
         """See :class:`.RuleGate`."""
-        return all(getattr(part, "plans_closures", False) for part in layers(self._dispatcher))
+        return all(DispatcherContract(part).plans_closures for part in layers(self._dispatcher))
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
         """Tell the dispatcher of an ended job."""
