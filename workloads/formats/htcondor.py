@@ -1,5 +1,6 @@
 """Read HTCondor's history: its file, ``condor_history -long``, and ``condor_history -json``."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -146,6 +147,6 @@ def _row(ad: Mapping[str, str]) -> list[str]:
 
 
 def _whole(text: str | None) -> int:
-    """Return a whole number, 0 for an expression."""
-    found = re.fullmatch(r"(\d{1,9})(?:\.0*)?", text or "")
-    return int(found[1]) if found else 0
+    """Return a number, with fractions rounded up; 0 for an expression."""
+    found = re.fullmatch(r"\d{1,9}(?:\.\d{0,9})?", text or "")
+    return math.ceil(float(found[0])) if found else 0

@@ -9,7 +9,7 @@ from .trace_files import TraceFile, decode
 
 
 def key_value_records(
-    file: TraceFile, malformed: list[Malformed], pair: str, between: str
+    file: TraceFile, malformed: list[Malformed], pair: str, between: str, last: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the first line and the fields of each record.
 
@@ -23,13 +23,15 @@ def key_value_records(
         Pattern of a line, with groups of the key and the value.
     between
         Pattern of a line between records.
+    last
+        Pattern of the line after all records, such as that before sums. Empty if there is none.
 
     Raises
     ------
     OSError, InputError
         As :meth:`.TraceFile.blocks`.
     """
-    split, stop = re.compile(pair), re.compile(between)
+    split, stop, over = re.compile(pair), re.compile(between), re.compile(last)
     fields: dict[str, str] = {}
     first = line = 0
     bad = ""
@@ -41,9 +43,15 @@ def key_value_records(
             yield first, fields
 
     for block in file.blocks():
-        for text in decode(block).split("\n"):
+        lines = decode(block).split("\n")
+        if not lines[-1]:  # a block ends with its last line, which is no blank line
+            lines.pop()
+        for text in lines:
             line += 1
             plain = text.rstrip("\r")
+            if last and over.fullmatch(plain):
+                yield from ended()
+                return
             if stop.fullmatch(plain):
                 yield from ended()
                 fields, first, bad = {}, 0, ""
@@ -56,5 +64,4 @@ def key_value_records(
                 bad = bad or plain
             else:
                 fields[match[1]] = match[2]
-        line -= block.endswith(b"\n")
     yield from ended()

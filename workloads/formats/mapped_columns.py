@@ -24,18 +24,27 @@ from .sacct_fields import PARSERS, YEAR_LAST, TextArray, durations, numbers, of_
 #: Prefix of columns that are kept for ``Workload.records``.
 KEPT = "keep "
 #: Texts for unknown values.
-_UNKNOWN = {"", "-", "null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n", "undefined", "-/-"}
+_UNKNOWN = {
+    *("", "-", "--", "-/-", "?", "null", "none", "nil", "nan", "nat", "<na>", "n/a", "n.a.", "#n/a", "\\n"),
+    *("unknown", "undefined", "unset", "not_set", "not set", "never", "none assigned"),
+}
 #: Numbers for unknown values: the largest ones of 32 and 64 bits, as Slurm and others write them.
-_NO_VALUE = {"4294967294", "4294967295", "18446744073709551614", "18446744073709551615"}
-#: Limits that are no times. The largest number of 32 bits is Slurm's for no limit.
+_NO_VALUE = {
+    *("4294967294", "4294967295", "18446744073709551614", "18446744073709551615"),
+    *("2147483647", "9223372036854775807", "-2147483648", "-9223372036854775808"),
+}
+#: Limits that are no times. The largest numbers of 32 and 64 bits are those of Slurm, LSF and others for no limit.
 _LIMITS = {
-    **dict.fromkeys(("UNLIMITED", "INFINITE", "INFINITY", "4294967295"), np.inf),
+    **dict.fromkeys(("UNLIMITED", "INFINITE", "INFINITY", "INF", "NO LIMIT", "NONE SET"), np.inf),
+    **dict.fromkeys(("4294967295", "2147483647", "9223372036854775807", "18446744073709551615"), np.inf),
     "Partition_Limit": OF_PARTITION,
 }
 #: Elements of arrays that are none.
 _NO_TASK = {"0", "-1"}
 #: Dates for a time that never came, of databases and of Go.
-_NEVER = r"^000[01]-0[01]-0[01]"
+_NEVER = r"^000[01]-0[01]-0[01]|^9999-12-31|infinity$"
+#: Dates before 1970 and from the year 9000 on stand for none: the zeros of spreadsheets, and the ends of databases.
+_LAST_DATE = 2.2e11
 #: Seconds around 1970 that no job has run in. They are a day, as 1970-01-01 is another time in each zone.
 _ZERO = 86400.0
 #: The end of the year 1, which is the zero of Go's time, in seconds since 1970.
@@ -55,6 +64,8 @@ _RANGES = {
 _KILOBYTES = Range("kilobytes", 0, AMOUNT.most)
 #: A local time, and one without seconds.
 _LOCAL = r"\d[-/]\d.*:\d\d(?:\.\d*)?$"
+#: A duration below 0, of clocks that were set back: as unknown as one of -1.
+_NEGATIVE = re.compile(r"-[\d:.-]+")
 _MINUTES_ONLY = r"[T -]\d\d:\d\d$"
 #: The largest number of days in front of which a date may also be a month.
 _MONTHS = 12
@@ -184,8 +195,9 @@ def jobs_of(
                 unknown |= zero
                 never[ours] = never[ours] | zero
             elif ours in COUNTS and described.name != "sacct":
-                rounded = np.ceil(np.round(values, 6))
-                fractions |= (rounded != values) & ~np.isnan(values)
+                precise = np.round(values, 6)
+                rounded = np.ceil(precise)
+                fractions |= (rounded != precise) & ~np.isnan(precise)
                 values = rounded
             if not column.free:
                 none = np.isnan(values) & ~unknown
@@ -267,6 +279,8 @@ def _never(values: FloatArray, texts: TextArray, *, calendar: bool) -> NDArray[n
     On a calendar clock these are 0 and all others of the first day of 1970. On a relative clock it is -1.
     """
     zero: NDArray[np.bool_] = (np.abs(values) < _ZERO if calendar else values == -1) | (values < _FIRST_YEARS)
+    beyond = np.flatnonzero((values < -_ZERO) | (values > _LAST_DATE))
+    zero[beyond] |= np.isnan(numbers(texts[beyond]))  # a number has another unit
     unread = np.flatnonzero(np.isnan(values))
     zero[unread] = [re.match(_NEVER, text) is not None for text in texts[unread].tolist()]
     return zero
@@ -283,7 +297,7 @@ def _day_first(columns: Sequence[TextArray], described: ColumnMap, guesses: Gues
     if described.dates:
         guesses.day_first = described.dates == "day first"
         return guesses.day_first
-    slashed = [texts for texts in columns if any("/" in text[:3] for text in texts[:1000].tolist())]
+    slashed = [texts for texts in columns if any("/" in text[:3] or "-" in text[:3] for text in texts[:1000].tolist())]
     first, last = 0, 0
     either = Counter[str]()
     for texts in slashed:
@@ -395,6 +409,8 @@ def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: Column
         elif ours == "walltime" and not column.free and not column.unit:
             how.guesses.minutes.update(texts[one_colon & ~np.isnan(lasting)].tolist())
         found = np.where(np.isnan(found), lasting, found)
+        negative = of_each(texts, lambda text: ":" in text and _NEGATIVE.fullmatch(text) is not None, np.bool_)
+        found = np.where(negative, -1.0, found)
     if ours == "walltime":
         limits: FloatArray = of_each(texts, lambda text: _LIMITS.get(text, _LIMITS.get(text.upper(), np.nan)))
         found = np.where(np.isnan(limits), found, limits)

@@ -20,14 +20,24 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"(\xb5/\xfd": "zstd",
     b"PK\x03\x04": "zip",
+    b"]\x00\x00": "xz",  # its older form, .lzma
 }
-#: First bytes of files that are not read, and what they are.
+_UNPACK, _EXPORT = "unpack it, or pack it with gzip", "save it as CSV or Parquet"
+#: First bytes of files that are not read, what they are, and what to do.
 _FOREIGN = {
-    b"7z\xbc\xaf\x27\x1c": "packed with 7-Zip",
-    b"Rar!": "packed with RAR",
-    b"\x1f\x9d": "packed with compress",
-    b"\x04\x22\x4d\x18": "packed with LZ4",
-    b"PK\x05\x06": "an empty zip archive",
+    b"7z\xbc\xaf\x27\x1c": ("a file packed with 7-Zip", _UNPACK),
+    b"Rar!": ("a file packed with RAR", _UNPACK),
+    b"\x1f\x9d": ("a file packed with compress", _UNPACK),
+    b"\x04\x22\x4d\x18": ("a file packed with LZ4", _UNPACK),
+    b"\xff\x06\x00\x00sN": ("a file packed with Snappy", _UNPACK),
+    b"PK\x05\x06": ("an empty zip archive", "pack it again"),
+    b"ARROW1": ("a table of Arrow (Feather)", _EXPORT),
+    b"ORC": ("a table in ORC", _EXPORT),
+    b"SQLite": ("a database of SQLite", _EXPORT),
+    b"\x89HDF": ("a file in HDF5", _EXPORT),
+    b"\x80\x04\x95": ("a pickle of Python", _EXPORT),
+    b"\x80\x05\x95": ("a pickle of Python", _EXPORT),
+    b"\xd0\xcf\x11\xe0": ("a document such as a workbook of Excel", "save it as CSV"),
 }
 _LONGEST = max(map(len, (*_MAGIC, *_FOREIGN)))
 #: The place and the text that tell a tar archive.
@@ -49,9 +59,9 @@ def packing_of(file: BinaryIO, path: Path) -> str:
     """
     begin = file.read(_LONGEST)
     file.seek(0)
-    for magic, what in _FOREIGN.items():
+    for magic, (what, advice) in _FOREIGN.items():
         if begin.startswith(magic):
-            raise InputError(f"{path}: expected a trace, got a file {what}; unpack it, or pack it with gzip")
+            raise InputError(f"{path}: expected a trace, got {what}; {advice}")
     return next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), "")
 
 
@@ -89,7 +99,10 @@ def unpacked(file: BinaryIO, path: Path, packing: str, size: int, stored: int) -
 
 
 def refuse_archive(path: Path, begin: bytes) -> None:
-    """Refuse the first bytes of a tar archive, which may have been packed."""
+    """Refuse the first bytes of a tar archive, which may have been packed, and of what is packed twice."""
+    twice = next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), "")
+    if twice:
+        raise InputError(f"{path}: expected a trace, got a file that is packed twice; unpack the outer {twice} first")
     if begin[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         raise InputError(
             f"{path}: expected a trace, got a tar archive; unpack it (tar -xf), and give the file or the folder"

@@ -29,6 +29,8 @@ _KILOBYTES = {
     for unit, size in (("", 1), ("k", 1024), ("m", 1024**2), ("g", 1024**3), ("t", 1024**4))
     for kind, bytes_ in (("b", 1), ("w", 8))
 } | {"": 1 / 1024}
+#: Fields with a number of cores: of requests, and of what Torque gave.
+_COUNTS = ("Resource_List.procs", "total_execution_slots", "Resource_List.size")
 #: Used and held time differ if both this share and these seconds are exceeded.
 _SHARE, _SECONDS = 0.05, 2
 
@@ -40,7 +42,7 @@ def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
     those of a whole array (``4[]``), as each of its subjobs has its own.
     """
     del described
-    others = arrays = 0
+    others = arrays = comments = 0
     differ: list[int] = []
     rows = RowBlocks([*_AMOUNTS, *_TEXTS, *_NUMBERS])
     line = 0
@@ -48,6 +50,9 @@ def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
         for text in decode(block).split("\n"):
             line += 1
             if not text.strip():
+                continue
+            if text.startswith("#"):
+                comments += 1
                 continue
             record = _RECORD.fullmatch(text.rstrip("\r"))
             if record is None:
@@ -71,6 +76,7 @@ def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
         line -= block.endswith(b"\n")
         yield from rows.full()
     yield from rows.rest()
+    log.commented(comments)
     if others:
         log.note(f"{counted(others, 'record')} left out that say no end of a job", other_records=others)
     if arrays:
@@ -150,7 +156,7 @@ def _cores(fields: Mapping[str, str]) -> str:
     nodes = fields.get("Resource_List.nodes", "")
     if not found and nodes:
         found = sum(count * max(_number(amounts.get("ppn")), 1) for count, amounts in _chunks(nodes, ":"))
-    return _positive(found or _number(fields.get("Resource_List.procs")))
+    return _positive(found or next(filter(None, (_number(fields.get(name)) for name in _COUNTS)), 0))
 
 
 def _slots(places: str) -> int:

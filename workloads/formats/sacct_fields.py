@@ -11,17 +11,31 @@ from numpy.typing import NDArray
 
 from ...base import FloatArray
 from ...base.checks import MOST_PROCESSORS
+from .date_texts import iso_date
 
 TextArray = NDArray[np.object_]
 
 _DURATION = r"^(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)$"
 _DAYS_HOURS = r"^(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?$"
-#: Other forms: ``1 day, 2:03:04`` of Python and pandas, ``2h30m``, and ``PT2H30M`` of ISO 8601.
+#: An amount with its unit, and what may stand after it.
+_AMOUNT = r"(?:(?P<{}>\d+(?:\.\d+)?) ?(?i:{})(?:,? (?:and )?)?)?"
+#: Other forms: ``1 day, 2:03:04`` of Python and pandas, ``1:02:03:04`` of Torque with days, ``2h30m``, ``2 hours 30
+#: minutes``, and ``PT2H30M`` of ISO 8601.
 _WORDS = (
-    r"^(?P<d>\d+) days?(?:,? (?:(?P<h>\d+):(?P<m>\d+):(?P<s>\d+(?:\.\d+)?))?)?$",
-    r"^(?:(?P<d>\d+) ?[dD])?(?:(?P<h>\d+) ?[hH])?(?:(?P<m>\d+) ?[mM])?(?:(?P<s>\d+(?:\.\d+)?) ?[sS])?$",
-    r"^P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$",
+    r"^(?P<d>\d+) days?(?:,? \+?(?:(?P<h>\d+):(?P<m>\d+):(?P<s>\d+(?:\.\d+)?))?)?$",
+    r"^(?P<d>\d+)[:.](?P<h>\d+):(?P<m>\d\d?):(?P<s>\d\d?(?:\.\d+)?)$",
+    "^"
+    + _AMOUNT.format("w", "w|weeks?")
+    + _AMOUNT.format("d", "d|days?")
+    + _AMOUNT.format("h", "h|hrs?|hours?")
+    + _AMOUNT.format("m", "m|mins?|minutes?")
+    + _AMOUNT.format("s", "s|secs?|seconds?")
+    + "$",
+    r"^P(?:(?P<w>\d+)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
+    r"(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$",
 )
+#: Seconds of the units in these forms.
+_LENGTHS = (("w", 7 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGTP]?)([cn]?)")
 _KILO = {"": 1024, "K": 1, "M": 1024, "G": 1024**2, "T": 1024**3, "P": 1024**4}
 _THOUSANDFOLD = re.compile(r"(\d{1,18}(?:\.\d+)?)([KMGTP]?)")
@@ -34,7 +48,9 @@ _CORES = re.compile(r"\s(?:-c\s*|--cpus-per-task[ =])(\d{1,9})(?!\S)")
 _MEMORY_BY = re.compile(r"\s--mem(-per-cpu)?[ =]\S")
 _SLASHES = r"^(\d{4})/(\d{1,2})/(\d{1,2})"
 #: Dates of which the year stands last. With dots, the day is first.
-YEAR_LAST = r"^(\d{1,2})/(\d{1,2})/(\d{4})"
+_YEAR_LAST = r"^(\d{1,2})/(\d{1,2})/(\d{4})"
+#: Such dates, also with hyphens or a year of two digits, of which the day may be first or second.
+YEAR_LAST = r"^(\d{1,2})[/-](\d{1,2})[/-](?:\d{4}|\d\d)(?!\d)"
 _DOTS = r"^(\d{1,2})\.(\d{1,2})\.(\d{4})"
 _DATE_END = r"^(\d{4}-\d{1,2}-\d{1,2})[-_ ](?=\d)"
 _OFFSET = r"T.*(?:[Zz]|[+-]\d\d:?(?:\d\d)?)$"
@@ -70,6 +86,8 @@ _OTHERS = re.compile(
     r"segment|oom-kill-step|cluster-constraint|exclusive=(?:user|mcs|topo))|-[wxsOSB])(?![\w-])"
 )
 _RANGE_OF_NODES = re.compile(r"\s(?:-N\s*|--nodes[ =])\d+-(\d{1,9})")
+#: Numbers with the digits of a date and a time.
+_COMPACT = (19700101000000, 21000101000000)
 _TRES_CPUS = re.compile(r"(?:^|,)cpu=(\d+)")
 _TRES_LICENCE = re.compile(r"(?:^|,)license/([^=,]+)=(\d+)")
 
@@ -89,8 +107,10 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False, da
 
     They are seconds, or dates in Slurm's formats. A T, a blank or a hyphen stands before the hours. Dates may have
     slashes in place of hyphens. They may lack seconds, or have an offset such as ``+0100``. ``05/01/2024`` is in May,
-    or in January with `day_first`. Local times are those of a zone, or unchanged without one. When clocks are put back,
-    one hour comes twice. Its times are in the first one, or in the `second`. Times in a skipped hour are its end.
+    or in January with `day_first`. Others are as :func:`~.date_texts.iso_date` reads them.
+
+    Local times are those of a zone, or unchanged without one. When clocks are put back, one hour comes twice. Its times
+    are in the first one, or in the `second`. Times in a skipped hour are its end.
     """
     series = pd.Series(texts, dtype="object")
     parsed = pd.to_datetime(series, format="%Y-%m-%dT%H:%M:%S", errors="coerce")
@@ -99,11 +119,19 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False, da
     left = parsed.isna().to_numpy(copy=True)
     if left.any():
         values[left] = numbers(texts[left])  # SLURM_TIME_FORMAT=%s gives them
+        compact = (values >= _COMPACT[0]) & (values < _COMPACT[1])
+        if compact.any():  # 20240131120000
+            compact &= of_each(texts, lambda text: bool(iso_date(text)), np.bool_)
+            values[compact] = np.nan
         left &= np.isnan(values)
     if left.any():
         plain = series[left].str.replace(_SLASHES, r"\1-\2-\3", regex=True)
-        plain = plain.str.replace(YEAR_LAST, r"\3-\2-\1" if day_first else r"\3-\1-\2", regex=True)
+        plain = plain.str.replace(_YEAR_LAST, r"\3-\2-\1" if day_first else r"\3-\1-\2", regex=True)
         plain = plain.str.replace(_DOTS, r"\3-\2-\1", regex=True).str.replace(_DATE_END, r"\1T", regex=True)
+        unread = pd.to_datetime(plain, format="ISO8601", errors="coerce", utc=True).isna().to_numpy()
+        if unread.any():
+            rewritten = of_each(texts[left][unread], partial(iso_date, day_first=day_first), object)
+            plain[unread] = np.where(rewritten == "", plain[unread], rewritten)
         zones[left] = plain.str.contains(_OFFSET, regex=True).to_numpy()
         whole = pd.to_datetime(plain, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
         parsed = parsed.astype("datetime64[s]")
@@ -120,7 +148,8 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False, da
 def durations(texts: TextArray) -> FloatArray:
     """Return durations as seconds, nan if invalid.
 
-    They are ``[DD-[HH:]]MM:SS``, ``DD-HH[:MM]``, ``1 day, 2:03:04``, ``2h30m`` or ``PT2H30M``.
+    They are ``[DD-[HH:]]MM:SS``, ``DD-HH[:MM]``, ``DD:HH:MM:SS``, ``1 day, 2:03:04``, ``2h30m``, ``2 hours 30
+    minutes`` or ``PT2H30M``.
     """
     codes, different = pd.factorize(np.asarray(texts, dtype=object))
     series = pd.Series(different, dtype="object").astype(str)
@@ -131,8 +160,7 @@ def durations(texts: TextArray) -> FloatArray:
             break
         parts = series.iloc[left].str.extract(pattern).astype(np.float64)
         matched = parts.notna().any(axis=1).to_numpy()
-        units = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
-        seconds = sum(parts[unit].fillna(0) * length for unit, length in units if unit in parts)
+        seconds = sum(parts[unit].fillna(0) * length for unit, length in _LENGTHS if unit in parts)
         result[left] = np.where(matched, np.asarray(seconds, dtype=np.float64), np.nan)
     return result[codes]
 

@@ -274,7 +274,8 @@ class RowReader:
     def _add(self, number: int, row: str) -> None:
         cell = row.split(SEPARATOR, self._key + 1)[self._key]
         self._rows.numbers.append(number)
-        self._rows.texts.append(None if "." in cell else row)
+        step = "." in cell and not cell.endswith("]")  # Slurm cuts long lists of tasks, as in 278_[1,3,...]
+        self._rows.texts.append(None if step else row)
 
     def _quoted(self, line: str) -> None:
         """Add a line of CSV with quotes. Lines are joined until the quotes are closed."""

@@ -93,7 +93,7 @@ def qacct_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed
     del described
     rows = RowBlocks(list(_COLUMNS))
     slaves = 0
-    for line, found in key_value_records(file, malformed, r"(\S+)\s+(.*?)\s*", r"={10,}\s*"):
+    for line, found in key_value_records(file, malformed, _QACCT_PAIR, r"={10,}\s*", _QACCT_SUMS):
         fields = {_QACCT.get(key, key): value for key, value in found.items()}
         if "job_number" not in fields:
             malformed.append(Malformed(line, "no record", "expected a record with jobnumber, got none"))
@@ -111,6 +111,7 @@ def qacct_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed
     _say_slaves(slaves, log)
 
 
+_QACCT_PAIR, _QACCT_SUMS = r"(\S+)\s+(.*?)\s*", r"Total System Usage\s*"
 #: Names of ``qacct`` that are others than in the file.
 _QACCT = {
     "jobnumber": "job_number",

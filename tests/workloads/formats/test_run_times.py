@@ -64,7 +64,7 @@ def test_reads_gzip(tmp_path):
         ("t\n5\nnan\n", None, r":3: column t: expected a time above 0.*, got 'nan'$"),
         ("nan\n5\n", None, r":1: column 1: expected a time above 0.*, got 'nan'$"),
         ("t\n5\ninf\n", None, r":3: column t: expected a time above 0.*, got 'inf'$"),
-        ("t\n5\n1:2:3:4\n", None, r":3: column t: expected a time above 0.*, got '1:2:3:4'$"),
+        ("t\n5\n1:2:3:4:5\n", None, r":3: column t: expected a time above 0.*, got '1:2:3:4:5'$"),
         ("t\n5\n\n6\n", None, r":3: column t: expected a time above 0.*, got an empty field$"),
         ("a,t\n1,5\n2,\n3,6\n", "t", r":3: column t: expected a time above 0.*, got an empty field$"),
         ("a,t\n1,5\n", None, r": expected the name of a column, as there are 2: 'a, t'$"),
