@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from time import monotonic, process_time
 
+from fuzz.inputs import COUNTED
 from fuzz.targets import TARGETS, attempt
 
 #: Seconds of a processor that an input may take, and after how many it is given up. The first of its kind compiles.
@@ -58,18 +59,20 @@ def main():
     parser.add_argument("--count", type=int, default=1000, metavar="N", help="stop after so many inputs")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--only", choices=TARGETS, nargs="*", default=TARGETS, help="which kinds of inputs")
+    parser.add_argument("--records", type=int, metavar="N", help="stop a kind after so many records of traces")
     given = parser.parse_args()
     begin = monotonic()
     slowest = 0.0
     findings = Counter()
     used = dict.fromkeys(given.only, 0.0)
     counts = Counter(dict.fromkeys(given.only, 0))
+    records = Counter(dict.fromkeys(given.only, 0))
     signal.signal(signal.SIGVTALRM, give_up)
     with tempfile.TemporaryDirectory() as folder:
-        while monotonic() - begin < given.long and (total := counts.total()) < given.count:
+        while used and monotonic() - begin < given.long and (total := counts.total()) < given.count:
             target = min(used, key=(used if total % 2 else counts).__getitem__)
             seed = given.first + counts[target]
-            before = memory()
+            before, counted = memory(), COUNTED.total()
             finding, taken = found_by(target, seed, Path(folder), COMPILING)
             used[target] += (taken + 1e-4) / SHARES.get(target, 1)
             if taken > MOST_SECONDS:
@@ -82,9 +85,14 @@ def main():
                 findings[f"{target}: {finding}"] += 1
             slowest = max(slowest, taken)
             counts[target] += 1
+            records[target] += COUNTED.total() - counted
+            if given.records and records[target] >= given.records:
+                del used[target]
             if counts.total() % 10_000 == 0:
                 print(f"{counts.total():,} inputs, {process_time():,.0f} s of a processor", flush=True)
     print(", ".join(f"{count:,} {target}" for target, count in counts.items()))
+    if records.total():
+        print("records read or left out: " + ", ".join(f"{n:,} {target}" for target, n in records.items() if n))
     print(
         f"{counts.total():,} inputs in {monotonic() - begin:,.0f} s ({process_time():,.0f} s of a processor), seeds "
         f"from {given.first} on for each kind: {len(findings)} findings; slowest {slowest:.2f} s, memory "

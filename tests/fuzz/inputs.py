@@ -1,10 +1,12 @@
 """Malformed inputs, drawn from a seed, and their readers."""
 
 import gzip
+import itertools
 import json
 import random
 import re
 import warnings
+from collections import Counter
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import create_dispatcher
@@ -16,6 +18,8 @@ from hpcdispatch.workloads import GENERATORS, Machine, TraceWarning, read
 from hpcdispatch.workloads.formats import RunColumns, read_runs
 from hpcdispatch.workloads.formats.trace_files import decode
 
+#: The records of traces so far, of which none is lost.
+COUNTED: Counter[str] = Counter()
 #: Counts in a provenance that are not of records left out.
 KEPT = (
     "walltime filled in",
@@ -383,7 +387,9 @@ def read_trace(path, **options):
         return None
     counts = workload.provenance.counts
     left_out = sum(count for reason, count in counts.items() if reason not in KEPT)
-    assert len(workload) + left_out == records(data, path), "records are lost"
+    count = records(data, path)
+    assert len(workload) + left_out == count, "records are lost"
+    COUNTED["records"] += count
     return workload
 
 
@@ -399,6 +405,14 @@ def records(data, path):
         if text.lstrip().startswith("["):
             return len(json.loads(text))
         return sum(bool(line.strip()) for line in text.split("\n"))
+    if path.suffix == ".items":
+        found = json.loads(decode(data))
+        return len(found["items"]) if isinstance(found.get("items"), list) else 1
+    if path.suffix in (".qacct", ".ads"):  # blank lines are between ads, and in what qacct prints
+        between = re.compile(r"={10,}\s*" if path.suffix == ".qacct" else r"\s*|\*\*\*.*|\.\.\.\s*")
+        lines = [line.rstrip("\r") for line in decode(data).split("\n") if line.strip() or path.suffix == ".ads"]
+        ends = [True, *(between.fullmatch(line) is not None for line in lines)]
+        return sum(before and not end for before, end in itertools.pairwise(ends))
     if path.suffix == ".sge":
         return sum(bool(line.strip()) and not line.startswith("#") for line in decode(data).split("\n"))
     if path.suffix in (".pbs", ".lsf"):
