@@ -42,7 +42,7 @@ class Declared:
             given["type"] = choices or _NAMED.get(given["metavar"]) or _TYPES.get(plain)
         if self.kind is click.Argument:
             several = {"nargs": -1} if get_origin(plain) is tuple else {"required": not optional}
-            return click.Argument([name], **several, **given)
+            return click.Argument([name], **{**several, **given})
         names = [given.pop("name", None) or f"--{name.replace('_', '-')}", name]
         if plain is bool:
             given["is_flag"] = True

@@ -1,13 +1,16 @@
 """Convert the TRACE of a command line to a workload."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
-from ..base import InputError
+from ..base import InputError, shown
 from ..workloads import TraceWarning, Workload, generate, read, sources
 from ..workloads.fetching import cache_folder
 from ..workloads.formats.memory_needs import half_the_memory
 from ..workloads.formats.read_log import NoRequestedTimesError
+from ..workloads.sanity import with_doubts
 from ..workloads.sources import Source
 from .command_errors import say
 from .progress import spinner
@@ -19,21 +22,32 @@ PARSED = "parsed"
 BUILT_IN = "lublin:jobs=1000,processors=128,load=0.6"
 
 
-def resolve(trace: str | None) -> Source:
+def resolve(traces: Sequence[str]) -> Source:
     """Return the source of a TRACE. Without a TRACE it is the built-in workload, and a note says so.
+
+    Several are files of one trace, as a shell makes of ``logs/2024*``.
 
     Raises
     ------
     InputError
-        If it names no source.
+        If it names no source, or one of several is no file.
     """
-    if trace is None:
+    if not traces:
         say(
             "note",
             f"no trace given, using the built-in workload {BUILT_IN}: generated, with shorter queues than real traces",
         )
         return Source(BUILT_IN, spec=BUILT_IN)
-    return sources.resolve(trace)
+    if len(traces) == 1:
+        return sources.resolve(traces[0])
+    for one in traces:
+        if not Path(one).exists():
+            raise InputError(
+                f"{shown(one)[1:-1]}: expected another file of the trace, got no such file; a list has commas and a "
+                "value no blanks, as in easy,fcfs and 15m"
+            )
+    first, *others = map(Path, traces)
+    return Source(f"{first} and {len(others):,} more", path=first, others=tuple(others))
 
 
 def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool = True) -> Workload:
@@ -54,11 +68,12 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
     else:
         with spinner(f"fetching {source.name}"):
             path, given = source.file(), asdict(reading)
+            paths = [path, *source.others] if source.others else path
         with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
             warnings.simplefilter("always", TraceWarning)
             try:
                 cache = None if given.pop("no_cache") else cache_folder() / PARSED
-                workload = read(path, **given, cache=cache, memory=half_the_memory())
+                workload = with_doubts(read(paths, **given, cache=cache, memory=half_the_memory()))
             except NoRequestedTimesError as error:  # its option has another name on the command line
                 raise NoRequestedTimesError(str(error).replace("default_walltime", "--default-walltime")) from None
         warned = [str(warning.message) for warning in caught]

@@ -1,11 +1,16 @@
 """Doubts about the units of a workload, from its numbers alone."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..base import FloatArray, time_text
 from .job_columns import JobColumns
 from .machine import Machine
+from .workload import Workload
 
+#: The name of the number of walltimes that a reading has filled in.
+FILLED = "walltime filled in"
 #: Fewest jobs that tell anything.
 LEAST_JOBS = 10
 _MINUTE, _HOUR, _YEAR = 60, 3600, 365 * 86400
@@ -15,6 +20,14 @@ _WEEK = 7 * 86400
 _LEAST_USE, _MOST_LOAD = 0.01, 2.0
 #: Share of jobs beyond their walltime that tells another unit.
 _MOST_OVERRUNS = 0.5
+
+
+def with_doubts(workload: Workload) -> Workload:
+    """Return a workload whose notes say which of its numbers are hardly right, each once."""
+    said = workload.provenance
+    walltimes = FILLED not in said.counts
+    new = [text for text in doubts(workload.columns, workload.machine, walltimes=walltimes) if text not in said.notes]
+    return replace(workload, provenance=replace(said, notes=(*said.notes, *new))) if new else workload
 
 
 def doubts(jobs: JobColumns, machine: Machine, *, walltimes: bool = True) -> list[str]:

@@ -30,11 +30,14 @@ class Source:
         The generator's, or ``None`` for a trace.
     path
         The file of a trace, or ``None`` if it is not fetched yet.
+    others
+        Further files of the trace.
     """
 
     name: str
     spec: str | None = None
     path: Path | None = None
+    others: tuple[Path, ...] = ()
 
     @property
     def sampled(self) -> bool:

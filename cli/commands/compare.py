@@ -52,7 +52,7 @@ AS_IT_STANDS = "all its samples are the trace as it stands, so that they tell no
     "hpcdispatch compare lublin:jobs=5000,load=0.9 --seeds 5 --overrun kill --out results",
 )
 def command(
-    trace: Annotated[str | None, argument(shell_complete=workload_names)],
+    trace: Annotated[tuple[str, ...], argument(shell_complete=workload_names)],
     dispatchers: Annotated[tuple[str, ...], dispatchers_option(DISPATCHERS, group="What is compared")],
     predictors: Annotated[tuple[str, ...], predictors_option("walltime", "Each is paired with each dispatcher.")],
     seeds: Annotated[
@@ -81,8 +81,8 @@ def command(
 ) -> None:
     """Compare every pair of dispatcher and predictor on a workload.
 
-    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace. 'hpcdispatch list' shows
-    the names. Without TRACE: the built-in workload.
+    TRACE is a file, or several of one trace, or NAME[:key=value,...] of a generator, or the name of a published trace.
+    'hpcdispatch list' shows the names. Without TRACE: the built-in workload.
 
     Every pair runs on the same samples, seeds 0 to N-1. A sample is a run of a generator, or a resample of a trace: its
     users with their sessions, drawn with replacement in whole weeks. One seed is the trace as it stands. With --jitter
@@ -109,7 +109,7 @@ def command(
                 samples,
                 policies,
                 beliefs,
-                seeds=seeds or (BUILT_IN_SEEDS if trace is None else 1),
+                seeds=seeds or (1 if trace else BUILT_IN_SEEDS),
                 jitter=jitter,
                 warm_up=warm_up or NOTHING,
                 cool_down=cool_down or NOTHING,

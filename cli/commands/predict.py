@@ -37,7 +37,7 @@ _PICTURES = ("png", "svg", "pdf")
     "hpcdispatch predict trace.swf.gz --predictors last2,regression --plot errors.png",
 )
 def command(
-    trace: Annotated[str | None, argument(shell_complete=workload_names)],
+    trace: Annotated[tuple[str, ...], argument(shell_complete=workload_names)],
     predictors: Annotated[tuple[str, ...], predictors_option(PREDICTORS, group="What is judged")],
     dispatcher: Annotated[str, option("Whose waits are compared.", default="easy-sjbf")],
     reading: ReadingOptions,

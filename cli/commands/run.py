@@ -64,7 +64,7 @@ def _one(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "hpcdispatch run lublin:jobs=5000,load=0.9 --dispatcher conservative:compress=once",
 )
 def command(
-    trace: Annotated[str | None, argument(shell_complete=workload_names)],
+    trace: Annotated[tuple[str, ...], argument(shell_complete=workload_names)],
     dispatcher: Annotated[
         str,
         option(
@@ -108,8 +108,8 @@ def command(
 ) -> None:
     """Simulate one dispatcher on a workload and print its metrics.
 
-    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace. 'hpcdispatch list' shows
-    the names. Without TRACE: the built-in workload.
+    TRACE is a file, or several of one trace, or NAME[:key=value,...] of a generator, or the name of a published trace.
+    'hpcdispatch list' shows the names. Without TRACE: the built-in workload.
 
     The answer compares the mean wait with that of easy on the same jobs, for up to 100,000 jobs.
 
@@ -119,7 +119,7 @@ def command(
     policy = Overrun.parse(overrun)
     validate([dispatcher], [predictor])
     begin = None if state is None else read_scenario(state)
-    if begin is not None and trace is None:
+    if begin is not None and not trace:
         source = Source(str(state))
         (workload, started) = from_state(begin)
     else:

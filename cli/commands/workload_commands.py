@@ -43,15 +43,15 @@ command.add_command(analyze.command)
     ),
 )
 def describe_command(
-    trace: Annotated[str | None, argument(shell_complete=workload_names)],
+    trace: Annotated[tuple[str, ...], argument(shell_complete=workload_names)],
     reading: ReadingOptions,
     seed: Annotated[int, seed_option("Of a generated workload.", group=OUTPUT)],
     report: Annotated[Path | None, option("Write what was dropped, merged, sorted, renumbered and inferred, as JSON.")],
 ) -> None:
     """Print statistics of a workload: jobs, span, load, sizes, run times, requests, users.
 
-    TRACE is a file, a folder, a generator or a published trace, as for 'hpcdispatch run'. For a table or JSON of an
-    unknown layout it prints a column map to begin with; with --format map it does so for any.
+    TRACE is a file, several of one trace, a folder, a generator or a published trace, as for 'hpcdispatch run'. For a
+    table or JSON of an unknown layout it prints a column map to begin with; with --format map it does so for any.
     """
     check_writable(report, "--report", ("json",))
     source, requests = resolve(trace), True
@@ -74,14 +74,15 @@ def describe_command(
 
 @command.command("convert", epilog=examples("hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient"))
 def convert_command(
-    trace: Annotated[str, argument("IN", shell_complete=workload_names)],
+    trace: Annotated[tuple[str, ...], argument("IN...", required=True, shell_complete=workload_names)],
     out: Annotated[Path, argument("OUT")],
     reading: ReadingOptions,
 ) -> None:
     """Read a trace and write it as SWF, JSON lines, CSV or Parquet.
 
-    IN is a file or the name of a published trace. OUT ends in .swf, .jsonl, .csv or .parquet, each also with .gz. JSON
-    lines hold all data of a job. Dropped records, and data without a field in SWF, are listed on stderr.
+    IN is a file, several of one trace, or the name of a published trace. OUT ends in .swf, .jsonl, .csv or .parquet,
+    each also with .gz. JSON lines hold all data of a job. Dropped records, and data without a field in SWF, are
+    listed on stderr.
     """
     written_suffix(out)
     _write(load(resolve(trace), reading), out)

@@ -14,13 +14,13 @@ from ...base import FloatArray, InputError, IntArray
 from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
+from ..sanity import FILLED
 from ..workload import Provenance, Workload
 from .read_log import Log, NoRequestedTimesError, NothingUsableError, ReadOptions, counted
 from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
 
-FILLED = "walltime filled in"
 #: The status of a cancelled job in SWF.
 CANCELLED = 5
 #: In a column of walltimes: the job has the limit of its partition.

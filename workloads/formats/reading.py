@@ -1,7 +1,6 @@
 """Read traces of any supported format."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -9,11 +8,10 @@ from ...base import InputError
 from ...base.user_warnings import warn
 from ..fetching import TRACES
 from ..machine import Machine
-from ..sanity import doubts
+from ..sanity import FILLED, with_doubts
 from ..workload import Workload
 from .column_maps import column_map
 from .containers import JSON_CONTAINERS
-from .job_builder import FILLED
 from .jsonl import parse_jsonl
 from .memory_needs import JSON, JSONL, RECORDS, SACCT, SWF, TABLE, refuse_if_too_large
 from .parsed_traces import ParsedTraces
@@ -179,20 +177,12 @@ def read(
         if parsed is not None and found is None:
             parsed.put(files[0], options, workload)
     if kind != "jsonl":  # What hpcdispatch wrote comes back as it was.
-        workload = _with_doubts(workload)
+        workload = with_doubts(workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no walltime" in note)
         warn(f"{path}: {message}; default_walltime sets another", TraceWarning)
     return workload
-
-
-def _with_doubts(workload: Workload) -> Workload:
-    """Return a workload whose notes say which of its numbers are hardly right."""
-    said = workload.provenance
-    found = doubts(workload.columns, workload.machine, walltimes=not said.counts.get(FILLED, 0))
-    new = tuple(text for text in found if text not in said.notes)
-    return replace(workload, provenance=replace(said, notes=(*said.notes, *new))) if new else workload
 
 
 def _packed(path: Path) -> bool:
