@@ -254,6 +254,11 @@ def tarred():
     return data.getvalue()
 
 
+def named(value):
+    """Return the part of a test's name for a parameter. Packed bytes are others at each second."""
+    return value if isinstance(value, str) else "data"
+
+
 class TestPackings:
     @pytest.mark.parametrize(
         ("name", "data"),
@@ -279,6 +284,7 @@ class TestPackings:
             ("b.swf", SWF.replace(b"\n", b"\r")),
             ("b.swf", SWF.rstrip(b"\n")),
         ],
+        ids=named,
     )
     def test_read(self, name, data, tmp_path):
         (tmp_path / name).write_bytes(data)
@@ -309,6 +315,7 @@ class TestPackings:
             ("a.xlsx", zipped(**{"[Content_Types].xml": b"x"}), "a workbook of Excel; save it as CSV"),
             ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(40), "a workbook of Excel; save it as CSV"),
         ],
+        ids=named,
     )
     def test_refused(self, name, data, message, tmp_path):
         (tmp_path / name).write_bytes(data)
