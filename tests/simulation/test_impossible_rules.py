@@ -1,0 +1,57 @@
+"""Rules that cannot hold are refused in one line that names the rule, or reject the jobs that they concern."""
+
+from dataclasses import replace
+
+import pytest
+
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
+
+NODES = Machine.homogeneous(4, core=1)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"reservations": [Reservation(5, 10, [7])]}, "reservation: nodes must lie in 0..3, got 7"),
+        ({"outages": [Outage(5, 10, [9])]}, "outage: nodes must lie in 0..3, got 9"),
+        ({"reservations": [Reservation(0, 100, every=100)]}, "leaves no node to other jobs at any time"),
+        (
+            {"reservations": [Reservation(5, 10, [0], amounts={"core": 5})]},
+            "reservation: asks for 5 of core on node 0, which has 1",
+        ),
+        (
+            {"reservations": [Reservation(5, 10, [0], amounts={"gpu": 1})]},
+            "reservation: unknown resource 'gpu'; the machine has: core",
+        ),
+    ],
+)
+def test_a_rule_beside_the_machine_is_refused(rules, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        replace(NODES, **rules)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("cap", [100, ((0, 900), (50, 400))])
+def test_a_cap_below_the_idle_power_is_refused(cap):
+    with pytest.raises(ValueError, match="power: cap must be > idle = 500 watts"):
+        Power({"core": 10}, idle=500, cap=cap, every=None if cap == 100 else 100)
+
+
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative", "lxf", "rbs"])
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ({"limits": [Limit(0)]}, "constraint limit: takes 1 of jobs of user ann, there are 0"),
+        ({"limits": [Limit(1, of="core")]}, "constraint limit: takes 2 of core of user ann, there are 1"),
+        ({"licences": {"x": 3}}, "constraint licences: takes 5 of x, there are 3"),
+        ({"power": Power({"core": 10}, idle=5, cap=15)}, "constraint power: takes 20000 of mW, there are 10000"),
+        ({"reservations": [Reservation(50, 100, every=100)]}, "constraint maintenance: leaves it no place ever"),
+    ],
+)
+def test_a_rule_that_no_job_can_meet_rejects_the_jobs(rules, reason, dispatcher):
+    jobs = [Job(str(number), number, 10, 100, 2, user="ann", licences={"x": 5}) for number in range(3)]
+    if "licences" not in rules:
+        jobs = [replace(job, licences={}) for job in jobs]
+    result = simulate(Workload(jobs, replace(NODES, **rules)), dispatcher, overrun="kill")
+    assert result.jobs["reason"].tolist() == [reason] * 3
