@@ -116,6 +116,7 @@ def test_is_listed_on_the_command_line(installed):
         assert expected in listed
 
 
+@pytest.mark.nightly
 def test_three_commands_give_an_own_row_in_compare(installed, capsys):
     page = (PLUGIN.parents[1] / "docs" / "reference" / "plugins.md").read_text(encoding="utf-8")
     commands = page.partition("```console\n")[2].partition("```")[0].splitlines()

@@ -141,7 +141,7 @@ def test_the_expected_time_is_the_least_on_the_runs(law, samples):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("killed", [0.05, 0.1])
+@pytest.mark.parametrize("killed", [pytest.param(0.05, marks=pytest.mark.nightly), 0.1])
 def test_runs_that_were_killed_at_a_limit_leave_requests_near_the_best(law, killed):
     rng = np.random.default_rng(7)
     population = LAWS[law](200_000, rng)

@@ -55,7 +55,7 @@ def ours(folder, dispatcher, predictor):
     [
         pytest.param("fcfs", "walltime", marks=pytest.mark.nightly),
         pytest.param("easy", "walltime", marks=pytest.mark.nightly),
-        ("easy", "last2"),
+        pytest.param("easy", "last2", marks=pytest.mark.nightly),
         ("conservative:compress=once", "last2"),
     ],
 )

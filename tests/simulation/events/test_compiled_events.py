@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import each_pair
 from drawn import number_of_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -145,15 +146,13 @@ def test_has_the_records_of_the_engine_where_jobs_wait_for_others(kind, data, rn
 
 
 @pytest.mark.parametrize(
-    "rule",
-    [
-        Reservation(20_000, 50_000),
-        Reservation(5000, 9000, every=250_000),
-        Reservation(0, 7000, every=200_000),
-    ],
+    ("rule", "dispatcher", "overrun"),
+    each_pair(
+        [Reservation(20_000, 50_000), Reservation(5000, 9000, every=250_000), Reservation(0, 7000, every=200_000)],
+        [EASY(), EASY(reserve_by="walltimes")],
+        ["run", "kill"],
+    ),
 )
-@pytest.mark.parametrize("dispatcher", [EASY(), EASY(reserve_by="walltimes")])
-@pytest.mark.parametrize("overrun", ["run", "kill"])
 def test_has_the_records_of_the_engine_beside_a_maintenance(monkeypatch, compiled, rule, dispatcher, overrun):
     for seed in range(3):
         workload = generate("lublin", jobs=250, processors=64, load=(0.7, 1.0, 1.3)[seed], seed=seed)

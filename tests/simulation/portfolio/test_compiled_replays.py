@@ -93,10 +93,18 @@ def test_they_give_what_the_engine_gives(workload, predictor, overrun):
     assert all(waits) == (predictor == "walltime" and not own)
 
 
-@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
-@pytest.mark.parametrize("overrun", ["run", "kill"])
+@pytest.mark.parametrize(
+    ("workload", "overrun"),
+    [
+        ("lublin", "run"),
+        ("two resources", "kill"),
+        pytest.param("lublin", "kill", marks=pytest.mark.nightly),
+        pytest.param("two resources", "run", marks=pytest.mark.nightly),
+    ],
+)
 def test_they_do_so_where_jobs_ran_already(workload, overrun):
     """Guards against replays that know nothing of what a state has running."""
+    workload = WORKLOADS[workload]
     left, state = state_of(workload)
     both = Both("@last2")
     simulate(left, both, overrun=overrun, state=state)

@@ -238,8 +238,18 @@ def classad(ad, separator):
     return "\n".join(f"{name} = {text(value)}" for name, value in ad.items()) + f"\n{separator}\n"
 
 
-@pytest.mark.parametrize(("changed", "expected"), CONDOR_ONE)
-@pytest.mark.parametrize("form", ["json", "lines", "history", "long"])
+FORMS = ("json", "lines", "history", "long")
+
+
+# By day the plain record in every form, and each other one in one form, in turn.
+@pytest.mark.parametrize(
+    ("changed", "expected", "form"),
+    [
+        pytest.param(*case, form, marks=[pytest.mark.nightly] * (number > 0 and form != FORMS[number % len(FORMS)]))
+        for number, case in enumerate(CONDOR_ONE)
+        for form in FORMS
+    ],
+)
 def test_a_job_of_htcondor(tmp_path, changed, expected, form):
     ad = AD | changed
     ends = {"history": '*** Offset = 0 ClusterId = 100 ProcId = 0 Owner = "ann"', "long": ""}
