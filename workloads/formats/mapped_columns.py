@@ -43,8 +43,8 @@ _LIMITS = {
 _NO_TASK = {"0", "-1"}
 #: Dates for a time that never came, of databases and of Go.
 _NEVER = r"^000[01]-0[01]-0[01]|^9999-12-31|infinity$"
-#: Dates before 1970 and from the year 9000 on stand for none: the zeros of spreadsheets, and the ends of databases.
-_LAST_DATE = 2.2e11
+#: Dates before 1970 and at the end of the year 9999 stand for none, as in spreadsheets and databases.
+_LAST_DATE = 2.534e11
 #: Seconds around 1970 that no job has run in. They are a day, as 1970-01-01 is another time in each zone.
 _ZERO = 86400.0
 #: The end of the year 1, which is the zero of Go's time, in seconds since 1970.

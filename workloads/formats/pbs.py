@@ -22,11 +22,7 @@ _KNOWN = {*_TEXTS, *_NUMBERS, "exec_host", "exec_vnode", "Resource_List.select",
 _RECORD = re.compile(r"(?:[^;\s]*:)?\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;(\w+);([^;]*);(.*)", re.DOTALL)
 #: Texts that stand for none.
 _NONE = ("_pbs_project_default", "(null)")
-_NCPUS = re.compile(r"ncpus=(\d+)")
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
-#: Keys that were met, of which there are few.
-_KEYS: set[str] = set()
-_MOST_KEYS = 1000
 #: Kilobytes per unit of memory. A word has 8 bytes.
 _KILOBYTES = {
     unit + kind: size * bytes_ / 1024
@@ -74,9 +70,7 @@ def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
                 used = fields.get("resources_used.walltime", "")
                 amounts = (_cores(fields), _hosts(fields), gpus, _memory(fields), str(held) if held else used)
                 texts = [fields.get(name, "") for name in _TEXTS]
-                if '"' in record[3] or "project=_" in record[3] or "(null)" in record[3]:
-                    texts = list(map(_unquoted, texts))
-                rows.add(line, [*amounts, *texts, *[fields.get(name, "") for name in _NUMBERS]])
+                rows.add(line, [*amounts, *map(_unquoted, texts), *(fields.get(name, "") for name in _NUMBERS)])
                 if held and used and _differ(held, used):
                     differ.append(line)
         line -= block.endswith(b"\n")
@@ -97,16 +91,9 @@ def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
 
 def _fields(text: str) -> dict[str, str]:
     """Return the fields of a record. Values may have blanks."""
-    tokens = text.split(" ")
-    try:
-        found = dict([token.split("=", 1) for token in tokens])
-        if found.keys() <= _KEYS or all(map(_is_key, found)):
-            return found
-    except ValueError:  # a value with blanks
-        pass
-    found = {}
+    found: dict[str, str] = {}
     last = ""
-    for token in tokens:
+    for token in text.split(" "):
         key, equals, value = token.partition("=")
         if equals and (key in _KNOWN or _is_key(key)):
             found[key] = value
@@ -118,10 +105,7 @@ def _fields(text: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1000)
 def _is_key(text: str) -> bool:
-    valid = _KEY.fullmatch(text) is not None
-    if valid and len(_KEYS) < _MOST_KEYS:
-        _KEYS.add(text)
-    return valid
+    return _KEY.fullmatch(text) is not None
 
 
 def _unquoted(text: str) -> str:
@@ -161,8 +145,7 @@ def _cores(fields: Mapping[str, str]) -> str:
     width = _number(fields.get("Resource_List.mppwidth"))
     if width:  # Cray: exec_host has a login node
         return _positive(width * max(_number(fields.get("Resource_List.mppdepth")), 1))
-    vnodes = fields.get("exec_vnode")
-    found = sum(map(_number, _NCPUS.findall(vnodes))) if vnodes else 0
+    found = sum(map(_number, re.findall(r"ncpus=(\d+)", fields.get("exec_vnode", ""))))
     if not found:
         for part in _places(fields):
             places = part.partition("/")[2]
@@ -236,9 +219,6 @@ def _held(fields: Mapping[str, str]) -> int:
 
 def _differ(held: int, used: str) -> bool:
     """Tell whether ``resources_used.walltime`` is another time than that from start to end, or none."""
-    if len(used) == len("00:00:00") and used[2] == used[5] == ":" and f"{used[:2]}{used[3:5]}{used[6:]}".isdecimal():
-        seconds = int(used[:2]) * 3600 + int(used[3:5]) * 60 + int(used[6:])
-        return bool(abs(held - seconds) > max(_SHARE * held, _SECONDS))
     parts = used.split(":")
     if len(parts) > len("hms") or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
         return True

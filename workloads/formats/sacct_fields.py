@@ -89,35 +89,6 @@ _RANGE_OF_NODES = re.compile(r"\s(?:-N\s*|--nodes[ =])\d+-(\d{1,9})")
 #: Numbers with the digits of a date and a time.
 _COMPACT = (19700101000000, 21000101000000)
 _TRES_CPUS = re.compile(r"(?:^|,)cpu=(\d+)")
-#: The options of a command line, and those that each pattern looks for.
-_OPTIONS = re.compile(r"(?<=\s)-(?:-([a-z][\w-]*)|([A-Za-z]))")
-_OPTIONS_OF: dict[re.Pattern[str], frozenset[str]] = {
-    pattern: frozenset(options.split())
-    for pattern, options in (
-        (_ASKED, "N nodes"),
-        (_RANGE_OF_NODES, "N nodes"),
-        (_CORES, "c cpus-per-task"),
-        (_GPUS, "G gpus"),
-        (_GPUS_A_NODE, "gpus-per-node gres"),
-        (_MEMORY_BY, "mem mem-per-cpu"),
-        (_EXCLUSIVE, "exclusive"),
-        (_TASKS, "n ntasks"),
-        (_TASKS_A_NODE, "ntasks-per-node tasks-per-node"),
-        (_NICE, "nice"),
-        (_TEXTS["told_limit"], "a array"),
-        (_TEXTS["told_reservation"], "reservation"),
-        (_TEXTS["told_qos"], "q qos"),
-        (_TEXTS["told_constraint"], "C constraint"),
-        (_TEXTS["told_licences"], "L licenses"),
-    )
-}
-#: Options that are read, or change no start: lines with these alone have no others.
-_NO_EFFECT = {
-    *("t", "time", "J", "job-name", "o", "output", "e", "error", "i", "input", "p", "partition", "A", "account", "D"),
-    *("chdir", "export", "d", "dependency", "H", "hold", "b", "begin", "mail-type", "mail-user", "parsable", "wrap"),
-    *("comment", "Q", "quiet", "v", "verbose"),
-}
-_READ = frozenset().union(*_OPTIONS_OF.values()) - {"exclusive"} | _NO_EFFECT
 _TRES_LICENCE = re.compile(r"(?:^|,)license/([^=,]+)=(\d+)")
 
 
@@ -354,15 +325,9 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
 
 
 def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
-    named = {long or short for long, short in _OPTIONS.findall(line)}
-
-    def search(pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Return what a pattern finds, if the line has one of its options: most lines have few."""
-        return pattern.search(line) if named & _OPTIONS_OF[pattern] else None
-
-    asked, cores, every, each = map(search, (_ASKED, _CORES, _GPUS, _GPUS_A_NODE))
-    by, alone, tasks, each_node = map(search, (_MEMORY_BY, _EXCLUSIVE, _TASKS, _TASKS_A_NODE))
-    nice, ranged = search(_NICE), search(_RANGE_OF_NODES)
+    asked, cores, every, each = (pattern.search(line) for pattern in (_ASKED, _CORES, _GPUS, _GPUS_A_NODE))
+    by, alone, tasks, each_node = (pattern.search(line) for pattern in (_MEMORY_BY, _EXCLUSIVE, _TASKS, _TASKS_A_NODE))
+    nice, ranged = _NICE.search(line), _RANGE_OF_NODES.search(line)
     nodes = min(int(asked[1]), MOST_PROCESSORS) if asked else 0
     of_task = max(int(cores[1]), 1) if cores else 1
     count = int(tasks[1]) if tasks else max(nodes, 1) * (int(each_node[1]) if each_node else 1)
@@ -380,9 +345,8 @@ def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
         int(tasks[1]) if tasks and not each_node else 0,
         by_tasks,
     )
-    found = {name: match[1] if (match := search(pattern)) else "" for name, pattern in _TEXTS.items()}
+    found = {name: match[1] if (match := pattern.search(line)) else "" for name, pattern in _TEXTS.items()}
     found["memory_by"] = ("core" if by[1] else "node") if by else ""
     found["exclusive"] = (alone[1] or "yes") if alone else ""
-    others = [] if named <= _READ else _OTHERS.findall(line.partition(" --wrap")[0])
-    types = gpu_types(line) if "gpu" in line or "G" in named else ""
-    return numbers_, found | {"told_types": types, "other_options": " ".join(dict.fromkeys(others))}
+    others = _OTHERS.findall(line.partition(" --wrap")[0])
+    return numbers_, found | {"told_types": gpu_types(line), "other_options": " ".join(dict.fromkeys(others))}
