@@ -33,7 +33,12 @@ TRACES = (
 )
 PREDICTORS = (
     "walltime last2 heuristic empirical regression sklearn:estimator=LinearRegression "
-    "sklearn:estimator=HistGradientBoostingRegressor sklearn:estimator=RandomForestRegressor pipeline"
+    "sklearn:estimator=HistGradientBoostingRegressor "
+    "sklearn:estimator=HistGradientBoostingRegressor,loss=squared_error "
+    "sklearn:estimator=HistGradientBoostingRegressor,target=runtime "
+    "sklearn:estimator=HistGradientBoostingRegressor,weights=log-work "
+    "sklearn:estimator=HistGradientBoostingRegressor,running=false "
+    "sklearn:estimator=RandomForestRegressor pipeline"
 )
 
 
@@ -71,7 +76,8 @@ def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: 
     for name in traces.split():
         workload = named_trace(name).head(jobs or MOST_JOBS)
         found = evaluate_predictors(workload, [predictor_of(spec) for spec in predictors.split()])
-        heads = ["predictor", "error (s)", "within 25%", "under", "wait (s)", "slowdown", "wait ratio", "95% interval"]
+        heads = ["predictor", "error (s)", "within 25%", "accuracy", "log error", "E-Loss (s²)", "under"]
+        heads += ["wait (s)", "slowdown", "wait ratio", "interval"]
         rows = []
         for spec, row in zip(predictors.split(), found.table.to_dict("records"), strict=True):
             made: Any = create(predictor_of(spec))
@@ -79,11 +85,14 @@ def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: 
                 spec.removeprefix("sklearn:estimator="),
                 f"{row['mae']:,.0f}",
                 f"{row['close']:.1%}",
+                f"{row['accuracy']:.1%}",
+                f"{row['log_error']:.2f}",
+                f"{row['e_loss']:.2e}",
                 f"{row['under']:.1%}",
                 f"{row['wait']:,.0f}",
                 f"{row['slowdown']:.1f}",
                 f"{row['wait_ratio']:.3f}",
-                f"{row['wait_low']:.2f} to {row['wait_high']:.2f}",
+                f"{row['wait_low']:.2f} to {row['wait_high']:.2f}" if row["wait_low"] > 0 else "",
             ]
             for other in others.split():
                 told = simulate(workload, other, made).summary()

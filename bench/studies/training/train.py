@@ -6,7 +6,8 @@ seed of training gives a policy, saved as plain arrays. ``judge`` compares store
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pandas as pd
 from ....base import InputError
 from ....dispatchers import Dispatcher
 from ....learn import Network, Rules, load_policy, save_policy
+from ....learn.columns import DEFAULT
 from ....simulation import simulate
 from ....simulation.metrics import job_metrics
 from ....workloads import Workload
@@ -42,7 +44,23 @@ RIVALS = (
     "hcp3",
     "lookahead",
 )
-ENVIRONMENT: Mapping[str, Any] = {"id": "PickJob-v0", "visible": 64, "backfill": "easy", "commit": False}
+#: Beside the default columns the logarithm of the cores: `share` alone tells small jobs hardly apart.
+COLUMNS = (*DEFAULT, "cores")
+ENVIRONMENT: Mapping[str, Any] = {
+    "id": "PickJob-v0",
+    "visible": 64,
+    "backfill": "easy",
+    "commit": False,
+    "observe": "+".join(COLUMNS),
+    # With more waiting jobs than rows, those that F2 ranks first. The oldest ones hide all short jobs of a long queue.
+    "order": "f2",
+}
+#: Jobs of an episode.
+EPISODE = 256
+#: Share of the training part whose stretches choose among the stages of a training.
+CHOICE = 1 / 6
+#: Number of these stretches, and of stages.
+STRETCHES, STAGES = 8, 10
 TRAINED_ON = "lublin:jobs=20000,processors=256,load=1.0,seed=11"
 FOLDER = Path(__file__).parent
 #: The part of a trace for training. Test stretches are from the rest.
@@ -55,18 +73,78 @@ BLOCKS = 12
 FIRST_SEED = 10
 
 
+def relative_reward(env: Any, workload: Workload, dispatcher: str) -> Any:
+    """Return an environment whose rewards are parts of the mean bounded slowdown of a dispatcher on the same jobs.
+
+    That mean differs by a factor of a thousand between stretches. As they are, rewards of a few crowded stretches
+    decide all updates: the value function cannot follow them, and its gradient takes the whole step.
+    """
+    import gymnasium  # noqa: PLC0415 - in an extra
+
+    slowdown = job_metrics(simulate(workload, dispatcher).jobs)["bounded_slowdown"].to_numpy()
+
+    class Relative(gymnasium.Wrapper[Any, Any, Any, Any]):
+        scale = 1.0
+
+        def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+            observation, info = self.env.reset(**options)
+            self.scale = float(slowdown[info["start"] : info["start"] + EPISODE].mean())
+            return observation, info
+
+        def step(self, action: Any) -> Any:
+            observation, reward, *more = self.env.step(action)
+            return observation, float(reward) / self.scale, *more
+
+        def action_masks(self) -> Any:
+            return self.env.unwrapped.action_masks()  # type: ignore[attr-defined]
+
+    return Relative(env)
+
+
+def loss_of(network: Network, env: Any, starts: Sequence[int]) -> float:
+    """Return the mean over stretches of minus the sum of rewards."""
+    total = 0.0
+    for start in starts:
+        observation, info = env.reset(options={"start": start})
+        over = False
+        while not over:
+            observation, reward, over, _, info = env.step(network(observation, info["action_mask"].astype(bool)))
+            total -= reward
+    return total / len(starts)
+
+
 def train(
-    workload: Workload, seed: int, steps: int, part: tuple[float, float] = (0.0, PART), warm_up: str | None = "easy"
+    workload: Workload,
+    seed: int,
+    steps: int,
+    part: tuple[float, float] = (0.0, PART),
+    warm_up: str | None = "easy",
+    told: Callable[[str], None] = lambda line: None,
 ) -> Network:
     """Return a network on the rows of an observation, trained for this many decisions.
 
-    Episodes begin as `warm_up` left the trace; ``None``: on an empty machine.
+    Rewards are relative to EASY, see :func:`relative_reward`. The learning rate falls to 0. Ten stages of the training
+    are judged on stretches from the end of `part`, from which no episode is drawn, and the best one is returned.
+
+    Parameters
+    ----------
+    workload, part
+        Where episodes are from.
+    seed, steps
+        Of the training.
+    warm_up
+        Episodes begin as this dispatcher left the trace; ``None``: on an empty machine.
+    told
+        Receives a line per stage.
     """
     import gymnasium  # noqa: PLC0415 - as torch below, in an extra
     import torch  # noqa: PLC0415
     from sb3_contrib import MaskablePPO  # noqa: PLC0415
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy  # noqa: PLC0415
+    from stable_baselines3.common.callbacks import BaseCallback  # noqa: PLC0415
     from stable_baselines3.common.vec_env import DummyVecEnv  # noqa: PLC0415
+
+    width = len(COLUMNS)
 
     class Rows(torch.nn.Module):
         """One small network scores each row; another one values their mean."""
@@ -76,22 +154,22 @@ def train(
             self.latent_dim_pi = ENVIRONMENT["visible"]
             self.latent_dim_vf = 32
             self.score = torch.nn.Sequential(
-                torch.nn.Linear(8, 32),
+                torch.nn.Linear(width, 32),
                 torch.nn.Tanh(),
                 torch.nn.Linear(32, 16),
                 torch.nn.Tanh(),
                 torch.nn.Linear(16, 1),
             )
-            self.worth = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Tanh(), torch.nn.Linear(32, 32))
+            self.worth = torch.nn.Sequential(torch.nn.Linear(2 * width, 32), torch.nn.Tanh(), torch.nn.Linear(32, 32))
 
         def forward(self, features: Any) -> tuple[Any, Any]:
             return self.forward_actor(features), self.forward_critic(features)
 
         def forward_actor(self, features: Any) -> Any:
-            return self.score(features.reshape(len(features), -1, 8)).squeeze(-1)
+            return self.score(features.reshape(len(features), -1, width)).squeeze(-1)
 
         def forward_critic(self, features: Any) -> Any:
-            rows = features.reshape(len(features), -1, 8)
+            rows = features.reshape(len(features), -1, width)
             return self.worth(torch.cat((rows.mean(1), rows.amax(1)), 1))
 
     class Policy(MaskableActorCriticPolicy):
@@ -107,20 +185,53 @@ def train(
             optimizer: Any = self.optimizer_class
             self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
+    def network_of(model: Any) -> Network:
+        layers = [each for each in model.policy.mlp_extractor.score if hasattr(each, "weight")]
+        return Network([(each.weight.detach().numpy().T.copy(), each.bias.detach().numpy().copy()) for each in layers])
+
     torch.set_num_threads(1)
     options = {name: value for name, value in ENVIRONMENT.items() if name != "id"}
+    middle = part[1] - CHOICE * (part[1] - part[0])
 
-    def made() -> Any:
-        given = {"workload": workload, "jobs": 256, "part": part, "warm_up": warm_up, **options}
-        return gymnasium.make(f"hpcdispatch/{ENVIRONMENT['id']}", **given)
+    def made(ends: tuple[float, float] = (part[0], middle)) -> Any:
+        given = {"workload": workload, "jobs": EPISODE, "part": ends, "warm_up": warm_up, **options}
+        return relative_reward(gymnasium.make(f"hpcdispatch/{ENVIRONMENT['id']}", **given), workload, "easy")
 
+    judged = made((middle, part[1]))
+    last = round(part[1] * len(workload)) - EPISODE
+    starts = np.linspace(round(middle * len(workload)), last, STRETCHES).astype(int).tolist()
+
+    class Choice(BaseCallback):
+        """Keeps the best stage."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.best: tuple[float, Network] | None = None
+            self.stage = 0
+
+        def _on_step(self) -> bool:
+            return True
+
+        def _on_rollout_end(self) -> None:
+            if self.num_timesteps >= self.stage * steps / STAGES:
+                self.stage = int(self.num_timesteps * STAGES / steps) + 1
+                self.judge()
+
+        def judge(self) -> None:
+            network = network_of(self.model)
+            loss = loss_of(network, judged, starts)
+            told(f"{self.num_timesteps:,} decisions: {loss:.3f} of EASY's bounded slowdown")
+            if self.best is None or loss < self.best[0]:
+                self.best = loss, network
+
+    choice = Choice()
     model = MaskablePPO(
         Policy,
         DummyVecEnv([made] * 8),
         n_steps=512,
         batch_size=1024,
         n_epochs=4,
-        learning_rate=1e-3,
+        learning_rate=lambda left: 1e-3 * left,
         gamma=1.0,
         gae_lambda=0.97,
         ent_coef=0.003,
@@ -128,10 +239,10 @@ def train(
         policy_kwargs={"ortho_init": False},
         device="cpu",
     )
-    model.learn(steps)
-    trained: Any = model.policy.mlp_extractor
-    layers = [each for each in trained.score if hasattr(each, "weight")]
-    return Network([(each.weight.detach().numpy().T, each.bias.detach().numpy()) for each in layers])
+    model.learn(steps, callback=choice)
+    choice.judge()
+    assert choice.best is not None
+    return choice.best[1]
 
 
 def judge(
@@ -264,7 +375,8 @@ def main(
     """Train policies on a generated trace, then judge them."""
     paths = [folder / f"policy{seed}.npz" for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
     for seed, path in enumerate(paths if steps else [], FIRST_SEED):
-        network = train(workload_of(train_on), seed, steps, warm_up=None if warm_up == "none" else warm_up)
+        before = None if warm_up == "none" else warm_up
+        network = train(workload_of(train_on), seed, steps, warm_up=before, told=partial(click.echo, err=True))
         save_policy(path, network, Rules.of(ENVIRONMENT))
         click.echo(f"trained {path.name}", err=True)
     for name in traces.split():

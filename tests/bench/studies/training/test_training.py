@@ -12,6 +12,9 @@ from hpcdispatch.learn import Network, Rules, save_policy  # noqa: E402
 from hpcdispatch.simulation import simulate  # noqa: E402
 from hpcdispatch.workloads import generate  # noqa: E402
 
+#: All jobs are visible, the oldest first.
+RULES = Rules.of({**train.ENVIRONMENT, "visible": 400, "order": "submission"})
+
 
 def test_the_plain_loop_is_easy_behind_the_shortest():
     workload = generate("lublin:jobs=200,processors=64,load=1.1", seed=4)
@@ -34,10 +37,10 @@ def test_speed_compares_equal_schedules(monkeypatch):
 
 def test_a_policy_that_is_the_shortest_first_ties_with_it(tmp_path):
     """The judge finds no difference where there is none, and one where there is."""
-    weight = [[0.0]] * 8
+    weight = [[0.0]] * len(train.COLUMNS)
     weight[2] = [-1.0]
     path = tmp_path / "policy0.npz"
-    save_policy(path, Network([(weight, [0.0])]), Rules.of({**train.ENVIRONMENT, "visible": 400}))
+    save_policy(path, Network([(weight, [0.0])]), RULES)
     workload = generate("lublin:jobs=600,processors=64,load=1.1", seed=4)
     found = train.judge(workload, [path], ["easy:order=sjf,backfill=submission", "fcfs"], 150, 3, 0.2)
     rows = {row[0]: row for row in train.table(found, "").rows}
@@ -48,11 +51,11 @@ def test_a_policy_that_is_the_shortest_first_ties_with_it(tmp_path):
 
 def test_a_continuous_stream_counts_what_follows_its_begin(tmp_path):
     """A policy that is the shortest first ties on a stream, too, and equal policies have no spread."""
-    weight = [[0.0]] * 8
+    weight = [[0.0]] * len(train.COLUMNS)
     weight[2] = [-1.0]
     paths = [tmp_path / f"policy{seed}.npz" for seed in range(2)]
     for path in paths:
-        save_policy(path, Network([(weight, [0.0])]), Rules.of({**train.ENVIRONMENT, "visible": 400}))
+        save_policy(path, Network([(weight, [0.0])]), RULES)
     workload = generate("lublin:jobs=400,processors=64,load=1.1", seed=4)
     found = train.judge_stream(workload, paths, ["easy:order=sjf,backfill=submission"], 0.5)
     same = simulate(workload.slice(160, 400), "easy:order=sjf,backfill=submission").jobs
