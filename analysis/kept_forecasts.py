@@ -28,6 +28,10 @@ class KeptForecast:
         The interval of the start and its middle.
     slurm
         The start that Slurm expected, ``None`` if it gave none.
+    partition
+        Of the job.
+    plain_low, plain_high
+        The interval before its calibration; ``None``: it had none.
     """
 
     made: int
@@ -36,6 +40,9 @@ class KeptForecast:
     median: float
     high: float
     slurm: int | None = None
+    partition: str = ""
+    plain_low: float | None = None
+    plain_high: float | None = None
 
 
 #: A dataclass for the records of a file.
