@@ -125,7 +125,12 @@ def last_of(estimator: Any) -> tuple[str, Any]:
 
 
 def takes_frames(estimator: Any) -> bool:
-    """Return whether it is a pipeline or has one, which may choose columns by their names."""
+    """Return whether it is a pipeline or has one, which may choose columns by their names.
+
+    Models of river that were made into a pipeline get numbers: they drop the names and warn of that.
+    """
+    if type(last_of(estimator)[1]).__module__.partition(".")[0] == "river":
+        return False
     return any(hasattr(each, "steps") for each in (estimator, *_options(estimator).values()))
 
 
