@@ -164,7 +164,7 @@ def test_parts_of_a_script_and_their_warnings_reach_and_leave_the_workers(runnin
     command = [sys.executable, script, "campaign", file, "--out", tmp_path / "store", "--cluster", running[0]]
     done = subprocess.run([*command, "--insecure"], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
-    assert "1 cells, 1 done" in done.stdout
+    assert "1 cell, 1 done" in done.stdout
     assert "warning: Twice: 40 predictions above the walltime count as the walltime" in done.stderr
 
 
