@@ -147,7 +147,9 @@ def test_commands_that_do_not_run_are_listed():
     assert set(UNPRINTED) <= {block for page in PAGES for block, output in blocks(page) if not output}
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     lines = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).splitlines()
-    left_out = [line for line in lines if re.match(r"(PYTHONPATH=tests )?(make|python|docker) ", line) or CLUSTER.search(line)]
+    left_out = [
+        line for line in lines if re.match(r"(PYTHONPATH=tests )?(make|python|docker) ", line) or CLUSTER.search(line)
+    ]
     reasons = [[reason for reason in ELSEWHERE if re.match(reason, line)] for line in left_out]
     assert [line for line, why in zip(left_out, reasons, strict=True) if len(why) != 1] == []
     assert {why[0] for why in reasons} == set(ELSEWHERE)
