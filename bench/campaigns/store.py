@@ -13,7 +13,6 @@ from ...base.checksums import SUMS, TIMINGS_SUM, damage_of_files, sums_of
 from ...base.files import digest_of, read_json
 from ...base.unfinished_files import named, remove, remove_abandoned, sync_folder, unfinished_path, write_new
 from ...simulation import Result
-from ...simulation.result import FILES as RESULT_FILES
 from ...simulation.result import TABLES
 from ...simulation.schema import SCHEMA, schema_of
 from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
@@ -205,8 +204,12 @@ class Store:
 
 
 def damage_of(folder: Path) -> str | None:
-    """Return the damage in the folder of a finished cell, ``None`` if every file is intact."""
-    damage = damage_of_files(folder, (DESCRIPTION, *RESULT_FILES))
+    """Return the damage in the folder of a finished cell, ``None`` if every file is intact.
+
+    Every file there must have a checksum, so that a list of checksums which has lost lines is damage.
+    """
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    damage = damage_of_files(folder, (DESCRIPTION, TIMINGS, *sorted(there - {SUMS, TIMINGS_SUM})))
     if damage is None and digest_of(folder / DESCRIPTION) != folder.name:
         return f"{DESCRIPTION} is of another cell"
     return damage
