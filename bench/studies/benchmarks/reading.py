@@ -95,7 +95,8 @@ def _sge(jobs: int) -> Iterator[str]:
         start = arrival + wait
         yield (
             f"all.q:n{number % 400}:g{user % 9}:u{user}:job{number % 5000}:{number}:sge:0:"
-            f"{arrival}:{start}:{start + run}:0:0:{run}:1.0:2.0:0.0:0:0:0:0:1234:0:0:0:0:0:0:0:12:34:NONE:dep:mpi:{cores}:0:1234.5:12.3:0.1"
+            f"{arrival}:{start}:{start + run}:0:0:{run}"
+            f":1.0:2.0:0.0:0:0:0:0:1234:0:0:0:0:0:0:0:12:34:NONE:dep:mpi:{cores}:0:1234.5:12.3:0.1"
             f":-U x -l h_rt={3600 * (run // 3600 + 1)},h_vmem=4G -pe mpi {cores}:0.0:NONE:12345678.0:0:0"
         )
 
