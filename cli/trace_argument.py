@@ -1,7 +1,6 @@
 """Convert the TRACE of a command line to a workload."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,7 +21,7 @@ PARSED = "parsed"
 BUILT_IN = "lublin:jobs=1000,processors=128,load=0.6"
 
 
-def resolve(traces: Sequence[str]) -> Source:
+def resolve(*traces: str) -> Source:
     """Return the source of a TRACE. Without a TRACE it is the built-in workload, and a note says so.
 
     Several are files of one trace, as a shell makes of ``logs/2024*``.

@@ -98,7 +98,7 @@ def command(
     beliefs = split_specs(predictors, "predictor")
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
-    source = resolve(trace)
+    source = resolve(*trace)
     samples: Workload | Sampler = molded(load(source, reading), mold)
     if source.spec is not None and source.sampled:
         samples = Generated(source.spec, reading.head, mold)

@@ -99,7 +99,7 @@ def command(
     if at is None:
         found = _load(scenario)
     else:
-        workload = load(resolve((scenario,)), ReadingOptions())
+        workload = load(resolve(scenario), ReadingOptions())
         found = scenario_at(workload, int(recorded_starts(workload).min()) + at, seed)
     query = _Query(nodes, max(nodes - found.idle, 0), deadline, step, sharing)
     if save is not None:

@@ -120,7 +120,7 @@ def _moment(state: Path | None, trace: str | None) -> MachineMoment:
     if not at or not name:
         raise InputError(f"--trace: expected FILE@TIME, as in trace.swf@30d, got {trace!r}")
     seconds = Duration().convert(time, None, None)
-    return moment_of_trace(load(resolve((name,)), ReadingOptions()), seconds)
+    return moment_of_trace(load(resolve(name), ReadingOptions()), seconds)
 
 
 def _of_runs(

@@ -53,7 +53,7 @@ def command(
     validate([dispatcher], specs)
     check_writable(plot, "--plot", _PICTURES)
     check_writable(out, "--out", ["csv"])
-    source = resolve(trace)
+    source = resolve(*trace)
     workload = load(source, reading)
     with spinner(f"predicting {len(workload):,} jobs"):
         found = evaluate_predictors(workload, specs, dispatcher=dispatcher)

@@ -123,7 +123,7 @@ def command(
         source = Source(str(state))
         (workload, started) = from_state(begin)
     else:
-        source, started = resolve(trace), None
+        source, started = resolve(*trace), None
         workload = molded(load(source, reading, seed), mold, seed)
         if begin is not None:
             workload, started = from_state(begin, workload)

@@ -144,7 +144,7 @@ def command(
     planning = Planning(bins, backfill_rate, limit, fitted, checkpointing, smoothed, most)
     measured = None
     if site is not None:
-        trace = load(resolve((site,)), reading)
+        trace = load(resolve(site), reading)
         with spinner("replaying the trace"):
             ended = history.times[~history.censored]
             measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), ended, planning, cores)

@@ -54,7 +54,7 @@ def describe_command(
     table or JSON of an unknown layout it prints a column map to begin with; with --format map it does so for any.
     """
     check_writable(report, "--report", ("json",))
-    source, requests = resolve(trace), True
+    source, requests = resolve(*trace), True
     try:
         workload = load(source, reading, seed, notes=False)
     except NoRequestedTimesError:
@@ -85,7 +85,7 @@ def convert_command(
     listed on stderr.
     """
     written_suffix(out)
-    _write(load(resolve(trace), reading), out)
+    _write(load(resolve(*trace), reading), out)
 
 
 @command.command(
