@@ -8,17 +8,19 @@ from typing import Any
 
 from .files import digest_of, read_bounded
 
-#: SHA-256 of the files that are the same in every run.
-SUMS = "SHA256SUMS"
-#: SHA-256 of the one that is not: how long the decisions took.
-TIMINGS_SUM = "timings.sha256"
+#: The only file of a result that differs in every run: how long the decisions took.
+TIMINGS = "timings.parquet"
+#: SHA-256 of the other files, and of that one.
+SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
 #: Most bytes of a file of checksums, which has a line per file of a folder.
 _MOST_SUMS = 1 << 16
 
 
-def sums_of(files: Mapping[str, bytes | Path]) -> bytes:
-    """Return the lines of ``sha256sum`` for files by their names. Each is given by its content or by its path."""
-    return "".join(f"{_sum(files[name])}  {name}\n" for name in sorted(files)).encode()
+def sums_of(files: Mapping[str, bytes | Path]) -> dict[str, bytes]:
+    """Return the files of checksums for other files by their names. Each is given by its content or by its path."""
+    lines = {name: f"{_sum(file)}  {name}\n".encode() for name, file in sorted(files.items())}
+    timings = lines.pop(TIMINGS)
+    return {SUMS: b"".join(lines.values()), TIMINGS_SUM: timings}
 
 
 def sums_in(folder: Path) -> dict[str, str]:

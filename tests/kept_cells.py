@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hpcdispatch.base.checksums import SUMS, TIMINGS_SUM, sums_of
+from hpcdispatch.base.checksums import sums_of
 from hpcdispatch.bench.campaigns.execution import Store
 from hpcdispatch.simulation.result import FILES
 
@@ -17,7 +17,5 @@ def deterministic(store: Store) -> dict[str, bytes]:
 
 def renew_sums(folder: Path) -> None:
     """Write the checksums of a saved result anew, for what a test has changed on purpose."""
-    paths: dict[str, bytes | Path] = {name: folder / name for name in FILES}
-    timings = {"timings.parquet": paths.pop("timings.parquet")}
-    (folder / SUMS).write_bytes(sums_of(paths))
-    (folder / TIMINGS_SUM).write_bytes(sums_of(timings))
+    for name, sums in sums_of({name: folder / name for name in FILES}).items():
+        (folder / name).write_bytes(sums)

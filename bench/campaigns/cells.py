@@ -28,8 +28,6 @@ from .versions import made_by
 
 #: File of a cell beside those of ``Result.save``.
 DESCRIPTION = "cell.json"
-#: The only file that differs in every run.
-TIMINGS = "timings.parquet"
 
 #: Seconds that the process of a cell gets beyond twice its budget.
 _GRACE = 30.0
@@ -176,7 +174,7 @@ class Cell:
         return result
 
     def files(self, found: Any) -> Files:
-        """Return the files of a result, :data:`TIMINGS` among them."""
+        """Return the files of a result, :data:`~hpcdispatch.base.checksums.TIMINGS` among them."""
         with temporary_folder() as folder:
             found.save(folder / "result")
             return {name: (folder / "result" / name).read_bytes() for name in sorted(RESULT_FILES)}

@@ -52,6 +52,8 @@ class Run:
         Cuts of its campaign.
     basis
         Kind of its sample, see :mod:`hpcdispatch.analysis.conclusions`.
+    compared
+        Whether its files were compared with their checksums.
     """
 
     folder: Path
@@ -66,6 +68,7 @@ class Run:
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
     basis: Basis = "trace"
+    compared: bool = False
 
     def load(self) -> Result:
         """Read the result.
@@ -75,7 +78,7 @@ class Run:
         FileNotFoundError, InputError
             If it is incomplete.
         """
-        result = Result.load(self.folder)
+        result = Result.load(self.folder, compare=not self.compared)
         for table, expected in _COLUMNS.items():
             missing = expected - set(getattr(result, table).columns)
             if missing:
@@ -188,7 +191,7 @@ def _described(place: Path) -> Run:
             raise InputError(f"{place}: expected a file {name}, got none")
     manifest, _ = read_manifest(place)
     try:
-        return _run(place, manifest)
+        return replace(_run(place, manifest), compared=stored)
     except (KeyError, TypeError) as error:
         raise InputError(f"{place / MANIFEST}: expected the manifest of a result, got one without {error}") from None
     except ValueError as error:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .....base.checksums import TIMINGS
 from .....models.moldable import choose
 from .....workloads import Job, Shape, Workload
-from ....campaigns.cells import TIMINGS, Cell, Files
+from ....campaigns.cells import Cell, Files
 from ....campaigns.samples import Loaders
 from ....campaigns.store import Store
 from ...arrival_starts import ArrivalStarts, arrival_starts
