@@ -13,7 +13,7 @@ from ..analysis import LEAST_TO_TRUST
 from ..base import InputError, shown
 from ..base.checks import MOST_JOBS, MOST_STEPS
 from ..bench.campaigns.molding_specs import check_molding
-from ..bench.campaigns.samples import Users
+from ..bench.campaigns.samples import Users, seed_range
 from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
 from ..predictors import Empirical
@@ -134,21 +134,20 @@ class _Seeds(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
         """Return the number, or the seeds."""
-        found = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", str(value).strip())
-        if found is None:
+        text = str(value).strip()
+        try:
+            found = seed_range(text)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if found is not None:
+            return found
+        if re.fullmatch(r"\d{1,15}", text) is None:
             self.fail(
                 f"expected a number of samples such as 10, or a range such as 20-29, got {shown(value)}", param, ctx
             )
-        first = int(found[1])
-        if found[2] is None:
-            if not 1 <= first <= MOST_STEPS:
-                self.fail(f"expected 1 to {MOST_STEPS} samples, got {shown(value)}", param, ctx)
-            return first
-        if not 0 <= int(found[2]) - first < MOST_STEPS:
-            self.fail(
-                f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}", param, ctx
-            )
-        return range(first, int(found[2]) + 1)
+        if not 1 <= int(text) <= MOST_STEPS:
+            self.fail(f"expected 1 to {MOST_STEPS} samples, got {shown(value)}", param, ctx)
+        return int(text)
 
 
 SEEDS = _Seeds()

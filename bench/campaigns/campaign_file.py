@@ -15,6 +15,7 @@ from ...base.printed import near_name
 from ...simulation import Overrun
 from ...simulation.trimming import EXPECTED, NOTHING, Cut
 from .molding_specs import check_molding
+from .samples import seed_range
 from .toml_lines import KeyPath, line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
@@ -22,12 +23,10 @@ from .versions import canonical_dispatcher, canonical_predictor
 def _seeds(value: Any) -> Any:
     """Return the seeds 0 to N - 1 for a number of them, and those of a range such as ``20-29``."""
     if isinstance(value, str):
-        first, dash, last = value.partition("-")
-        if not (dash and all(each.isascii() and each.isdecimal() and len(each) < 16 for each in (first, last))):
+        found = seed_range(value)
+        if found is None:
             raise ValueError(f"expected a number of seeds, a range such as '20-29', or a list, got {shown(value)}")
-        if not 0 <= int(last) - int(first) < MOST_STEPS:
-            raise ValueError(f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}")
-        return list(range(int(first), int(last) + 1))
+        return list(found)
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_STEPS:
             raise ValueError(f"expected 1 to {MOST_STEPS} seeds, or a list of seeds, got {shown(value)}")
