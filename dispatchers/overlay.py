@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base import IntArray
-from ..models import PlacementRule, pool_placement
+from ..models import PlacementRule
 from ..models.profiles.timeline import (
     BEGINS,
     ENDS,
@@ -26,12 +26,9 @@ from ..models.profiles.timeline import (
     peak,
     with_room,
 )
-from .profile import open_line
-from .rule_book import Key, RuleBook, Shared, no_amounts, rule_book
+from .profile import open_line, slot_nodes
+from .rule_book import Key, RuleBook, Shared, no_amounts, read_rule_book
 from .views import Placement, Running, StateView, Waiting
-
-#: How far ahead closures are searched for a start, seconds, and the most repetitions of one.
-_AHEAD, _WINDOWS = 366 * 86400, 400
 
 
 @dataclass(slots=True)
@@ -59,6 +56,12 @@ class Booking:
     bound: int = 0
     uses: Mapping[Key, int] = field(default_factory=dict)
     row: int = -1
+
+    def shift(self, start: int, placement: Placement) -> None:
+        """Set another start and nodes, for the same time."""
+        moved = start - self.start
+        self.start, self.end, self.bound = start, self.end + moved, self.bound + moved
+        self.placement = placement
 
 
 class Overlay:
@@ -97,10 +100,8 @@ class Overlay:
     def rebase(self, state: StateView, bookings: Iterable[Booking]) -> None:
         """Continue at a new state with these bookings."""
         self._state = state
-        self._book: RuleBook | None = rule_book(state)
+        self._book: RuleBook | None = read_rule_book(state)
         self.ruled = self._book is not None
-        if self._book is not None:
-            self._book.read = True
         self._shared: Shared = no_amounts() if self._book is None else self._book.shared(state)
         keys, resources = len(self._shared.keys), 1 if self.counted else state.machine.capacity.shape[1]
         # What a search asks for. It is filled anew for each.
@@ -196,6 +197,12 @@ class Overlay:
             del self._booked[booking.row]
             booking.row = -1
 
+    def move(self, booking: Booking, start: int, placement: Placement) -> None:
+        """Move a booking to another start and other nodes."""
+        self.remove(booking)
+        booking.shift(start, placement)
+        self.add(booking)
+
     def free_until(self, job: Waiting) -> tuple[int | None, Placement] | None:
         """Return until when a job's slots stay free from now on, and their nodes.
 
@@ -209,7 +216,7 @@ class Overlay:
             if until < NEVER or self._until >= self._limit():
                 break
             self._extend(self._until)
-        return None if until <= self.now else (None if until == NEVER else until, self._placement(node, slots))
+        return None if until <= self.now else (None if until == NEVER else until, slot_nodes(self._line, node, slots))
 
     def peak(self, begin: int, end: int) -> tuple[int, ...]:
         """Return the largest amounts that are free on all nodes at one time in [begin, end)."""
@@ -255,17 +262,12 @@ class Overlay:
             else:
                 start, node, slots = earlier(line, own.row, asks, after, last, self._best_fit)
             if start >= 0 and start + span <= self._until:
-                return start, self._placement(node, slots)
+                return start, slot_nodes(self._line, node, slots)
             if self._until == NEVER or (start < 0 and self._until >= min(self._limit(), last)):
                 return None
             if start >= self._limit():
                 return None
             self._extend(max(self._until, start + span))
-
-    def _placement(self, node: IntArray, slots: IntArray) -> Placement:
-        if len(self._line.free) == 1:
-            return pool_placement(int(slots[0]))
-        return node if len(slots) == 0 or slots.max() == 1 else node.repeat(slots)
 
     def _entries(self, placement: Placement) -> tuple[IntArray, IntArray]:
         """Return the entries of a booking: nodes, and slots on each."""
@@ -274,7 +276,7 @@ class Overlay:
         return np.asarray(placement, dtype=np.int64), np.ones(len(placement), dtype=np.int64)
 
     def _limit(self) -> int:
-        return NEVER if self._book is None else self.now + self._book.bounded(_AHEAD, _WINDOWS)
+        return NEVER if self._book is None else self.now + self._book.horizon()
 
     def _reach(self, until: int) -> None:
         """Have all closures up to a time on the profile."""

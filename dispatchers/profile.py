@@ -32,7 +32,7 @@ from ..models.profiles.timeline import (
 from ..workloads import Machine
 from .actions import Start
 from .columns import Jobs
-from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, rule_book
+from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, read_rule_book
 from .space import NodeSpace
 from .views import JobView, Placement, Running, StateView, Waiting
 
@@ -41,8 +41,6 @@ CountBy = Literal["predictions", "walltimes"]
 _BY_WALLTIME, _BY_PREDICTION = attrgetter("walltime"), attrgetter("predicted")
 #: Queue length from which compiled code is faster than plain numbers on a pool.
 LONG = 256
-#: How far ahead closures are searched for a start, seconds, and the most repetitions of one.
-_AHEAD, _WINDOWS = 366 * 86400, 400
 
 
 class Profile:
@@ -93,9 +91,7 @@ class Profile:
     def __init__(self, state: StateView, placement: PlacementRule = "first-fit", by: CountBy = "predictions") -> None:
         self._state = state
         self._by_walltime = by == "walltimes"
-        self._book: RuleBook | None = rule_book(state)
-        if self._book is not None:
-            self._book.read = True
+        self._book: RuleBook | None = read_rule_book(state)
         #: What starts first without rules, in plain numbers: on a pool with one kept job, on nodes with none.
         self._plain: PoolCount | NodeCount | None = None
         if self._book is None and len(state.queue.entries) < LONG:
@@ -171,7 +167,7 @@ class Profile:
             self._line = line = with_room(line, 1, min(len(line.free), int(asks.slots[0])))
             start, node, slots = earliest(line, asks, begin, last, self._best_fit)
             if start >= 0 and start + span <= self._until:
-                return start, self._placement(node, slots)
+                return start, slot_nodes(line, node, slots)
             if (start < 0 or start >= limit) and self._until >= min(limit, last):  # All that matters was on it.
                 return None
             self._extend(max(self._until, start + span))
@@ -355,7 +351,7 @@ class Profile:
             self._extend(self._until)
         if until <= begin:
             return None
-        return None if until == NEVER else until, self._placement(node, slots)
+        return None if until == NEVER else until, slot_nodes(line, node, slots)
 
     def _one(self, job: Waiting, shape: int | None, seconds: int | None) -> Asks:
         """Return what a job asks for."""
@@ -431,7 +427,7 @@ class Profile:
                     placement = pool_placement(jobs[place].nodes)
                 else:
                     entry, last = line.first[row], line.last[row]
-                    placement = self._placement(line.node[entry:last].copy(), line.slots[entry:last])
+                    placement = slot_nodes(line, line.node[entry:last].copy(), line.slots[entry:last])
                 starts.append(Start(jobs[place], placement))
             if left < 0:
                 break
@@ -452,12 +448,6 @@ class Profile:
         need = asks.slots[order, None] * asks.demand[order]
         return bool((need <= np.maximum(free, 0).sum(axis=0)).all(axis=1).any())
 
-    def _placement(self, node: IntArray, slots: IntArray) -> Placement:
-        """Return the node of each slot."""
-        if self._state.machine.nodes == 1:
-            return pool_placement(int(slots[0]))
-        return node if len(slots) == 0 or slots.max() == 1 else node.repeat(slots)
-
     def _shared_amounts(self) -> Shared:
         if self._shared is None:
             self._shared = _NO_AMOUNTS if self._book is None else self._book.shared(self._state)
@@ -476,7 +466,7 @@ class Profile:
 
     def _limit(self) -> int:
         """Return until when closures are searched, seconds."""
-        return NEVER if self._book is None else self.now + self._book.bounded(_AHEAD, _WINDOWS)
+        return NEVER if self._book is None else self.now + self._book.horizon()
 
     def _extend(self, until: int) -> None:
         """Add closures far beyond a time."""
@@ -706,6 +696,13 @@ class PoolCount:
                 ends.sort()
             self._ends = ends
         return self._ends
+
+
+def slot_nodes(line: Timeline, node: IntArray, slots: IntArray) -> Placement:
+    """Return the node of each slot, from nodes with slots on each."""
+    if len(line.free) == 1:
+        return pool_placement(int(slots[0]))
+    return node if len(slots) == 0 or slots.max() == 1 else node.repeat(slots)
 
 
 def open_line(

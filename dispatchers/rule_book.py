@@ -20,6 +20,8 @@ from .views import JobView, Running, StateView, Waiting
 _BOOK = "rule book"
 #: A constraint of the machine, and its name for an amount: ``(limit, "jobs of user ann")``.
 Key = tuple[int, str]
+#: How far ahead a start is searched on a profile, seconds, and the most repetitions of a reservation or a cap.
+_FAR, _REPEATED = 366 * 86400, 400
 #: How far ahead plans of whole schedules know closures, seconds, and the most repetitions of one.
 _AHEAD, _WINDOWS = 180 * 86400, 500
 _NONE = np.zeros(0, dtype=np.int64)
@@ -183,11 +185,11 @@ class RuleBook:
         found = self.named.get(name) if name else None
         return None if found is None else next((end for _, end in found.windows(now, now + 1)), None)
 
-    def bounded(self, ahead: int, windows: int) -> int:
-        """Return `ahead`, at most so many repetitions of a reservation or a cap, seconds."""
+    def horizon(self) -> int:
+        """Return how far ahead a start is searched, seconds."""
         periods = [rule.every for rule in self.closing if isinstance(rule, Reservation) and rule.every is not None]
         periods += [part.every for part in self.parts if part.every is not None]
-        return min(ahead, windows * min(periods, default=ahead))
+        return min(_FAR, _REPEATED * min(periods, default=_FAR))
 
     def closed(self, now: int, until: int) -> ClosedRows:
         """Return the closed nodes from now on, up to a time at least."""
@@ -287,6 +289,14 @@ def rule_book(state: StateView) -> RuleBook | None:
     book: RuleBook | None = running.followers.get(_BOOK)
     if book is None and state.machine.rules:
         book = running.followers[_BOOK] = RuleBook(state.machine)
+    return book
+
+
+def read_rule_book(state: StateView) -> RuleBook | None:
+    """Return what :func:`rule_book` does, for a dispatcher that takes its room from there."""
+    book = rule_book(state)
+    if book is not None:
+        book.read = True
     return book
 
 

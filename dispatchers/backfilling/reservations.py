@@ -186,16 +186,10 @@ class Reservations:
             if found is None:  # Rules of the machine leave it no room any more.
                 del self.reserved[id_]
                 continue
-            self._shift(booking, *found)
+            booking.shift(*found)
             booking.end = booking.start + waiting.predicted
             self.profile.add(booking)
             self.freed.append((now, booking.end))
-
-    def _shift(self, booking: Booking, start: int, placement: Placement) -> None:
-        """Set another start and nodes of a booking."""
-        moved = start - booking.start
-        booking.start, booking.end, booking.bound = start, booking.end + moved, booking.bound + moved
-        booking.placement = placement
 
     def _free(self, start: int, end: int) -> None:
         if end > start:
@@ -221,12 +215,6 @@ class Reservations:
         bound, uses = self.profile.limits_of(waiting, seconds)
         length = waiting.predicted if seconds is None else seconds
         return Booking(start, start + length, placement, waiting.demand, start + bound, uses, waiting=waiting)
-
-    def rebook(self, booking: Booking, start: int, placement: Placement) -> None:
-        """Move a reservation to another start and other nodes."""
-        self.profile.remove(booking)
-        self._shift(booking, start, placement)
-        self.profile.add(booking)
 
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into freed intervals."""
@@ -279,7 +267,7 @@ class Reservations:
         if found is None:
             return False
         self.freed.append(interval)
-        self.rebook(booking, *found)
+        self.profile.move(booking, *found)
         return True
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
@@ -305,9 +293,7 @@ class Reservations:
                     self._postpone(booking, waiting.id, now)
                 continue
             if booking.start < now:  # A late start occupies the profile for longer.
-                self.profile.remove(booking)
-                self._shift(booking, now, booking.placement)
-                self.profile.add(booking)
+                self.profile.move(booking, now, booking.placement)
             del self.reserved[waiting.id]
             booking.waiting = None
             self.running[waiting.id] = booking
@@ -324,7 +310,7 @@ class Reservations:
         found = self.profile.earlier(booking, now, now + 1)
         if found is None or not space.put(found[1], waiting.demand):
             return False
-        self.rebook(booking, booking.start, found[1])
+        self.profile.move(booking, booking.start, found[1])
         return True
 
     def _postpone(self, booking: Booking, id_: str, now: int) -> None:
@@ -334,7 +320,7 @@ class Reservations:
             self.profile.remove(booking)
             del self.reserved[id_]
         else:
-            self.rebook(booking, *found)
+            self.profile.move(booking, *found)
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
         """Return the first start at which slots fit beside all reservations, or ``None``."""

@@ -93,15 +93,8 @@ class Book(Overlay):
         """Move a booking to begin now, if it fits there. Return whether it does."""
         found = self.earlier(booking, now, min(booking.start, now + 1))
         if found is not None:
-            self._move(booking, now, found[1])
+            self.move(booking, now, found[1])
         return found is not None
-
-    def _move(self, booking: Booking, start: int, placement: Placement) -> None:
-        self.remove(booking)
-        moved = start - booking.start
-        booking.start, booking.end, booking.bound = start, booking.end + moved, booking.bound + moved
-        booking.placement = placement
-        self.add(booking)
 
     def occupy(self, booking: Booking, waiting: Waiting, space: Space) -> Placement | None:
         """Place a booking that begins now. ``None`` if its nodes are not free yet, or if rules do not allow it."""
@@ -109,5 +102,5 @@ class Book(Overlay):
             found = self.earlier(booking, self.now, self.now + 1)
             if found is None:
                 return None
-            self._move(booking, booking.start, found[1])
+            self.move(booking, booking.start, found[1])
         return place_at(space, waiting, None if self.counted else booking.placement)

@@ -117,7 +117,7 @@ class RoundReservations(Reservations):
             if booking.start > now and not booking.away and not booking.exceeds(room):
                 found = self.profile.earlier(booking, now, now + 1, own=False)
                 if found is not None:
-                    self.rebook(booking, *found)
+                    self.profile.move(booking, *found)
                     room = self.profile.peak(now, now + 1)
         for waiting in state.queue:
             if not any(room):
