@@ -125,10 +125,10 @@ def past_forecasts(
         Number of moments at which jobs waited, simulations of each, and the seed.
     """
     jobs = workload.columns
-    if workload.records is None or "wait" not in workload.records or not len(jobs):
+    wait = workload.recorded_waits
+    if wait is None or not len(jobs):
         return []
-    wait = workload.records["wait"].to_numpy(dtype=np.float64)
-    start = np.where(np.isnan(wait) | (wait < 0), np.inf, jobs.submit + wait)
+    start = np.where(np.isnan(wait), np.inf, jobs.submit + wait)
     first = jobs.submit[0] + _LEARNED_BY * (now - jobs.submit[0])
     candidates = np.unique(jobs.submit[(jobs.submit >= first) & (start > jobs.submit + 1) & (jobs.submit < now)] + 1)
     if not len(candidates):

@@ -72,9 +72,8 @@ def recorded_starts(workload: Workload) -> IntArray:
     InputError
         If the trace has no recorded waits.
     """
-    records = workload.records
-    waits = None if records is None or "wait" not in records else records["wait"].to_numpy(dtype=np.float64)
-    if waits is None or not (np.isfinite(waits) & (waits >= 0)).all():
+    waits = workload.recorded_waits
+    if waits is None or np.isnan(waits).any():
         raise InputError(f"{workload.provenance.source or 'workload'}: expected recorded waits of all jobs, got none")
     return workload.columns.submit + waits.astype(np.int64)
 

@@ -184,11 +184,9 @@ def measure(site: Workload, run_times: FloatArray, planning: Planning | None = N
 
 def fitted_waits(site: Workload, cores: int) -> WaitModel:
     """Return how waits depend on requests, from the waits in the site's accounting, else from a replay under EASY."""
-    recorded = (
-        site.records["wait"].to_numpy(dtype=float) if site.records is not None and "wait" in site.records else None
-    )
-    if recorded is not None and (recorded >= 0).any():
-        jobs = pd.DataFrame({"walltime": site.columns.walltime, "wait": np.where(recorded < 0, np.nan, recorded)})
+    recorded = site.recorded_waits
+    if recorded is not None and not np.isnan(recorded).all():
+        jobs = pd.DataFrame({"walltime": site.columns.walltime, "wait": recorded})
         return replace(_wait_model(site, jobs, cores), recorded=True)
     strangers = replace(site, jobs=tuple(replace(job, law=None) for job in site.jobs), records=None)
     return wait_model(strangers, simulate(strangers, "easy", overrun="kill"), cores)

@@ -95,10 +95,9 @@ def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed
     """
     workload = cases[0].workload
     state = cases[0].state
-    if workload.records is None or "wait" not in workload.records:
+    real = workload.recorded_waits
+    if real is None:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
-    real = workload.records["wait"].to_numpy(dtype=np.float64, copy=True)
-    real[real < 0] = np.nan
     real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
     none = np.empty((0, len(real)))
     found = [_fared(Case("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]

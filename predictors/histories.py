@@ -21,11 +21,8 @@ def events_of(history: Workload) -> Iterator[tuple[Literal["end", "submit", "sta
     """
     columns = history.columns
     submit = columns.submit
-    wait = np.zeros(len(submit), dtype=np.int64)
-    if history.records is not None and "wait" in history.records:
-        recorded = history.records["wait"].to_numpy(dtype=np.float64)
-        wait = np.where(recorded > 0, recorded, 0).astype(np.int64)
-    start = submit + wait
+    wait = history.recorded_waits
+    start = submit if wait is None else submit + np.nan_to_num(wait).astype(np.int64)
     end = start + columns.runtime
     when = np.concatenate((end, submit, start))
     kind = np.repeat(np.arange(3), len(submit))

@@ -90,11 +90,10 @@ def reacting(jobs: JobColumns) -> BoolArray:
 def _ends(workload: Workload) -> tuple[IntArray, BoolArray]:
     """Return the recorded end of each job, seconds, and whether its wait is known."""
     jobs = workload.columns
-    wait = np.full(len(jobs), -1.0)
-    if workload.records is not None and "wait" in workload.records:
-        wait = workload.records["wait"].to_numpy(dtype=np.float64)
-    known: BoolArray = wait >= 0
-    return jobs.submit + np.where(known, wait, 0).astype(np.int64) + jobs.runtime, known
+    wait = workload.recorded_waits
+    if wait is None:
+        return jobs.submit + jobs.runtime, np.zeros(len(jobs), dtype=bool)
+    return jobs.submit + np.nan_to_num(wait).astype(np.int64) + jobs.runtime, ~np.isnan(wait)
 
 
 def _fits(workload: Workload) -> BoolArray:

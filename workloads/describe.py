@@ -202,11 +202,10 @@ def expected_waits(workload: Workload) -> dict[str, float]:
     InputError
         If the trace has no waits. Generated traces have none.
     """
-    records = workload.records
+    waits = workload.recorded_waits
     found: dict[str, float] = {}
-    if records is not None and "wait" in records:
-        waits = records["wait"].to_numpy(dtype=np.float64)
-        known = np.isfinite(waits) & (waits >= 0)
+    if waits is not None:
+        known = ~np.isnan(waits)
         queues = workload.columns.queue.take(known).categories()
         waits = waits[known]
         found = {queue: max(1.0, float(waits[queues == queue].mean())) for queue in queues.categories}

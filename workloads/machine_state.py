@@ -139,11 +139,11 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     InputError
         If no waits are recorded, or all jobs had ended by then.
     """
-    if workload.records is None or "wait" not in workload.records:
+    wait, records = workload.recorded_waits, workload.records
+    if wait is None or records is None:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
-    wait = workload.records["wait"].to_numpy(dtype=np.float64)
     jobs = workload.columns
-    known = np.isfinite(wait) & (wait >= 0)
+    known = ~np.isnan(wait)
     start = np.where(known, jobs.submit + np.where(known, wait, 0), np.inf)
     end = start + jobs.runtime
     earlier = _attempts(workload)
@@ -163,12 +163,12 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
             elif back <= instant < again:
                 jobs_[row] = replace(jobs_[row], begin=again)
     rows = np.flatnonzero(runs).tolist()
-    texts = workload.records["placement"].tolist() if "placement" in workload.records else [""] * len(runs)
+    texts = records["placement"].tolist() if "placement" in records else [""] * len(runs)
     where = {row: tuple(map(int, texts[row].split())) or None for row in rows}
     running = [RunningSince(workload.jobs[row].id, int(start[row]), where[row]) for row in rows]
     ended = [EndedJob(workload.jobs[row], int(start[row])) for row in np.flatnonzero(~stays).tolist()]
     kept = tuple(jobs_[row] for row in np.flatnonzero(stays).tolist())
-    records = workload.records[stays].reset_index(drop=True)
+    records = records[stays].reset_index(drop=True)
     return replace(workload, jobs=kept, records=records), MachineState(instant, tuple(running), ended=tuple(ended))
 
 

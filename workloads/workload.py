@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError, IntArray, shown, time_text
+from ..base import FloatArray, InputError, IntArray, shown, time_text
 from ..base.facts import Facts
 from .dependencies import Link, links, without_missing
 from .job import Job
@@ -108,6 +108,15 @@ class Workload:
         if work > MOST_WORK:
             expected = f"expected at most {MOST_WORK} {primary}-seconds together"
             raise InputError(f"workload: {expected}, got {work:.3g}; is a time or a size in another unit?")
+
+    @property
+    def recorded_waits(self) -> FloatArray | None:
+        """Recorded wait of each job, seconds, NaN if unknown, shape (jobs,). ``None`` if no waits are recorded."""
+        if self.records is None or "wait" not in self.records:
+            return None
+        waits = self.records["wait"].to_numpy(dtype=np.float64)
+        known: FloatArray = np.where(np.isfinite(waits) & (waits >= 0), waits, np.nan)
+        return known
 
     @property
     def columns(self) -> JobColumns:
