@@ -49,7 +49,7 @@ class HiddenJob(Job):
             Receives the job's id when the run time is read.
         """
         hidden = object.__new__(cls)
-        for name in _SHOWN:
+        for name in SHOWN:
             object.__setattr__(hidden, name, getattr(job, name))
         object.__setattr__(hidden, "_reads", [] if reads is None else reads)
         return hidden
@@ -61,7 +61,8 @@ class HiddenJob(Job):
         raise EarlyReadError(self.id)
 
 
-_SHOWN = tuple(field.name for field in fields(Job) if field.name != "runtime")
+#: Fields of a job that are known before it ends.
+SHOWN = tuple(field.name for field in fields(Job) if field.name != "runtime")
 
 
 class HonestPredictor:

@@ -7,7 +7,6 @@ import math
 import pickle
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import version
 from os import PathLike, fspath
@@ -26,6 +25,7 @@ from ..workloads import Job, Workload
 from ..workloads.sources import WorkloadLike, resolve, workload_of
 from .censoring import errors_beyond
 from .features import NEEDS, NUMBERS, TEXTS, Features, cores_of
+from .hidden_runtimes import SHOWN
 from .histories import WEEK, events_of
 from .ranges import QuantileLaw
 from .regressors import (
@@ -560,12 +560,9 @@ class SklearnPredictor:
         return np.array([[row[at] for at in self._places] for row in rows])
 
 
-_KNOWN = [field.name for field in fields(Job) if field.name != "runtime"]
-
-
 def _with_runtime(job: Job, runtime: int) -> Job:
     """Return a running job with a run time. Its own one stays unread."""
-    return Job(runtime=runtime, **{name: getattr(job, name) for name in _KNOWN})
+    return Job(runtime=runtime, **{name: getattr(job, name) for name in SHOWN})
 
 
 def value_of(seconds: float, job: Job, target: Target) -> float:
