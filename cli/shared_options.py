@@ -135,11 +135,12 @@ class _Seeds(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
         """Return the number, or the seeds."""
         text = str(value).strip()
-        try:
-            found = seed_range(text)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+        found = seed_range(text)
         if found is not None:
+            if not 1 <= len(found) <= MOST_STEPS:
+                self.fail(
+                    f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}", param, ctx
+                )
             return found
         if re.fullmatch(r"\d{1,15}", text) is None:
             self.fail(

@@ -26,6 +26,8 @@ def _seeds(value: Any) -> Any:
         found = seed_range(value)
         if found is None:
             raise ValueError(f"expected a number of seeds, a range such as '20-29', or a list, got {shown(value)}")
+        if not 1 <= len(found) <= MOST_STEPS:
+            raise ValueError(f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}")
         return list(found)
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_STEPS:

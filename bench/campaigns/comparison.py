@@ -37,7 +37,7 @@ from .comparison_plots import WORDS, ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
 from .metrics_table import days_of
 from .plan import Plan
-from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, Users
+from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, Users, seed_range
 from .store import Store
 
 __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Resampled", "compare"]
@@ -407,12 +407,13 @@ def seeds_of(seeds: int | str | Iterable[int]) -> tuple[Sequence[int], bool]:
     """
     expected = "compare: seeds must be a whole number >= 1, a range such as '20-29', or a sequence of seeds"
     if isinstance(seeds, str):
-        first, dash, last = seeds.strip().partition("-")
-        if not all(each.isascii() and each.isdecimal() and len(each) < 16 for each in (first, last if dash else "0")):
+        text = seeds.strip()
+        found = seed_range(text)
+        if found is None and not (text.isascii() and text.isdecimal() and len(text) < 16):
             raise InputError(f"{expected}, got {shown(seeds)}")
-        if dash and int(first) > int(last):
+        if found is not None and not len(found):
             raise InputError(f"{expected}, got {shown(seeds)}, whose last seed is before its first")
-        seeds = range(int(first), int(last) + 1) if dash else int(first)
+        seeds = int(text) if found is None else found
     try:
         if isinstance(seeds, Iterable):
             numbers = seeds if isinstance(seeds, range) else list(seeds)
