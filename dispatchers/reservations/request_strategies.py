@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from .value_laws import with_cdf
 _KEPT = 512
 #: Least probability of a run within the bound, for shorter requests to be considered.
 _LEAST = 1e-9
+#: Quantiles of a law that its mean is taken of.
+_SHARES = 200
+#: The first request of a job.
+First = Literal["bound", "quantile", "mean"]
 #: User and name of a job.
 Application = tuple[str, str]
 NOBODY: Application = "", ""
@@ -119,6 +123,34 @@ class UpperBound:
     def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
         """Return the upper bound of the law, at most the user's walltime."""
         return (_bound(law, walltime),)
+
+
+class FirstThenBound(UpperBound):
+    """Request a quantile or the mean of the run time first, then its upper bound.
+
+    Parameters
+    ----------
+    first
+        The first request: ``"quantile"`` or ``"mean"`` of the run time, or ``"bound"`` for the upper bound alone.
+    share
+        Which quantile, above 0 and below 1.
+    """
+
+    def __init__(self, first: First = "quantile", share: float = 0.9) -> None:
+        if first not in get_args(First):
+            raise ValueError(f"first must be one of {', '.join(get_args(First))}, got {first!r}")
+        check_number("share", share, above=0, below=1)
+        self.first = first
+        self.share = share
+
+    def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
+        """Return the requests, rounded up to seconds."""
+        last = _bound(law, walltime)
+        if self.first == "bound":
+            return (last,)
+        shares = np.array([self.share]) if self.first == "quantile" else (np.arange(_SHARES) + 0.5) / _SHARES
+        request = max(1, math.ceil(float(np.mean(_quantiles(law, shares)))))
+        return (request, last) if request < last else (last,)
 
 
 class LastRuns(UpperBound):

@@ -7,7 +7,16 @@ from typing import Any
 from ...base import Option
 from ...base.registry import options_of
 from ..options import check_known
-from .request_strategies import Adaptive, Checkpointed, LastRuns, Strategy, TimeOptimal, UpperBound
+from .request_strategies import (
+    Adaptive,
+    Checkpointed,
+    First,
+    FirstThenBound,
+    LastRuns,
+    Strategy,
+    TimeOptimal,
+    UpperBound,
+)
 from .reservation_sequences import ReservationSequences
 
 
@@ -35,11 +44,23 @@ class SequencePreset:
     @property
     def documented(self) -> tuple[Callable[..., Any], ...]:
         """Classes with docstrings of the options."""
-        return ReservationSequences, ReservationSequences.Options, self.strategy, TimeOptimal, Checkpointed
+        return (
+            ReservationSequences,
+            ReservationSequences.Options,
+            self.strategy,
+            FirstThenBound,
+            TimeOptimal,
+            Checkpointed,
+        )
 
     def declared_options(self) -> list[Option]:
         """Return the options that can be set by name."""
         return [*ReservationSequences.declared_options(), *options_of(self.strategy)]
+
+
+def _classic(first: First = "bound", share: float = 0.9) -> UpperBound:
+    strategy = FirstThenBound(first, share)
+    return UpperBound() if first == "bound" else strategy
 
 
 def _time_optimal(n: int = 200, gamma: float = 0.0, checkpoint: int | None = None) -> TimeOptimal:
@@ -52,7 +73,7 @@ def _at_rate(n: int = 200, rate: float | None = None) -> TimeOptimal:
 
 
 ClassicHPC = SequencePreset(
-    UpperBound, "Stochastic jobs request the upper bound of their run time, as users do (Gainaru et al., ICPP 2019)."
+    _classic, "Stochastic jobs request the upper bound of their run time, as users do (Gainaru et al., ICPP 2019)."
 )
 Neuroscience = SequencePreset(
     LastRuns,

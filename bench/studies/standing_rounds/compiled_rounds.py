@@ -10,7 +10,13 @@ import numpy as np
 from ....base import IntArray
 from ....dispatchers import Dispatcher
 from ....dispatchers.compiled_steps import CompiledSteps
-from ....dispatchers.reservations.request_strategies import LastRuns, Strategy, TimeOptimal, UpperBound
+from ....dispatchers.reservations.request_strategies import (
+    FirstThenBound,
+    LastRuns,
+    Strategy,
+    TimeOptimal,
+    UpperBound,
+)
 from ....dispatchers.reservations.reservation_sequences import ReservationSequences
 from ....dispatchers.reservations.rounds import Rounds
 from ....predictors import Predictor, Walltime
@@ -22,7 +28,7 @@ from .whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
 #: Decisions that are taken at a time.
 _DECISIONS = 1 << 16
 #: Strategies with requests that depend on the job only.
-_ALONE = (UpperBound, LastRuns, TimeOptimal)
+_ALONE = (UpperBound, FirstThenBound, LastRuns, TimeOptimal)
 
 
 def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None] | None:

@@ -17,6 +17,7 @@ from hpcdispatch.dispatchers.reservations.gaps import expected_utilization
 from hpcdispatch.dispatchers.reservations.request_strategies import (
     Adaptive,
     Checkpointed,
+    FirstThenBound,
     LastRuns,
     Reservation,
     TimeOptimal,
@@ -204,6 +205,26 @@ def test_strategies_on_a_known_law():
     scaled = stats.truncnorm(-4, 6, 8 * 3600, 2 * 3600)
     hours = np.array(TimeOptimal(200).requests(scaled, 20 * 3600)) / 3600
     assert hours == pytest.approx([10.8, 13.4, 15.4, 17.1, 18.7, 20], abs=1e-3)
+
+
+def test_a_quantile_or_the_mean_comes_before_the_bound():
+    spread = stats.uniform(20, 60)
+    assert FirstThenBound("quantile").requests(spread, 200) == (74, 80)
+    assert FirstThenBound("quantile", 0.5).requests(spread, 200) == (50, 80)
+    assert FirstThenBound("mean").requests(stats.expon(0, 30), 200) == (30, 200)
+    assert FirstThenBound("quantile").requests(spread, 60) == (60,)
+    assert FirstThenBound("bound").requests(spread, 200) == (80,)
+    learnt = RunTimes([90, 10, 20], 3600)
+    # One of four runs may take longer than all before.
+    assert FirstThenBound("mean").requests(learnt, 3600) == (930, 3600)
+
+
+def test_a_first_request_is_an_option_of_classical_requests():
+    assert type(create_dispatcher("classic-hpc").strategy) is UpperBound
+    assert create_dispatcher("classic-hpc:first=quantile,share=0.8").strategy.share == 0.8
+    for text, message in (("first=most", "expected one of bound, quantile, mean"), ("share=1", "share must be")):
+        with pytest.raises(InputError, match=message):
+            create_dispatcher(f"classic-hpc:{text}")
 
 
 def test_requests_that_cost_are_fewer():
