@@ -8,8 +8,8 @@ from ...models.eviction import Storage
 from ..options import internal
 from ..protocol import Dispatcher
 
-#: Choice of evicted jobs: optimal, by a heuristic, only kills, or none. Or a fixed partition.
-Policy = Literal["dp", "greedy", "kill", "wait", "static"]
+#: Choice of evicted jobs: optimal, by a heuristic, only kills, at random, or none. Or a fixed partition.
+Policy = Literal["dp", "greedy", "kill", "random", "wait", "static"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class EvictOptions(Checked):
         comma.
     policy
         ``"dp"``: the plan of the least loss. ``"greedy"``: the paper's heuristic. ``"kill"``: immediate kills, at the
-        least loss. ``"wait"``: no eviction. ``"static"``: a fixed partition for on-demand jobs.
+        least loss. ``"random"``: jobs at random until enough nodes are free, as a baseline. ``"wait"``: no eviction.
+        ``"static"``: a fixed partition for on-demand jobs.
     reserve
         Size of the partition with ``"static"``, in nodes. On a machine of one node, in units of its primary resource.
     deadline

@@ -107,6 +107,9 @@ def decide(
     if sum(worth) < needed:
         return _with_ways(_that_fit(waiting, round_, candidates, leaving), horizon)
     counted = [(candidate, nodes) for candidate, nodes in zip(candidates, worth, strict=True) if nodes]
+    if options.policy == "random":
+        counted = _at_random(counted, needed, round_.now)
+        needed = sum(nodes for _, nodes in counted)
     jobs = [candidate.alone_in(idle - round_.now, nodes) for candidate, nodes in counted]
     answer: Eviction
     if options.policy == "greedy":
@@ -118,6 +121,13 @@ def decide(
         answer = plan(jobs, needed, horizon, options.step)[horizon]
     by_id = {candidate.run.id: candidate for candidate in candidates}
     return [(by_id[id_], how) for id_, how in answer.actions.items()] if answer.feasible else []
+
+
+def _at_random(counted: list[tuple[Candidate, int]], needed: int, seed: int) -> list[tuple[Candidate, int]]:
+    """Return random jobs that free enough. A seed, such as the instant, makes it repeatable."""
+    order = np.random.default_rng(seed).permutation(len(counted)).tolist()
+    freed = np.cumsum([counted[place][1] for place in order])
+    return [counted[place] for place in order[: int(np.searchsorted(freed, needed)) + 1]]
 
 
 def _worth(

@@ -25,6 +25,7 @@ POLICIES = [
     {"policy": "dp"},
     {"policy": "greedy"},
     {"policy": "kill"},
+    {"policy": "random"},
     {"policy": "wait"},
     {"policy": "static", "reserve": 3},
 ]
@@ -344,7 +345,7 @@ class TestPolicies:
         with pytest.raises(InputError, match="dispatcher evict: reserve must be below the 4 nodes there are, got 4"):
             run(self.JOBS, "evict:policy=static,reserve=4")
 
-    @pytest.mark.parametrize("options", [POLICIES[0], POLICIES[4]], ids=["dp", "static"])
+    @pytest.mark.parametrize("options", [POLICIES[0], POLICIES[-1]], ids=["dp", "static"])
     @pytest.mark.parametrize("over", ["fcfs", "easy", "conservative"])
     def test_they_keep_the_rules(self, options, over):
         check_dispatcher(
@@ -435,7 +436,7 @@ class TestOptions:
             ("evict:over=evict", "dispatcher evict: over must be another dispatcher than evict"),
             ("evict:policy=static", "reserve must be > 0 with policy=static and 0 without it, got 0 with static"),
             ("evict:reserve=3", "reserve must be > 0 with policy=static and 0 without it, got 3 with dp"),
-            ("evict:policy=best", "expected one of dp, greedy, kill, wait, static, got 'best'"),
+            ("evict:policy=best", "expected one of dp, greedy, kill, random, wait, static, got 'best'"),
             ("evict:most=-1", "most must be a whole number >= 0, got -1"),
             ("evict:step=0", "step must be a whole number >= 1, got 0"),
             ("evict:deadline=-5", "deadline must be a whole number >= 0, got -5"),
@@ -447,7 +448,9 @@ class TestOptions:
             create_dispatcher(spec)
 
     def test_a_policy_that_is_none(self):
-        with pytest.raises(ValueError, match="policy must be one of dp, greedy, kill, wait, static, got 'best'"):
+        with pytest.raises(
+            ValueError, match="policy must be one of dp, greedy, kill, random, wait, static, got 'best'"
+        ):
             Evict(policy="best")
 
     def test_the_deadline_of_a_job_that_says_nothing(self):
