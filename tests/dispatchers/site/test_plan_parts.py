@@ -11,7 +11,7 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import ConstraintProgramming
 from hpcdispatch.dispatchers.cp import Goal, Objective, PlanConstraint, PlanGoal
-from hpcdispatch.dispatchers.site import restrictions
+from hpcdispatch.dispatchers.site import NeverTogether, restrictions
 from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
@@ -295,13 +295,47 @@ def test_a_cycle_costs_one_job_with_the_reason():
     assert (result.decisions["failure"].str.contains("it waits for jobs that wait for it")).any()
 
 
-def test_the_record_tells_what_cp_sat_changed():
-    """No list schedule keeps the precedence: by priority 2 comes before 1."""
-    jobs = workload((0, 100, 3, 4, "x"), (1, 60, 3, 4, "a"), (2, 10, 3, 4, "a"), (3, 10, 3, 4, "a"))
-    decisions = run(jobs, constraints=[examples.Precedence("2", "3")]).decisions
-    planned = decisions[decisions["used"] == "cp-sat"]
-    assert len(planned)
-    assert planned["gain"].isna().all() or (planned["gain"] > 0).any()
+def recorded(rows, **options):
+    """Return the record at 100 s and the jobs that start then, with CP-SAT and by lists alone."""
+    found = []
+    for more in ({}, {"solver": "none"}):
+        result = run(workload(*rows), iterations=0, **options, **more)
+        record = result.decisions.set_index("time").loc[100]
+        found.append((record, set(result.jobs.loc[result.jobs["start"] == 100, "id"])))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("jobs", "changed"),
+    [
+        # (run time, slots, cores): other jobs start than by lists, or the same ones with another plan behind them.
+        ([(76, 3, 4), (71, 3, 4), (30, 1, 2), (37, 3, 4), (5, 2, 4), (20, 3, 1), (58, 3, 2), (44, 1, 3)], True),
+        ([(35, 1, 2), (52, 3, 2), (15, 2, 3), (98, 3, 4), (26, 3, 1), (69, 1, 1), (80, 1, 3), (34, 1, 3)], False),
+    ],
+)
+def test_the_record_tells_what_cp_sat_gains_over_lists(jobs, changed):
+    (record, started), (listed, by_lists) = recorded([(0, 100, 3, 4, "x"), *((1, *job, "a") for job in jobs)])
+    assert record["used"] == "cp-sat"
+    assert record["gain"] > 0
+    assert record["gain"] == pytest.approx(listed["objective"] - record["objective"], rel=1e-2)
+    assert (listed["gain"], listed["changed"]) == (0, False)
+    assert record["changed"] == changed == (started != by_lists)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "constraint", "changed"),
+    [
+        # No list keeps the rule. Lists start the two jobs of users a and b by priority, CP-SAT those of b alone.
+        ([(200, 1, 4, "a"), *[(10, 1, 4, "b")] * 4], NeverTogether("a", "b"), True),
+        ([(60, 3, 4, "a"), (10, 3, 4, "a"), (10, 3, 4, "a")], examples.Precedence("2", "3"), False),
+    ],
+)
+def test_the_record_tells_what_cp_sat_changes_where_no_list_keeps_the_rules(jobs, constraint, changed):
+    rows = [(0, 100, 3, 4, "x"), *((place, *job) for place, job in enumerate(jobs, 1))]
+    (record, started), (listed, by_lists) = recorded(rows, constraints=[constraint])
+    assert (record["used"], listed["used"]) == ("cp-sat", "list")
+    assert np.isnan(record["gain"])
+    assert record["changed"] == changed == (started != by_lists)
 
 
 def test_what_a_constraint_leaves_no_start_is_rejected_once_nothing_runs():
