@@ -1,18 +1,18 @@
 """Reproduce tables and figures of the five papers. They show measured and published values, and valid claims."""
 
 from .catalogue import entries, find
-from .controls import DRAWS, ENOUGH, Trials, try_controls
-from .documentation import trials_on_page, write_page
+from .controls import DRAWS, Trials, try_controls
+from .documentation import write_page
 from .drawings import draw
 from .outcome import SCALES, Claim, Drawing, Entry, Means, NotBuiltError, Outcome, Row, Scale
 from .outcome_files import Kept, find_trials, put_trials
-from .outcome_tables import under_controls
+from .outcome_tables import MARKS, marked, under_controls
 from .simulations import SimulationFailedError
-from .terminal import listing, show, unnoticed
+from .terminal import listing, show
 
 __all__ = [
     "DRAWS",
-    "ENOUGH",
+    "MARKS",
     "SCALES",
     "Claim",
     "Drawing",
@@ -30,11 +30,10 @@ __all__ = [
     "find",
     "find_trials",
     "listing",
+    "marked",
     "put_trials",
     "show",
-    "trials_on_page",
     "try_controls",
     "under_controls",
-    "unnoticed",
     "write_page",
 ]

@@ -46,6 +46,7 @@ _TITLES = {
         "fig3": "Slowdown and wait, versions of HCP",
         "fig4": "Slowdown and wait of medium and long jobs",
         "table2": "Times and problem sizes",
+        "searches": "HCP by CP-SAT, by schedule or postpone, and by lists (ours, not in the paper)",
         "hpc2n": "Slowdown and wait on another machine, HPC2N (ours, not in the paper)",
     },
     "icpp2019": {

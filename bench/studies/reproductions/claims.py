@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 #: With fewer samples nothing is decided.
 LEAST = 3
+#: A ratio this close to its limit decides nothing, however narrow its interval is.
+NEARLY = 0.01
 
 
 def row(
@@ -48,7 +50,8 @@ def less(
 
     The ratio is that of the means over the samples. Samples are independent: seeds of a generator, or disjoint months
     of a trace. The bootstrap interval samples both things together. The claim holds if the interval is below `factor`.
-    It fails if the interval is above. It is undecided in between, or with fewer than :data:`LEAST` samples.
+    It fails if the interval is above. It is undecided in between, with fewer than :data:`LEAST` samples, and if the
+    ratio is within :data:`NEARLY` of `factor`. Equal values in every sample are not below each other.
 
     Parameters
     ----------
@@ -64,7 +67,8 @@ def less(
         Whether the values are measured times.
     """
     ratio, low, high = _ratio(named[1], other[1])
-    holds = by_side(low, high, factor, len(named[1]))
+    undecided = nearly(ratio, factor) and not np.array_equal(named[1], other[1])
+    holds = None if undecided else by_side(low, high, factor, len(named[1]))
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published), timed)
 
 
@@ -83,8 +87,9 @@ def more(
     and the claim is undecided.
     """
     ratio, low, high = _ratio(named[1], other[1])
-    alike = np.array_equal(named[1], other[1]) and not strictly
-    below = None if alike else by_side(low, high, factor, len(named[1]))
+    alike = np.array_equal(named[1], other[1])
+    undecided = not strictly if alike else nearly(ratio, factor)
+    below = None if undecided else by_side(low, high, factor, len(named[1]))
     holds = None if below is None else not below and (low > factor or not strictly)
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published))
 
@@ -101,30 +106,41 @@ def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tup
     """Return the claims as they stand under preconditions.
 
     An unmet precondition on the jobs makes a claim untestable here. An unmet precondition on the system means that it
-    differs from the paper's. A claim about it then fails.
+    differs from the paper's. A claim about it then fails. Either way the claim keeps what its inequality says.
     """
     missing = [each for each in preconditions if not each.met]
     failing = [f"{each.text} ({each.evidence})" for each in missing if each.of_system]
     unmet = [f"{each.text} ({each.evidence})" for each in missing if not each.of_system]
     found = []
     for claim in claims:
+        aside = replace(claim, overruled=True, inequality=claim.measured)
         if unmet:
-            found.append(replace(claim, holds=None, unmet="; ".join(filter(None, (claim.unmet, *unmet)))))
+            found.append(replace(aside, holds=None, unmet="; ".join(filter(None, (claim.unmet, *unmet)))))
         elif failing and not claim.unmet:
-            found.append(replace(claim, holds=False, evidence="; not so: ".join([claim.evidence, *failing])))
+            found.append(replace(aside, holds=False, evidence="; not so: ".join([claim.evidence, *failing])))
         else:
             found.append(claim)
     return tuple(found)
 
 
 def by_construction(claim: Claim) -> Claim:
-    """Mark a claim as one that follows from the definitions. It is shown, not counted."""
+    """Mark a claim as one that follows from the definitions. It counts only if it fails."""
     return replace(claim, kind="construction")
 
 
 def calibrated(claim: Claim) -> Claim:
-    """Mark a claim as one that the set-up was fitted to. It is shown, not counted."""
+    """Mark a claim as one that the set-up was fitted to. It counts only if it fails."""
     return replace(claim, kind="calibrated")
+
+
+def elsewhere(claims: Iterable[Claim], setting: str) -> Iterator[Claim]:
+    """Mark claims as simulated in a setting that is not the paper's. They have totals of their own."""
+    return (replace(claim, setting=setting) for claim in claims)
+
+
+def nearly(ratio: float, limit: float) -> bool:
+    """Return whether a ratio is within :data:`NEARLY` of its limit. It then decides nothing."""
+    return abs(ratio / limit - 1) < NEARLY
 
 
 def by_side(low: float, high: float, limit: float, samples: int) -> bool | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
 from ...reports.tables import Table
 from . import outcome_tables as tables
 from .catalogue import PAPERS, entries
-from .controls import Trials
+from .outcome import Claim
 from .outcome_files import Kept, dump, find, find_trials, load
 
 #: The page of the repository.
@@ -26,27 +27,32 @@ hpcdispatch reproduce --list
 hpcdispatch reproduce cp2019/fig3 --scale small --out results
 hpcdispatch reproduce --all --scale small --out results
 hpcdispatch reproduce icpp2019/fig2 --seeds 10 --seed 100 --out results
-hpcdispatch reproduce --all --mutate --out results
+hpcdispatch reproduce --all --scale brief --mutate --out results
 hpcdispatch reproduce --docs bench/studies/pages/reproduction.md --out results
 ```
 
-`--scale smoke` takes seconds and says little, `small` minutes on two cores, `full` hours; the table says which.
-Finished simulations are kept in the folder of `--out` and not done again. A figure is written there as PNG, SVG and
-CSV. The numbers are JSON that is the same from run to run. Measured times have a file of their own.
+`--scale smoke` takes seconds and says little, `brief` a few minutes, `small` many on two cores, `full` hours. The
+table says which scale and commit made each result. Finished simulations are kept in the folder of `--out` and not
+done again. A figure is written there as PNG, SVG and CSV. The numbers are JSON that is the same from run to run.
+Measured times have a file of their own.
 
-A claim is an inequality between means over independent samples, judged by their ratio. It **holds** if the 95%
-bootstrap interval of the ratio lies on its side. It **does not hold** if the interval lies on the other. It is **not
-decided** in between, or with fewer than three samples. Only what can fail is counted. A claim that follows from the
-definitions is marked *by construction*, and one that the set-up was fitted to *calibrated*. It is *not testable here*
-if the simulated jobs do not meet its preconditions. A precondition of the system under test that is not met makes a
-claim fail. What holds on these samples may not hold on others, and what does not may hold on the paper's. What is
-marked as ours is not in the paper.
+**First mark.** A claim is an inequality between means over independent samples, judged by their ratio. It **holds**
+if the 95% bootstrap interval of the ratio lies on its side. It **does not hold** if the interval lies on the other.
+It is **not decided** in between, with fewer than three samples, or if the ratio is within 1% of its limit. Where the
+paper prints a size, a claim of that size is judged as well. A claim is *not testable here* if the simulated jobs do
+not meet its preconditions. A precondition of the system under test that is not met makes a claim fail. Claims that
+follow from the definitions (*by construction*) and claims that the set-up was fitted to (*calibrated*) count only if
+they fail.
 
-Each study is run again with its system under test replaced by a plain one, such as FCFS. These are its controls. A
-claim that holds of every control as well is *not informative* and does not count. A claim notices a control if it holds
-of the system, and not of the control. Most controls have a smaller scale than the results; the table of controls says
-which. If its samples do not decide of the system, a control is noticed only by a claim that it decidedly fails. Where
-`none decides`, the samples are too few to tell. `--mutate` prints the claims that notice each control.
+**Second mark.** Each study is run again with its point removed, on the same samples: models are replaced by their
+lists, sequences by [90% quantile, maximum], [mean, maximum] or those of Neuroscience, RBS by EASY, evicted jobs by
+random ones, SA by the user's request and by the best choice. These are its controls. A claim that holds **needs the
+system** if it fails under each control that removes its point. It **holds without it** if it holds under one of them.
+Otherwise that is **not decided**. Only the inequality counts under a control: a claim that fails because a
+precondition of the control's system is not met says nothing.
+
+What holds on these samples may not hold on others, and what does not may hold on the paper's. What is marked as ours
+is not in the paper.
 
 ```python
 >>> from hpcdispatch.bench.studies.reproductions import find
@@ -60,8 +66,7 @@ which. If its samples do not decide of the system, a control is noticed only by 
 def page(found: Sequence[Kept]) -> str:
     """Return the page about stored results."""
     about = {entry.name: entry for entry in entries()}
-    place = list(about)
-    ordered = sorted(found, key=lambda kept: place.index(kept.name))
+    ordered = in_order(found)
     rows = [
         [
             kept.name,
@@ -70,35 +75,28 @@ def page(found: Sequence[Kept]) -> str:
             kept.runs or "-",
             about[kept.name].paper_runs or "-",
             tables.tally(kept.claims, kept.trials),
-            tables.noticing([(claim, kept.trials) for claim in kept.claims]),
+            kept.version.partition("commit ")[2] or kept.version or "not known",
         ]
         for kept in ordered
     ]
-    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims", "notice a control"]
+    columns = ["name", "what", "scale", "runs", "runs in the paper", "claims", "commit"]
     totals, failing = list[str](), list[str]()
-    for ours, subject, heading in (
-        (False, "Tested claims of the papers", "Claims of the papers that do not hold here"),
-        (True, "Our own tested claims", "Ours that do not hold here"),
-    ):
-        each = [
-            (kept, claim)
-            for kept in ordered
-            for claim in kept.claims
-            if (about[kept.name].ours or tables.is_ours(claim)) is ours
-        ]
-        judged = [(claim, kept.trials) for kept, claim in each]
-        told = f"{subject}: {tables.tally_all(judged)}"
-        totals.append(f"{told}. Of those that hold, {tables.noticing(judged)} notice a control.\n")
+    for kind, subject, heading in _KINDS:
+        each = [(kept, claim) for kept in ordered for claim in kept.claims if kind_of(kept, claim) == kind]
+        totals.append(f"{subject}: {tables.tally_all([(claim, kept.trials) for kept, claim in each])}.\n")
         fails = [
             f"- {kept.name}: {claim.text} ({claim.evidence})\n"
             for kept, claim in each
             if claim.holds is False and claim.counts
         ]
         failing += [f"{heading}:\n", "".join(fails)] if fails else []
-    parts = [_HEAD, *totals, Table("## Results", columns, rows, labels=7).markdown(), *failing]
-    tried = [kept.trials for kept in ordered if kept.trials is not None]
+    made = dict.fromkeys(kept.version or "an unknown version" for kept in ordered)
+    parts = [_HEAD, f"Made with hpcdispatch {'; '.join(made)}.\n", *totals]
+    parts += [f"## Claims that need their system\n\n{needed_systems(ordered)}"]
+    parts += [Table("## Results", columns, rows, labels=7).markdown(), *failing]
+    tried = [kept.trials for kept in ordered if kept.trials is not None and len(kept.trials.verdicts) > 1]
     parts += [tables.under_controls(tried).markdown()] if tried else []
-    missing = [name for name in place if name not in {kept.name for kept in ordered}]
+    missing = [name for name in about if name not in {kept.name for kept in ordered}]
     if missing:
         parts.append(f"Not on this page yet: {', '.join(missing)}.\n")
     for paper, group in groupby(ordered, key=lambda kept: kept.name.partition("/")[0]):
@@ -109,16 +107,61 @@ def page(found: Sequence[Kept]) -> str:
             parts.append(f"### {kept.name}: {about[kept.name].title}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
             parts += [tables.numbers(kept.rows).markdown()] if kept.rows else []
-            parts += [tables.verdicts(kept.claims, kept.trials).markdown()]
+            parts += [tables.verdicts(kept.claims, kept.trials).markdown()] if kept.claims else []
             parts += [tables.conditions(kept.preconditions).markdown()] if kept.preconditions else []
             parts += [tables.unprinted(kept.parameters).markdown()] if kept.parameters else []
     return "\n".join(parts)
 
 
-def trials_on_page() -> dict[str, Trials]:
-    """Return the controls on the repository's page, by study."""
-    data = PAGE.with_suffix(".json")
-    return {kept.name: kept.trials for kept in (load(data) if data.is_file() else ()) if kept.trials is not None}
+#: Kind of claims, the beginning of their total, and the heading of those that fail.
+_KINDS = (
+    ("paper", "Claims of the papers in their own settings", "Claims of the papers that do not hold here"),
+    ("elsewhere", "The same in other settings", "Claims of the papers that do not hold in other settings"),
+    ("ours", "Our own claims", "Ours that do not hold here"),
+)
+
+
+def kind_of(kept: Kept, claim: Claim) -> str:
+    """Return whether a claim is the paper's in its own setting (``paper``), in another (``elsewhere``), or ours."""
+    if kept.name in _ours() or tables.is_ours(claim):
+        return "ours"
+    return "elsewhere" if claim.setting else "paper"
+
+
+@cache
+def _ours() -> frozenset[str]:
+    return frozenset(entry.name for entry in entries() if entry.ours)
+
+
+def in_order(found: Sequence[Kept]) -> list[Kept]:
+    """Return results in the order of the catalogue. Those that it no longer has are left out."""
+    place = {entry.name: number for number, entry in enumerate(entries())}
+    return sorted((kept for kept in found if kept.name in place), key=lambda kept: place[kept.name])
+
+
+def needed_systems(found: Sequence[Kept]) -> str:
+    """Return the claims of the papers that need their system, by paper, and how many there are.
+
+    Only claims in the papers' own settings are listed.
+    """
+    rows, counts = list[list[str]](), list[list[str]]()
+    for paper, group in groupby(in_order(found), key=lambda kept: kept.name.partition("/")[0]):
+        own = [(kept, claim) for kept in group for claim in kept.claims if claim.counts]
+        own = [(kept, claim) for kept, claim in own if kind_of(kept, claim) == "paper"]
+        held = [(kept, claim) for kept, claim in own if claim.holds]
+        marks = [tables.marked(claim, kept.trials) for kept, claim in held]
+        verdicts = [len(held), *(sum(claim.holds is holds for _, claim in own) for holds in (False, None))]
+        numbers = [*verdicts[:1], *(marks.count(mark) for mark in (True, False, None)), *verdicts[1:]]
+        counts.append([paper, *map(str, numbers)])
+        for (kept, claim), mark in zip(held, marks, strict=True):
+            if mark and kept.trials is not None:
+                fails = ", ".join(kept.trials.removing(claim.text))
+                rows.append([paper, kept.name.partition("/")[2], claim.text, claim.evidence, fails])
+    heads = ["paper", "hold", "need the system", "hold without it", "not decided without it", "do not", "not decided"]
+    total = ["all", *(str(sum(int(row[place]) for row in counts)) for place in range(1, len(heads)))]
+    counted = Table("", heads, [*counts, total], labels=1)
+    listed = Table("", ["paper", "of", "claim that needs its system", "measured", "fails where"], rows, labels=5)
+    return "\n".join(part.markdown().lstrip("\n") for part in (counted, listed) if part.rows)
 
 
 def write_page(path: Path, results: Path | None) -> int:

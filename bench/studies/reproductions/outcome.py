@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 from ....base import InputError
 from ...campaigns.execution import CampaignProgress
 
-Scale = Literal["smoke", "small", "full"]
-#: Seconds (for tests), minutes, and up to hours.
+Scale = Literal["smoke", "brief", "small", "full"]
+#: Seconds (for tests), a few minutes, many minutes, and up to hours.
 SCALES: tuple[Scale, ...] = get_args(Scale)
 
 #: Whether a claim's check can fail, follows from the definitions, or uses a fitted set-up.
@@ -70,6 +70,12 @@ class Claim:
         shown.
     unmet
         Unmet preconditions that the claim needs to be tested. Empty if all are met.
+    setting
+        The setting that is simulated, if it is not the paper's. Such claims have totals of their own.
+    overruled
+        Whether a precondition decides the verdict, and not the inequality.
+    inequality
+        Whether the inequality alone holds, if a precondition overrules it.
     """
 
     text: str
@@ -78,11 +84,19 @@ class Claim:
     timed: bool = False
     kind: ClaimKind = "tested"
     unmet: str = ""
+    setting: str = ""
+    overruled: bool = False
+    inequality: bool | None = None
 
     @property
     def counts(self) -> bool:
-        """Whether it counts for or against the reproduction."""
-        return self.kind == "tested" and not self.unmet
+        """Whether it counts for or against the reproduction. A claim that can be tested and fails always does."""
+        return not self.unmet and (self.kind == "tested" or self.holds is False)
+
+    @property
+    def measured(self) -> bool | None:
+        """Whether the inequality holds, whatever its preconditions say."""
+        return self.inequality if self.overruled else self.holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +220,15 @@ class Control:
         From a spec pattern to its replacement. A dispatcher's or predictor's spec matches from its start.
     part
         The broken part, if the system is no dispatcher. A study asks for it by :meth:`Means.broken`.
+    point
+        Pattern of the claims whose point it removes. If such a claim holds under it, the claim does not need the
+        system. Empty for a control that only breaks something.
     """
 
     name: str
     instead: tuple[tuple[str, str], ...] = ()
     part: str = ""
+    point: str = ""
 
     def __call__(self, spec: str) -> str:
         """Return the replacement spec for a dispatcher or predictor. A warm start is changed inside."""

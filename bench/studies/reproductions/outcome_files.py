@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ....base import InputError
+from ....base.installed import version_of
 from ....base.unfinished_files import write_whole
 from .controls import Trials
 from .outcome import SCALES, Claim, Entry, Outcome, Parameter, Precondition, Row
@@ -33,6 +36,8 @@ class Kept:
         As in :class:`~.outcome.Outcome`.
     trials
         Results of the claims under the controls, maybe at another scale. ``None`` where that was not tried.
+    version
+        Version of hpcdispatch and commit of the checkout that made it. Empty if it is not known.
     """
 
     name: str
@@ -44,6 +49,7 @@ class Kept:
     parameters: tuple[Parameter, ...] = ()
     runs: str = ""
     trials: Trials | None = None
+    version: str = ""
 
     @classmethod
     def of(cls, entry: Entry, scale: str, outcome: Outcome, trials: Trials | None = None) -> Kept:
@@ -60,7 +66,19 @@ class Kept:
             outcome.parameters,
             outcome.runs,
             trials,
+            running_version(),
         )
+
+
+@cache
+def running_version() -> str:
+    """Return the version of hpcdispatch that runs, and the commit if it runs in a checkout of Git."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return version_of("hpcdispatch")
+    return f"{version_of('hpcdispatch')}, commit {commit}"
 
 
 def put(folder: Path, kept: Kept) -> list[Path]:
@@ -167,6 +185,7 @@ def _part(kept: Kept, timed: bool) -> dict[str, Any]:
         "preconditions": [] if timed else [_fields(condition) for condition in kept.preconditions],
         "parameters": [] if timed else [_fields(parameter) for parameter in kept.parameters],
         "runs": "" if timed else kept.runs,
+        "version": kept.version,
     }
 
 
@@ -204,4 +223,5 @@ def _joined(parts: Sequence[dict[str, Any]]) -> Kept:
         tuple(Parameter(**parameter) for parameter in first.get("parameters", ())),
         first.get("runs", ""),
         None if first.get("trials") is None else _trials(first["trials"]),
+        first.get("version", ""),
     )

@@ -14,7 +14,8 @@ from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
 
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 UNTESTABLE = "not testable here"
-UNINFORMATIVE = "not informative"
+#: The second mark of a claim that holds.
+MARKS = {True: "needs the system", False: "holds without it", None: "not decided without it"}
 #: Marker of a paper's claim in its evidence. Claims without it are ours.
 PAPER = "; the paper:"
 #: How a claim of each kind is marked.
@@ -54,38 +55,38 @@ def numbers(rows: Sequence[Row]) -> Table:
 
 
 def verdicts(claims: Sequence[Claim], trials: Trials | None = None) -> Table:
-    """Return one line per claim. It shows the controls that the claim notices, or that also meet it."""
+    """Return one line per claim: its verdict, its mark, what was measured, and what it does under controls."""
     timed = {True: " (measured times)", False: ""}
-    lines = [[claim.text, verdict(claim, trials), _grounds(claim) + timed[claim.timed]] for claim in claims]
+    lines = [
+        [
+            claim.text,
+            verdict(claim),
+            mark(claim, trials),
+            _grounds(claim) + timed[claim.timed],
+            _controls(claim, trials),
+        ]
+        for claim in claims
+    ]
     if trials is None or len(trials.verdicts) < 2:
-        return Table("Claims", ["claim", "", "measured"], lines, labels=3)
-    lines = [[*line, _controls(claim, trials)] for line, claim in zip(lines, claims, strict=True)]
-    return Table("Claims", ["claim", "", "measured", "controls"], lines, labels=4)
+        return Table("Claims", ["claim", "", "measured"], [[*line[:2], line[3]] for line in lines], labels=3)
+    return Table("Claims", ["claim", "", "system", "measured", "under controls"], lines, labels=5)
 
 
-def _controls(claim: Claim, trials: Trials) -> str:
-    noticed = trials.notices(claim.text)
-    met = trials.meets(claim.text)
-    found = {"not so where": noticed, "also where": met}
-    told = "; ".join(f"{how} {', '.join(names)}" for how, names in found.items() if names) if claim.counts else ""
-    return f"{told}; none decides".removeprefix("; ") if untried(claim, trials) else told
+def _controls(claim: Claim, trials: Trials | None) -> str:
+    if trials is None:
+        return ""
+    found = {words: trials.under(claim.text, holds) for holds, words in VERDICTS.items()}
+    return "; ".join(f"{words}: {', '.join(names)}" for words, names in found.items() if names)
 
 
-def uninformative(claim: Claim, trials: Trials | None) -> bool:
-    """Return whether a claim holds of every control too. It then says nothing of the system under test."""
-    return claim.holds is True and claim.counts and trials is not None and trials.informative(claim.text) is False
+def marked(claim: Claim, trials: Trials | None) -> bool | None:
+    """Return whether a claim that holds needs its system. ``None`` if no control decides."""
+    return None if trials is None else trials.needs(claim.text)
 
 
-def untried(claim: Claim, trials: Trials | None) -> bool:
-    """Return whether a claim holds, and no control had enough samples to tell if it would notice."""
-    return claim.holds is True and claim.counts and (trials is None or trials.informative(claim.text) is None)
-
-
-def noticing(judged: Sequence[tuple[Claim, Trials | None]]) -> str:
-    """Return how many of the tested claims that hold notice a control. Claims that are not informative are left out."""
-    held = [(claim, trials) for claim, trials in judged if claim.holds and claim.counts]
-    held = [(claim, trials) for claim, trials in held if not uninformative(claim, trials)]
-    return f"{sum(not untried(claim, trials) for claim, trials in held)} of {len(held)}" if held else "-"
+def mark(claim: Claim, trials: Trials | None) -> str:
+    """Return the second mark of a claim, in words. Only a claim that holds has one."""
+    return MARKS[marked(claim, trials)] if claim.holds and claim.counts else ""
 
 
 def is_ours(claim: Claim) -> bool:
@@ -93,24 +94,33 @@ def is_ours(claim: Claim) -> bool:
     return PAPER not in claim.evidence or claim.text.startswith("Ours")
 
 
-def verdict(claim: Claim, trials: Trials | None = None) -> str:
+def verdict(claim: Claim) -> str:
     """Return the result of a claim, in words."""
     if claim.unmet:
         return UNTESTABLE
-    if uninformative(claim, trials):
-        return UNINFORMATIVE
     return ", ".join(filter(None, (VERDICTS[claim.holds], KINDS[claim.kind])))
 
 
 def under_controls(trials: Sequence[Trials]) -> Table:
-    """Return, by study and control, how many claims that hold of the system notice it."""
+    """Return, by study and control, what the claims that hold of the system do whose point it removes."""
     rows = []
     for each in trials:
         held = each.held()
         for control in filter(None, each.verdicts):
-            noticed = sum(control in each.notices(text) for text in held)
-            rows.append([each.name, control, each.scale, each.runs or "-", str(len(held)), str(noticed)])
-    columns = ["name", "what replaces the system", "scale", "runs", "claims that hold there", "notice it"]
+            own = [text for text in held if control in each.removing(text)]
+            found = [each.verdicts[control].get(text) for text in own]
+            counts = [str(sum(holds is kind for holds in found)) for kind in (False, True, None)]
+            rows.append([each.name, control, each.scale, each.runs or "-", str(len(own)), *counts])
+    columns = [
+        "name",
+        "what replaces the system",
+        "scale",
+        "runs",
+        "claims that hold and that it concerns",
+        "fail",
+        "hold",
+        "not decided",
+    ]
     return Table("## Controls", columns, rows, labels=4)
 
 
@@ -128,20 +138,25 @@ def unprinted(parameters: Sequence[Parameter]) -> Table:
 
 
 def tally(claims: Sequence[Claim], trials: Trials | None = None) -> str:
-    """Return how many tested claims hold, fail or are undecided. Others are counted separately."""
+    """Return how many claims hold, fail or are undecided. Others are counted separately."""
     return tally_all([(claim, trials) for claim in claims])
 
 
 def tally_all(judged: Sequence[tuple[Claim, Trials | None]]) -> str:
-    """Return the tally of several studies' claims. Each study comes with its results under controls."""
-    claims = [claim for claim, _ in judged]
-    counted = [claim for claim, trials in judged if claim.counts and not uninformative(claim, trials)]
-    count = {verdict: sum(claim.holds is verdict for claim in counted) for verdict in VERDICTS}
-    named = {True: "hold", False: "do not", None: "not decided"}
+    """Return the tally of several studies' claims. Each study comes with its results under controls.
+
+    Those that hold are split by their mark.
+    """
+    counted = [(claim, trials) for claim, trials in judged if claim.counts]
+    count = {verdict: sum(claim.holds is verdict for claim, _ in counted) for verdict in VERDICTS}
+    marks = [marked(claim, trials) for claim, trials in counted if claim.holds]
+    short = {True: "need the system", False: "hold without it", None: "not decided without it"}
+    split = ", ".join(f"{marks.count(kind)} {words}" for kind, words in short.items() if kind in marks)
+    named = {True: f"hold ({split})" if split else "hold", False: "do not", None: "not decided"}
     tested = ", ".join(f"{count[verdict]} {name}" for verdict, name in named.items() if count[verdict] or verdict)
-    others = {name: sum(claim.kind == kind and not claim.unmet for claim in claims) for kind, name in KINDS.items()}
-    others[UNTESTABLE] = sum(bool(claim.unmet) for claim in claims)
-    others[UNINFORMATIVE] = sum(uninformative(claim, trials) for claim, trials in judged)
+    left = [claim for claim, _ in judged if not claim.counts]
+    others = {name: sum(claim.kind == kind and not claim.unmet for claim in left) for kind, name in KINDS.items()}
+    others[UNTESTABLE] = sum(bool(claim.unmet) for claim in left)
     shown = ", ".join(f"{number} {name}" for name, number in others.items() if name and number)
     return f"{tested} (not counted: {shown})" if shown else tested
 

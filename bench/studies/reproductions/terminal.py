@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich import table as rich_table
@@ -15,9 +14,9 @@ from . import outcome_files
 from .catalogue import entries
 from .controls import Trials
 from .drawings import draw
-from .outcome import Claim, Entry, Means, Outcome
+from .outcome import Entry, Means, Outcome
 from .outcome_files import Kept
-from .outcome_tables import conditions, numbers, tally, uninformative, unprinted, verdicts
+from .outcome_tables import conditions, numbers, tally, unprinted, verdicts
 
 _STYLES = {True: "green", False: "red", None: "yellow"}
 
@@ -38,7 +37,7 @@ def show(console: Console, entry: Entry, means: Means, outcome: Outcome, trials:
     claims = terminal_table(judged.columns, len(judged.columns))
     claims.columns[1].no_wrap = True
     for claim, (text, verdict, *others) in zip(kept.claims, judged.cells, strict=True):
-        style = _STYLES[None if uninformative(claim, trials) else claim.holds]
+        style = _STYLES[claim.holds]
         claims.add_row(text.line, Text(verdict.line, style=style), *(other.line for other in others))
     console.print(*(table.terminal() for table in shown), claims, f"claims: {tally(kept.claims, trials)}", sep="\n")
     if out is not None:
@@ -60,19 +59,3 @@ def listing(out: Path | None) -> rich_table.Table:
         last = "-" if kept is None else f"{kept.scale}: {tally(kept.claims, kept.trials)}"
         table.add_row(entry.name, entry.title, "built" if entry.run is not None else "not built", last)
     return table
-
-
-def unnoticed(trials: Trials, judged: Sequence[Claim], on_page: Trials | None) -> tuple[int, list[str]]:
-    """Return how many tested claims of a study hold of the system. Also return those that notice no control.
-
-    Parameters
-    ----------
-    trials
-        The study under its controls.
-    judged
-        Its claims.
-    on_page
-        The page's results for the study. A claim that the page calls not informative is no test.
-    """
-    tested = [claim.text for claim in judged if claim.counts and claim.holds and not uninformative(claim, on_page)]
-    return len(tested), [text for text in tested if not trials.notices(text)]

@@ -14,6 +14,7 @@ from .months import Part
 from .parameters import parameters
 from .prediction_claims import COLUMNS, TABLE2, TIMED, Values, accuracy_claims, size_claims
 from .quality import fig2, fig3, fig4, on_hpc2n
+from .searches import searches
 
 #: Published values by predictor. Mean absolute error (min), shares of under- and overestimates (%).
 _ACCURACY = {"W": (225.0, 3.6, 96.3), "R": (0.0, 0.0, 0.0), "D": (40.0, 25.8, 53.7)}
@@ -108,5 +109,6 @@ RUNS: dict[str, Run] = {
     "cp2019/fig2": fig2,
     "cp2019/fig3": fig3,
     "cp2019/fig4": fig4,
+    "cp2019/searches": searches,
     "cp2019/hpc2n": on_hpc2n,
 }

@@ -43,20 +43,21 @@ _WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
 QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
 #: Jobs of a sample, how many of them EASY dispatches first, and how many samples. At full scale one is cut into its
 #: months.
-JOBS: dict[Scale, int] = {"smoke": 1000, "small": 6000, "full": 400_000}
-PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 0}
+JOBS: dict[Scale, int] = {"smoke": 1000, "brief": 1000, "small": 6000, "full": 400_000}
+PAST: dict[Scale, int] = {"smoke": 40, "brief": 800, "small": 3000, "full": 0}
 #: Fewer than 1,000 jobs cannot be generated. This many of them are simulated.
-_HEAD: dict[Scale, int | None] = {"smoke": 60, "small": None, "full": None}
-DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}
+_HEAD: dict[Scale, int | None] = {"smoke": 60, "brief": None, "small": None, "full": None}
+DRAWS: dict[Scale, int] = {"smoke": 1, "brief": 5, "small": 5, "full": 1}
 #: The budget of PCP's version 0, which cannot finish. In jobs of each sample, counted from the first one.
-PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "small": 20, "full": 100}
+PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "brief": 10, "small": 20, "full": 100}
 #: HPC2N: its machine, the jobs of a stretch, and how many EASY dispatches first. Then the first jobs, at least a year
 #: apart.
 HPC2N_NODES, HPC2N_CORES = 120, 2
-HPC2N_JOBS: dict[Scale, int] = {"smoke": 60, "small": 3500, "full": 10_000}
-HPC2N_PAST: dict[Scale, int] = {"smoke": 40, "small": 2500, "full": 2000}
+HPC2N_JOBS: dict[Scale, int] = {"smoke": 60, "brief": 1000, "small": 3500, "full": 10_000}
+HPC2N_PAST: dict[Scale, int] = {"smoke": 40, "brief": 700, "small": 2500, "full": 2000}
 HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
     "smoke": (20_000,),
+    "brief": (20_000, 60_000, 100_000, 140_000, 180_000),
     "small": (20_000, 60_000, 100_000, 140_000, 180_000),
     "full": tuple(range(10_000, 190_000, 20_000)),
 }

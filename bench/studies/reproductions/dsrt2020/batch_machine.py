@@ -16,6 +16,7 @@ from ..simulations import simulate_all
 #: Days, nodes, on-demand jobs a day, and how many samples.
 _SCALES: dict[Scale, tuple[int, int, int, int]] = {
     "smoke": (1, 1024, 12, 1),
+    "brief": (10, 4392, 4, 3),
     "small": (30, 4392, 4, 3),
     "full": (30, 4392, 4, 10),
 }
@@ -27,7 +28,12 @@ POLICIES = {PLAN: "dp", GREEDY: "greedy", KILL: "kill", WAIT: "wait"}
 #: A plain scheduler underneath, where no job gives way.
 PLAIN = {"FCFS": "evict:policy=wait,over=fcfs"}
 #: Nodes set apart: the two largest sizes of on-demand jobs.
-_APART: dict[Scale, tuple[int, int]] = {"smoke": (256, 512), "small": (1024, 2048), "full": (1024, 2048)}
+_APART: dict[Scale, tuple[int, int]] = {
+    "smoke": (256, 512),
+    "brief": (1024, 2048),
+    "small": (1024, 2048),
+    "full": (1024, 2048),
+}
 #: Metric to key of the summary, factor and digits.
 _METRICS = {
     "mean delay of on-demand jobs, min": ("delay_mean", 1 / 60, 1),

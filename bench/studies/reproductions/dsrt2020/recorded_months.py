@@ -20,7 +20,7 @@ from .on_demand import OnDemand, with_on_demand
 from .recorded_moments import DAY, NOTE, trace
 
 #: Months of the trace, 30 days each, and days taken of each.
-_MONTHS: dict[Scale, tuple[int, int]] = {"smoke": (3, 2), "small": (12, 30), "full": (12, 30)}
+_MONTHS: dict[Scale, tuple[int, int]] = {"smoke": (3, 2), "brief": (12, 10), "small": (12, 30), "full": (12, 30)}
 _ENDS = "least loss, own ends"
 _APART = "1,024 nodes apart"
 _SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} | {

@@ -36,6 +36,7 @@ DRASTICALLY = 1.1
 HISTORIES = (1, 2, 5, 10, 20, 50, 100)
 _SHARES: Mapping[Scale, Sequence[float]] = {
     "smoke": (0.0, 0.5),
+    "brief": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     "small": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     "full": tuple(round(0.1 * step, 1) for step in range(11)),
 }

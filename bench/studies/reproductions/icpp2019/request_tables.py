@@ -29,7 +29,9 @@ def table1(means: Means) -> Outcome:
     claims = list[Claim]()
     for label, (n, rate, published) in _TABLE1.items():
         discrete = discretize(law, 0.0, 20.0 * HOUR, n)
-        found = evaluate([20.0 * HOUR], discrete, rate) if means.broken("search") else optimal_sequence(discrete, rate)
+        used = 0.0 if means.broken("rate") else rate
+        plain = [float(law.ppf(0.9)), 20.0 * HOUR]
+        found = evaluate(plain, discrete, used) if means.broken("search") else optimal_sequence(discrete, used)
         hours = [value / HOUR for value in found.values.tolist()]
         rows += _requests(label, hours, published, found.expected_makespan)
         same = [_truncated(value, digits) for value, digits in zip(hours, published, strict=False)] == list(published)

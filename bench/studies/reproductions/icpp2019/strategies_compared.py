@@ -105,13 +105,13 @@ PLAIN = [Contender(HPC, "fcfs"), Contender(HPC, "easy")]
 #: Simulations by figure and scale: seeds, and stochastic jobs for each. Figure 8 has the paper's jobs, at the smallest
 #: scale the first few. Scripts are the authors', beside figure 6.
 _SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
-    "fig2": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
-    "fig3": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
-    "fig4": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
-    "fig5": {"smoke": (1, 110), "small": (10, 200), "full": (50, 200)},
-    "fig6": {"smoke": (1, 2), "small": (10, 100), "full": (10, 100)},
-    "scripts": {"smoke": (1, 2), "small": (10, 100), "full": (10, 100)},
-    "fig8": {"smoke": (1, 40), "small": (10, 400), "full": (50, 400)},
+    "fig2": {"smoke": (1, 10), "brief": (5, 100), "small": (10, 100), "full": (50, 100)},
+    "fig3": {"smoke": (1, 10), "brief": (5, 100), "small": (10, 100), "full": (50, 100)},
+    "fig4": {"smoke": (1, 10), "brief": (10, 100), "small": (10, 100), "full": (50, 100)},
+    "fig5": {"smoke": (1, 110), "brief": (5, 200), "small": (10, 200), "full": (50, 200)},
+    "fig6": {"smoke": (1, 2), "brief": (5, 100), "small": (10, 100), "full": (10, 100)},
+    "scripts": {"smoke": (1, 2), "brief": (5, 100), "small": (10, 100), "full": (10, 100)},
+    "fig8": {"smoke": (1, 40), "brief": (3, 400), "small": (10, 400), "full": (50, 400)},
 }
 
 

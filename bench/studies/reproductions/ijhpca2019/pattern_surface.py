@@ -34,8 +34,13 @@ _CORNERS = tuple(Point(nodes, gap) for nodes, gap in product((40, 250), (54.0, 4
 _ALL = tuple(
     Point(nodes, gap) for nodes, gap in product((40, 60, 100, 150, 200, 250), (54.0, 108.0, 180.0, 240.0, 480.0))
 )
-_POINTS: dict[Scale, tuple[Point, ...]] = {"smoke": (Point(6, 4800.0),), "small": (CHOSEN, *_CORNERS), "full": _ALL}
-_SEEDS: dict[Scale, int] = {"smoke": 1, "small": 3, "full": 3}
+_POINTS: dict[Scale, tuple[Point, ...]] = {
+    "smoke": (Point(6, 4800.0),),
+    "brief": (CHOSEN,),
+    "small": (CHOSEN, *_CORNERS),
+    "full": _ALL,
+}
+_SEEDS: dict[Scale, int] = {"smoke": 1, "brief": 1, "small": 3, "full": 3}
 _RATIOS = (0.5, 1.2, 1.7)
 _REAL = 1.2
 #: The paper's: (RBS 20-65%, LEJF 45-90%), to half a step of their numbers.

@@ -16,7 +16,7 @@ from ..outcome import Claim, Means, Outcome, Row, Scale
 from .workflow_logs import TABLE1, WorkflowModel
 
 #: Logs of each workflow.
-_LOGS: dict[Scale, int] = {"smoke": 5, "small": 100, "full": 400}
+_LOGS: dict[Scale, int] = {"smoke": 5, "brief": 100, "small": 100, "full": 400}
 #: Runs of quicksort in a log, and the longest array's length.
 _SORTS, _LONGEST = 200, 10_000
 #: A normal error stays below a tie's standard errors with this probability.

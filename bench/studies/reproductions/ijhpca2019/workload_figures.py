@@ -16,7 +16,7 @@ from . import public_runs
 from .patterns import PATTERNS
 from .workflow_complexity import quicksort_runs
 
-_SEEDS: dict[Scale, int] = {"smoke": 3, "small": 20, "full": 100}
+_SEEDS: dict[Scale, int] = {"smoke": 3, "brief": 20, "small": 20, "full": 100}
 #: Ratios of figure 7, and that of real logs. The figure has 0.3 where its text has 0.5.
 _RATIOS = (0.3, 1.0, 1.2, 1.3)
 _BIN = 0.5

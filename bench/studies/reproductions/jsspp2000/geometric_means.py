@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .....base import FloatArray
 from ....reports.number_formats import short
-from ..claims import LEAST, Floats, by_side
+from ..claims import LEAST, Floats, by_side, nearly
 from ..outcome import Claim
 from .drawn_cases import USER
 
@@ -93,8 +93,10 @@ def resampled_means(sums: FloatArray, counts: FloatArray) -> Floats:
 
 
 def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
-    """Return the claim that a ratio is below `factor`. Its interval decides."""
-    holds = by_side(ratio.low, ratio.high, factor, ratio.months)
+    """Return the claim that a ratio is below `factor`. Its interval decides, unless it is nearly `factor`."""
+    alike = ratio.low == ratio.high == factor
+    undecided = nearly(ratio.value, factor) and not alike
+    holds = None if undecided else by_side(ratio.low, ratio.high, factor, ratio.months)
     return Claim(text, holds, f"{what} {ratio}" + (f"; the paper: {published}" if published else ""))
 
 

@@ -60,6 +60,7 @@ class Setting:
 
 SETTINGS: Mapping[Scale, Setting] = {
     "smoke": Setting((LUBLIN,), 20, 1, (0.6, 0.95), 1, 10),
+    "brief": Setting((LUBLIN,), 50, 3, (0.6, 0.95), 2, 30),
     "small": Setting((*PUBLIC, LUBLIN), 100, 3, (0.6, 0.95), 3, 50),
     "full": Setting((*PUBLIC, LUBLIN), 500, 10, (0.6, 0.7, 0.8, 0.9, 0.95), 5, 200),
 }

@@ -34,9 +34,9 @@ _TABLE = "cases.parquet"
 _SEED = 2000
 #: Cases of a log. The paper has 14,000. For NAS benchmarks it has 10,000 of all four logs.
 _CASES: dict[Kind, dict[Scale, int]] = {
-    "literal": {"smoke": 40, "small": 500, "full": 14_000},
-    "least-7-for-serial": {"smoke": 30, "small": 500, "full": 3500},
-    "nas": {"smoke": 30, "small": 250, "full": 3335},
+    "literal": {"smoke": 40, "brief": 200, "small": 500, "full": 14_000},
+    "least-7-for-serial": {"smoke": 30, "brief": 100, "small": 500, "full": 3500},
+    "nas": {"smoke": 30, "brief": 100, "small": 250, "full": 3335},
 }
 #: At the smallest scale this many jobs of one log.
 _SMOKE = ("KTH", 1500)
@@ -110,17 +110,18 @@ def with_months(cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def _replaced(cases: pd.DataFrame, means: Means) -> pd.DataFrame:
-    """Replace SA or the best choice by the user's request, or shuffle the facts. Return the cases.
+    """Replace SA by the user's request or by the best, the best by the user's, or shuffle the facts. Return the cases.
 
     A request's turnaround does not depend on what chose it. Nothing is simulated again.
     """
     names = [name for name in (*CHOICES, NAS) if name in cases]
     if means.broken("best"):
         names = [BEST]
-    if means.broken("choice") or means.broken("best"):
-        same = (cases[names] == cases[[USER] * len(names)].to_numpy()).all(axis=1)
-        users = {f"{name}{what}": cases[f"{USER}{what}"] for name in names for what in ("", " size")}
-        return cases.assign(**users, same=cases["same"].where(cases["same"] < 0, same.astype(int)))
+    if means.broken("choice") or means.broken("best") or means.broken("oracle"):
+        source = BEST if means.broken("oracle") else USER
+        same = (cases[names] == cases[[source] * len(names)].to_numpy()).all(axis=1)
+        replaced = {f"{name}{what}": cases[f"{source}{what}"] for name in names for what in ("", " size")}
+        return cases.assign(**replaced, same=cases["same"].where(cases["same"] < 0, same.astype(int)))
     if means.broken("facts"):
         order = np.random.default_rng(0).permutation(len(cases))
         facts = [name for name in ("N", "L", "A", "sigma", "a", "range", "benchmark") if name in cases]
@@ -135,7 +136,7 @@ def cases_in_words(means: Means, kind: Kind = "literal") -> str:
 
 
 #: Sets of samples.
-_DRAWS: dict[Scale, int] = {"smoke": 1, "small": 1, "full": 1}
+_DRAWS: dict[Scale, int] = {"smoke": 1, "brief": 1, "small": 1, "full": 1}
 
 
 def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:

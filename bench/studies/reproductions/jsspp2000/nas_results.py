@@ -62,7 +62,9 @@ def _overall(cases: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Claim]:
     yield more("SA improves the turnaround at least fourfold", mean(gains(cases, NAS), cases), 4.0, "ratio", "4.19")
     yield close(cases, NAS, "")
     ratio = contrast(gains(cases, NAS), cases, gains(drawn, "SA-7"), drawn)
-    yield more("SA gains more than with Downey's model and 7 choices", ratio, 1.0, "ratio", "4.19 / 2.78")
+    text = "SA gains more than with Downey's model and 7 choices"
+    yield more(text, ratio, 1.0, "ratio", "4.19 / 2.78")
+    yield more(f"{text}, by as much as published", ratio, 4.19 / 2.78, "ratio", "4.19 / 2.78")
 
 
 def _parameters(cases: pd.DataFrame) -> tuple[Parameter, ...]:

@@ -28,7 +28,7 @@ _SEED, _CHOICES = 2002, "SA-7"
 ONE = "SA on the user's machine"
 SEVERAL = "SA on the machine it chooses"
 ALL = "SA on all machines"
-_CASES: dict[Scale, int] = {"smoke": 20, "small": 200, "full": 2000}
+_CASES: dict[Scale, int] = {"smoke": 20, "brief": 100, "small": 200, "full": 2000}
 #: Jobs of each machine at the smallest scale.
 _HEAD = 1500
 
@@ -179,7 +179,7 @@ def _drawing(cases: pd.DataFrame) -> Drawing:
     return Drawing("bars", data)
 
 
-_ONCE: Mapping[Scale, int] = {"smoke": 1, "small": 1, "full": 1}
+_ONCE: Mapping[Scale, int] = {"smoke": 1, "brief": 1, "small": 1, "full": 1}
 
 
 def _cases(means: Means) -> pd.DataFrame:

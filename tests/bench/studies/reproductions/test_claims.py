@@ -2,7 +2,16 @@
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions.claims import by_construction, calibrated, given, less, more, row, within
+from hpcdispatch.bench.studies.reproductions.claims import (
+    by_construction,
+    calibrated,
+    elsewhere,
+    given,
+    less,
+    more,
+    row,
+    within,
+)
 from hpcdispatch.bench.studies.reproductions.outcome import Claim, Parameter, Precondition, Row
 from hpcdispatch.bench.studies.reproductions.outcome_tables import (
     conditions,
@@ -38,6 +47,20 @@ def test_less_takes_a_factor_and_shows_the_numbers():
     assert found == Claim("a is no worse", True, "a 10.3; b 10.0: +3.0% [+3.0, +3.0]; the paper: no worse", timed=True)
 
 
+def test_nearly_nothing_decides_nothing():
+    base = ("b", [3252.0, 3250.0, 3254.0])
+    longer = ("a", [3254.0, 3252.0, 3256.0])
+    assert less("", base, longer).holds is None
+    assert more("", longer, base, strictly=True).holds is None
+    assert more("", longer, base, factor=0.9).holds is True
+    assert more("", base, base, strictly=True).holds is False
+
+
+def test_claims_in_other_settings_say_so():
+    [claim] = elsewhere([Claim("x", True, "1")], "the trace of 2022")
+    assert (claim.setting, claim.counts) == ("the trace of 2022", True)
+
+
 def test_nothing_is_decided_without_a_number():
     nan = float("nan")
     assert less("", ("a", [nan] * 3), ("b", [1.0] * 3)).holds is None
@@ -67,7 +90,7 @@ def test_published_numbers_stand_beside_measured_ones():
 
 def test_claims_are_counted_and_told():
     claims = [Claim("x", True, "1"), Claim("y", None, "2"), Claim("z", None, "3")]
-    assert tally(claims) == "1 hold, 2 not decided"
+    assert tally(claims) == "1 hold (1 not decided without it), 2 not decided"
     assert [line[1] for line in verdicts(claims).rows] == ["holds", "not decided", "not decided"]
 
 
@@ -78,7 +101,11 @@ UNMET = Precondition("at least two queues", False, "1")
 def test_what_cannot_fail_and_what_cannot_be_tested_is_not_counted():
     held = Claim("x", True, "1")
     claims = [held, by_construction(held), calibrated(held), *given([held, Claim("y", False, "2")], [MET, UNMET])]
-    assert tally(claims) == "1 hold (not counted: 1 by construction, 1 calibrated, 2 not testable here)"
+    failed = by_construction(Claim("z", False, "3"))
+    assert tally([*claims, failed, calibrated(failed)]).startswith("1 hold (1 not decided without it), 2 do not (not")
+    assert tally(claims) == (
+        "1 hold (1 not decided without it) (not counted: 1 by construction, 1 calibrated, 2 not testable here)"
+    )
     words = ["holds", "holds, by construction", "holds, calibrated", "not testable here", "not testable here"]
     assert [verdict(claim) for claim in claims] == words
     assert verdicts(claims).rows[-1] == ["y", "not testable here", "2; not met: at least two queues (1)"]
@@ -100,7 +127,8 @@ def test_a_claim_about_a_system_that_is_not_what_it_should_be_fails():
 def test_preconditions_add_up():
     small = Precondition("100 candidates", False, "3")
     (claim,) = given(given([Claim("x", True, "1")], [UNMET]), [small, MET])
-    assert claim == Claim("x", None, "1", unmet="at least two queues (1); 100 candidates (3)")
+    assert (claim.holds, claim.unmet) == (None, "at least two queues (1); 100 candidates (3)")
+    assert claim.measured is True
 
 
 def test_the_ratio_is_that_of_the_means():

@@ -70,7 +70,7 @@ def test_without_out_nothing_is_kept(invoke, tmp_path, monkeypatch):
     ("args", "message"),
     [
         (("cp2019/fig33",), "unknown reproduction 'cp2019/fig33' (did you mean cp2019/fig3?); known: cp2019/fig1, "),
-        (("cp2019/fig1", "--scale", "tiny"), "Invalid value for '--scale': 'tiny' is not one of 'smoke', 'small', "),
+        (("cp2019/fig1", "--scale", "tiny"), "Invalid value for '--scale': 'tiny' is not one of 'smoke', 'brief', "),
         ((), "expected a NAME, --all, --list or --docs (see hpcdispatch reproduce --help)"),
         (("cp2019/fig1", "--all"), "expected NAMEs or --all, got both"),
         (("--docs", "page.html"), "--docs page.html: expected a file name that ends in .md"),

@@ -211,7 +211,7 @@ def as_in_figures_6_and_7():
         f"rate {rate}": {
             HPC: measured(60 + 20 * rate, 50, 3 + 20 * rate),
             TOPT: measured(70 + 20 * rate, 30, 2 + 40 * rate),
-            ATOPT: measured(75 + 20 * rate, 29 + 21 * rate, 2.5 + 30 * rate),
+            ATOPT: measured(75 + 20 * rate, 28.8 + 22 * rate, 2.5 + 30 * rate),
         }
         for rate in (0.1, 0.9)
     }
