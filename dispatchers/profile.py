@@ -18,20 +18,18 @@ from ..models.profiles.timeline import (
     Kept,
     Timeline,
     add_row,
-    add_rows,
     add_running,
-    earliest,
     fit_now,
     keep,
-    lasting,
+    make_asks,
+    one_of,
     open_kept,
-    open_timeline,
     start_now,
     with_room,
 )
-from ..workloads import Machine
 from .actions import Start
 from .columns import Jobs
+from .profile_search import ProfileSearch, open_line, slot_nodes
 from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, read_rule_book
 from .space import NodeSpace
 from .views import JobView, Placement, Running, StateView, Waiting
@@ -43,7 +41,7 @@ _BY_WALLTIME, _BY_PREDICTION = attrgetter("walltime"), attrgetter("predicted")
 LONG = 256
 
 
-class Profile:
+class Profile(ProfileSearch):
     """What is free from now on. It is private to its owner: no other dispatcher sees its changes.
 
     On it are running jobs, closed nodes (maintenance, announced outages and failures, reservations for other jobs) and
@@ -70,8 +68,6 @@ class Profile:
     __slots__ = (
         "_asks",
         "_behind",
-        "_best_fit",
-        "_book",
         "_by_walltime",
         "_given",
         "_horizon",
@@ -81,9 +77,7 @@ class Profile:
         "_plain",
         "_shared",
         "_span",
-        "_state",
         "_taken",
-        "_until",
         "_whole",
         "behind",
     )
@@ -118,11 +112,6 @@ class Profile:
         self._until = NEVER
         #: Whether running jobs and closures are on it. Without closures, a start now needs none of them.
         self._whole = False
-
-    @property
-    def now(self) -> int:
-        """Begin of the profile, seconds."""
-        return self._state.now
 
     def earliest(
         self,
@@ -160,17 +149,7 @@ class Profile:
         return self._earliest(self._one(job, shape, seconds), begin, last)
 
     def _earliest(self, asks: Asks, begin: int, last: int) -> tuple[int, Placement] | None:
-        limit = self._limit()
-        span = int(max(asks.seconds[0], asks.bound[0]))
-        while True:
-            line = self._reaching(begin + span, whole=begin > self.now or last > self.now + 1)
-            self._line = line = with_room(line, 1, min(len(line.free), int(asks.slots[0])))
-            start, node, slots = earliest(line, asks, begin, last, self._best_fit)
-            if start >= 0 and start + span <= self._until:
-                return start, slot_nodes(line, node, slots)
-            if (start < 0 or start >= limit) and self._until >= min(limit, last):  # All that matters was on it.
-                return None
-            self._extend(max(self._until, start + span))
+        return self._search(asks, begin, last, begin > self.now or last > self.now + 1)
 
     def start_now(self, jobs: Sequence[Waiting], skip: bool = True) -> list[Start]:
         """Start the jobs that fit now, in order, and leave the room that is kept. All in one compiled call.
@@ -242,13 +221,17 @@ class Profile:
         else:
             asks, place = self._one(job, shape, seconds), 0
         if at is None:
-            keep(self._all_kept(), asks, place, int(asks.slots[place]), -1)  # Its start is often not needed.
+            self._keep(asks, place, -1)  # Its start is often not needed.
             return
-        found = self._earliest(Asks(*(column[place : place + 1] for column in asks)), at, at + 1)
+        found = self._earliest(one_of(asks, place), at, at + 1)
         if found is None:
             raise ValueError(f"job {job.id}: keep: does not fit at {at}; ask earliest(job) for a start")
-        keep(self._all_kept(), asks, place, int(asks.slots[place]), at)
+        self._keep(asks, place, at)
         self._horizon = max(self._horizon, at + int(max(asks.seconds[place], asks.bound[place])))
+
+    def _keep(self, asks: Asks, place: int, at: int) -> None:
+        kept = self._all_kept()
+        keep(kept.memory, asks.memory, asks.demand.shape[1], asks.need.shape[1], place, at)
 
     def _all_kept(self) -> Kept:
         """Return the jobs with kept room, with space for one more and one for each key."""
@@ -258,10 +241,8 @@ class Profile:
         if kept is None or count + keys + 2 > len(kept.at):
             self._kept = longer = open_kept(2 * count + keys + 4, self._state.free.shape[1], keys)
             if kept is not None:
-                for before, after in (
-                    *zip(kept.asks, longer.asks, strict=True),
-                    *zip(kept[1:], longer[1:], strict=True),
-                ):
+                _, asks, *others = kept
+                for before, after in zip((*asks[1:], *others), (*longer.asks[1:], *longer[2:]), strict=True):
                     after[: len(before)] = before
             return longer
         return kept
@@ -273,7 +254,7 @@ class Profile:
         if kept is None or last < 0 or kept.at[last] >= 0:
             return
         kept.number[0] = last
-        found = self._earliest(Asks(*(column[last : last + 1] for column in kept.asks)), self.now, NEVER)
+        found = self._earliest(one_of(kept.asks, last), self.now, NEVER)
         if found is not None:
             kept.at[last] = found[0]
             kept.number[0] = last + 1
@@ -297,12 +278,12 @@ class Profile:
         self._settle()
         asks = self._one(job, shape, seconds)
         span = int(max(asks.seconds[0], asks.bound[0]))
-        line = self._reaching(start + span, whole=start > self.now)
-        self._line = line = with_room(line, 1, len(placement))
-        times = start, start + int(asks.seconds[0]), start + int(asks.bound[0])
+        self._reach(start + span, whole=start > self.now)
+        line = self._room(1, len(placement))
+        end, bound = start + int(asks.seconds[0]), start + int(asks.bound[0])
         nodes = np.array(placement, dtype=np.int64)
         first = int(line.numbers[ROWS])
-        add_row(line, times, asks.demand[0], asks.need[0], nodes, np.ones(len(nodes), dtype=np.int64))
+        add_row(line.memory, start, end, bound, asks.demand[0], asks.need[0], nodes, np.ones_like(nodes))
         self._taken.append((first, first + 1))
 
     def give(self, running: Running, at: int | None = None, delay: int = 0) -> None:
@@ -328,8 +309,8 @@ class Profile:
         if not len(jobs):
             return np.zeros(0, dtype=np.bool_)
         asks = self._asks_of(list(jobs))
-        line = self._reaching(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
-        return fit_now(line, asks, self._best_fit)
+        line = self._reach(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
+        return fit_now(line.memory, asks.memory, self._best_fit)
 
     def free_until(
         self, job: Waiting, at: int | None = None, shape: int | None = None
@@ -342,16 +323,7 @@ class Profile:
         self._settle()
         asks = self._one(job, shape, 1)
         begin = self.now if at is None else max(at, self.now)
-        while True:
-            line = self._reaching(begin + 1, whole=True)
-            self._line = line = with_room(line, 1, min(len(line.free), int(asks.slots[0])))
-            until, node, slots = lasting(line, asks, begin, self._best_fit)
-            if until < NEVER or self._until >= self._limit():
-                break
-            self._extend(self._until)
-        if until <= begin:
-            return None
-        return None if until == NEVER else until, slot_nodes(line, node, slots)
+        return self._free_until(asks, begin)
 
     def _one(self, job: Waiting, shape: int | None, seconds: int | None) -> Asks:
         """Return what a job asks for."""
@@ -364,9 +336,7 @@ class Profile:
         if seconds is not None:
             length = bound = check_whole("seconds", seconds, 1)
         need = self._shared_amounts().need_of(request)
-        return Asks(
-            np.array([wanted.nodes]), np.array([length]), np.array([bound]), np.array([wanted.demand]), need[None]
-        )
+        return make_asks(np.array([[wanted.nodes], [length], [bound]]), np.array([wanted.demand]), need[None])
 
     def _asks_of(self, jobs: Sequence[Waiting]) -> Asks:
         """Return what jobs ask for, from the entries."""
@@ -374,20 +344,20 @@ class Profile:
             rows = [(job.nodes, job.walltime, job.job.walltime, *job.demand) for job in jobs]
         else:
             rows = [(job.nodes, job.predicted, job.job.walltime, *job.demand) for job in jobs]
-        columns = np.array(rows, dtype=np.int64).T.copy()
-        return Asks(columns[0], columns[1], columns[2], columns[3:].T.copy(), self._shared_amounts().need_of_all(jobs))
+        columns = np.array(rows, dtype=np.int64).T
+        return make_asks(columns[:3], columns[3:].T, self._shared_amounts().need_of_all(jobs))
 
     def _queue_asks(self) -> Asks:
         """Return what the waiting jobs ask for, in queue order."""
         if self._asks is None:
-            table = self._state.queue.table.copy()
+            table = self._state.queue.table
             seconds = table[5] if self._by_walltime else table[2]
             bound = table[5]
             entries = self._state.queue.entries
             if self._book is not None:  # A job that ran before may run for its whole walltime again.
                 bound = np.array([entry.job.walltime for entry in entries], dtype=np.int64)
             need = self._shared_amounts().need_of_all(entries)
-            self._asks = Asks(table[1], seconds, bound, table[6:].T.copy(), need)
+            self._asks = make_asks(np.stack((table[1], seconds, bound)), table[6:].T, need)
             if self._book is not None:
                 self._span = int(max(seconds.max(), bound.max()))
         return self._asks
@@ -408,7 +378,7 @@ class Profile:
             return []  # Without running jobs on it.
         starts: list[Start] = []
         while True:
-            line = self._reaching(until, whole=kept.number[0] > 0)
+            line = self._reach(until, whole=kept.number[0] > 0)
             nodes = len(line.free)
             rows = len(order) + int(kept.number[0]) + len(kept.held)
             entries = (
@@ -416,18 +386,19 @@ class Profile:
                 if nodes == 1
                 else min(int(asks.slots[order].sum()), nodes * len(order)) + nodes * (rows - len(order))
             )
-            self._line = line = with_room(line, rows, entries)
+            line = self._room(rows, entries)
             first = int(line.numbers[ROWS])
             chosen = np.empty(len(order), dtype=np.int64)
-            count, stopped, left = start_now(line, asks, order, skip, kept, self._until, self._best_fit, chosen)
+            count, stopped, left = start_now(
+                line.memory, asks.memory, order, skip, kept.memory, self._until, self._best_fit, chosen
+            )
             if count:
                 self._taken.append((first, first + count))
             for row, place in enumerate(chosen[:count].tolist(), first):
                 if nodes == 1:
                     placement = pool_placement(jobs[place].nodes)
                 else:
-                    entry, last = line.first[row], line.last[row]
-                    placement = slot_nodes(line, line.node[entry:last].copy(), line.slots[entry:last])
+                    placement = slot_nodes(line, line.first[row], line.last[row])
                 starts.append(Start(jobs[place], placement))
             if left < 0:
                 break
@@ -461,19 +432,17 @@ class Profile:
         for start in plain.starts:
             self.take(start.job, self.now, np.asarray(start.placement))
         if plain.kept is not None:
-            asks = self._one(plain.kept, None, None)
-            keep(self._all_kept(), asks, 0, int(asks.slots[0]), -1)
+            self._keep(self._one(plain.kept, None, None), 0, -1)
 
-    def _limit(self) -> int:
-        """Return until when closures are searched, seconds."""
-        return NEVER if self._book is None else self.now + self._book.horizon()
+    def _build(self, until: int) -> None:
+        self._rebuild(until, whole=True)
 
-    def _extend(self, until: int) -> None:
-        """Add closures far beyond a time."""
-        ahead = 2 * (until - self.now) + 86400
-        self._rebuild(min(self.now + ahead, max(self._limit(), until)), whole=True)
+    def _room(self, rows: int, entries: int) -> Timeline:
+        assert self._line is not None
+        self._line = line = with_room(self._line, rows, entries)
+        return line
 
-    def _reaching(self, until: int, whole: bool) -> Timeline:
+    def _reach(self, until: int, whole: bool) -> Timeline:
         """Return the profile with all closures up to a time, and with running jobs if they may matter."""
         whole = whole or self._book is not None
         if self._line is None or until > self._until:
@@ -497,9 +466,11 @@ class Profile:
             self._taken.append((int(line.numbers[ROWS]), int(line.numbers[ROWS]) + last - first))
             for row in range(first, last):
                 entry, end = before.first[row], before.last[row]
-                times = int(before.begin[row]), int(before.end[row]), int(before.bound[row])
+                begin, finish, bound = before.begin[row], before.end[row], before.bound[row]
                 node, slots = before.node[entry:end], before.slots[entry:end]
-                add_row(line, times, before.demand[row], before.need[row], node, slots)
+                add_row(
+                    line.memory, int(begin), int(finish), int(bound), before.demand[row], before.need[row], node, slots
+                )
         self._line = line
 
     def _built(self, until: int, whole: bool) -> Timeline:
@@ -517,7 +488,7 @@ class Profile:
         if not pool:
             entries = min(int(state.queue.nodes.sum()), LONG * machine.nodes) + (2 + len(shared.keys)) * machine.nodes
             entries += int(state.running.nodes.sum()) if whole else 0
-        line = open_line(state, book, closed, shared, (state.free.copy(), shared.free.copy()), (rows, entries))
+        line = open_line(state, book, closed, shared, (state.free, shared.free), (rows, entries))
         self._whole = False
         if whole:
             self._add_running(line, closed)
@@ -531,7 +502,7 @@ class Profile:
         now = state.now
         if not len(jobs):
             return
-        table = jobs.table.copy()
+        table = jobs.table
         end = np.maximum(table[2], now + 1)
         bound = end
         if self._by_walltime or (closed is not None and (closed.partial or len(line.shared))):
@@ -548,9 +519,9 @@ class Profile:
                 if open_from is not None:
                     begin[place] = open_from
         need = self._shared_amounts().need_of_all(jobs.entries)
-        asks = Asks(table[1], end, bound, table[4:].T.copy(), need)
+        asks = make_asks(np.stack((table[1], end, bound)), table[4:].T, need)
         placed = _NONE if len(line.free) == 1 else np.concatenate([run.placement for run in jobs.entries])
-        add_running(line, asks, begin, end, bound, placed)
+        add_running(line.memory, asks.memory, begin, end, bound, placed)
 
 
 class NodeCount:
@@ -696,75 +667,6 @@ class PoolCount:
                 ends.sort()
             self._ends = ends
         return self._ends
-
-
-def slot_nodes(line: Timeline, node: IntArray, slots: IntArray) -> Placement:
-    """Return the node of each slot, from nodes with slots on each."""
-    if len(line.free) == 1:
-        return pool_placement(int(slots[0]))
-    return node if len(slots) == 0 or slots.max() == 1 else node.repeat(slots)
-
-
-def open_line(
-    state: StateView,
-    book: RuleBook | None,
-    closed: ClosedRows | None,
-    shared: Shared,
-    free: tuple[IntArray, IntArray],
-    room: tuple[int, int],
-) -> Timeline:
-    """Return a profile with closed nodes and steps of limits, before any job is on it.
-
-    `free` are the free amounts of nodes and the shared ones. They are used. `room` is for so many more rows and
-    entries.
-    """
-    machine = state.machine
-    keys = len(shared.keys)
-    rows, entries = room
-    amounts, left = free
-    steps = [] if closed is None else list(shared.steps(closed.until))
-    shape = machine.capacity.shape
-    falls = _NONE, np.empty((0, *shape), dtype=np.int64), np.empty((0, keys), dtype=np.int64)
-    if closed is not None:
-        falls = _falls(closed, shared, steps, machine)
-        rows += len(closed.begin) + len(steps)
-        entries += len(closed.node)
-    longest = _NONE if book is None else book.longest
-    capacity = machine.capacity if amounts.shape == shape else amounts
-    line = open_timeline(state.now, amounts, left, capacity, rows, entries, falls, longest)
-    if closed is not None:
-        times = closed.begin, closed.end, closed.begin
-        nothing = np.zeros((len(closed.begin), keys), dtype=np.int64)
-        add_rows(line, times, closed.demand, nothing, closed.last, closed.node, np.ones_like(closed.node))
-        none = np.zeros(shape[1], dtype=np.int64)
-        for place, begin, end, missing in steps:
-            need = np.zeros(keys, dtype=np.int64)
-            need[place] = missing
-            add_row(line, (begin, end, begin), none, need, _NONE, _NONE)
-    return line
-
-
-def _falls(
-    closed: ClosedRows, shared: Shared, steps: Sequence[tuple[int, int, int, int]], machine: Machine
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the falls of closures and of limits: times, and what is left of nodes and of shared amounts."""
-    keys = len(shared.keys)
-    left = np.empty((len(closed.fall_at), keys), dtype=np.int64)
-    left[:] = NEVER
-    if not steps:
-        return closed.fall_at, closed.fall_free.copy(), left
-    lower = [
-        (begin, place, int(shared.most[place]) - missing) for place, begin, _, missing in steps if begin > shared.now
-    ]
-    more = np.full((len(lower), keys), NEVER)
-    for row, (_, place, most) in enumerate(lower):
-        more[row, place] = most
-    nothing = np.full((len(lower), *machine.capacity.shape), NEVER)
-    return (
-        np.concatenate((closed.fall_at, np.array([begin for begin, *_ in lower], dtype=np.int64))),
-        np.concatenate((closed.fall_free, nothing)),
-        np.concatenate((left, more)),
-    )
 
 
 def as_request(job: JobView, shape: int) -> JobView:

@@ -1,5 +1,6 @@
 """Book of reservations, and the priority in which they are made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...base import check_number
@@ -72,12 +73,15 @@ class Book(Overlay):
         """Return whether a job may be booked. Counted slots must all have one demand."""
         return self._same is None or self._same == waiting.demand
 
-    def hold(self, running: Running, now: int, end: int) -> Booking:
-        """Book the amounts of a running job until `end`."""
-        held = Booking(now, end, running.placement, running.demand)
-        self.follow_run(held, running, now)
-        self.add(held)
-        return held
+    def hold(self, running: Sequence[tuple[Running, int]]) -> list[Booking]:
+        """Book the amounts of running jobs until their ends."""
+        now = self.now
+        bookings = [Booking(now, end, run.placement, run.demand) for run, end in running]
+        if self.ruled:
+            for booking, (run, _) in zip(bookings, running, strict=True):
+                self.follow_run(booking, run, now)
+        self.add_all(bookings)
+        return bookings
 
     def reserve(self, waiting: Waiting, seconds: int, now: int, before: int | None = None) -> Booking | None:
         """Book the first start in [now, before) where a job fits for `seconds`. ``None`` if there is none."""

@@ -194,10 +194,9 @@ class Hybrid(Configured[HybridOptions]):
         book = Book(state, self.options.placement)
         # The first job may wait for stopping jobs. Others that overrun are assumed to end after these.
         later = max((run.predicted_end for run in state.running if run.stopping), default=now) + 1
-        held = {run.id: book.hold(run, now, max(self._end(run), later)) for run in over}
-        for run in state.running:
-            if run.id not in held:
-                book.hold(run, now, max(self._end(run), now + 1))
+        held = book.hold([(run, max(self._end(run), later)) for run in over])
+        stays = set(map(id, over))
+        book.hold([(run, max(self._end(run), now + 1)) for run in state.running if id(run) not in stays])
         for place, waiting in enumerate(queue):
             before = None if place < self.options.reservations else now + 1
             booking = book.reserve(waiting, self._seconds(waiting), now, before)
@@ -208,10 +207,9 @@ class Hybrid(Configured[HybridOptions]):
             if stops:
                 ends = {stop.job.id: now + stop.delay for stop in stops}
                 later = max(later, *(end + 1 for end in ends.values()))
-                for each in filter(None, (booking, *held.values())):
+                for each in filter(None, (booking, *held)):
                     book.remove(each)
-                for run in over:
-                    book.hold(run, now, ends.get(run.id, later))
+                held = book.hold([(run, ends.get(run.id, later)) for run in over])
                 placement = _placed(book, book.reserve(waiting, self._seconds(waiting), now), waiting, space, now)
                 last = _last_fitting(queue, len(queue) - 1, space)
             if placement is not None:

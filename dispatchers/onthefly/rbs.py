@@ -11,7 +11,7 @@ from ...models import PlacementRule
 from ...workloads import Machine
 from ..options import Configured
 from ..overlay import Booking
-from ..protocol import Action, Reject, Start, State, Waiting, Wake
+from ..protocol import Action, Reject, Running, Start, State, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book
 
@@ -171,17 +171,20 @@ class RBS(Configured[RBSOptions]):
             self._others[ask.waiting.id] = self._booked.pop(ask.waiting.id)
         book.rebase(state, [*self._running.values(), *(ask.booking for ask in self._booked.values())])
         if book.ruled:
-            for run in state.running:
-                if run.id not in self._running:  # It started in a reservation of the machine.
-                    self._running[run.id] = book.hold(run, now, max(run.walltime_end(now), now + 1))
+            # These started in a reservation of the machine.
+            others = [run for run in state.running if run.id not in self._running]
+            self._hold(book, [(run, max(run.walltime_end(now), now + 1)) for run in others])
         return book
 
     def _rebuilt(self, state: State) -> Book:
         """Return a new book of running jobs and valid reservations."""
         book = self._book = Book(state, self.options.placement)
-        for run in state.running:
-            end = self._running[run.id].end if run.id in self._running else run.expected_end(state.now)
-            self._running[run.id] = book.hold(run, state.now, max(end, state.now + 1))
+        ends = [
+            self._running[run.id].end if run.id in self._running else run.expected_end(state.now)
+            for run in state.running
+        ]
+        soonest = state.now + 1
+        self._hold(book, [(run, max(end, soonest)) for run, end in zip(state.running, ends, strict=True)])
         booked = sorted(self._booked.values(), key=lambda ask: ask.booking.start)
         self._others |= self._booked
         self._booked.clear()
@@ -190,6 +193,11 @@ class RBS(Configured[RBSOptions]):
             if start >= state.now:
                 self._book_job(ask, book.reserve(ask.waiting, ask.walltime, start, start + 1))
         return book
+
+    def _hold(self, book: Book, running: Sequence[tuple[Running, int]]) -> None:
+        """Book running jobs until their ends."""
+        for (run, _), booking in zip(running, book.hold(running), strict=True):
+            self._running[run.id] = booking
 
     def _key(self, ask: _Ask, now: int) -> tuple[float, ...]:
         return self._priority.key(ask.waiting, ask.walltime, now)

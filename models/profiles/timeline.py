@@ -6,19 +6,24 @@ no matrix of steps and nodes is needed. A pool is one node.
 
 At a *fall*, room is lost: nodes close, or a cap gets lower. A job that runs past a fall needs room there beside the
 jobs that may run past it, too. Both count by their walltimes.
+
+Each structure is one block of memory, and its named parts are views of it. A compiled call takes the blocks. A call
+with twenty arrays would take longer than most searches.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ..compiled import borrowing, compiled, within
+from ..compiled import compiled, within
 
 #: Later than any time, and more than any amount.
 NEVER = int(np.iinfo(np.int64).max)
 #: Counters: rows and entries in use, rows with a begin and with an end ahead.
 ROWS, ENTRIES, BEGINS, ENDS = range(4)
+#: Where a block has the present, the sizes, and the counters.
+_NOW, _NODES, _RESOURCES, _KEYS, _MOST_ROWS, _MOST_ENTRIES, _FALLS, _BOUNDED, _COUNTERS, _HEAD = *range(9), 12
 #: Demands whose free slots are remembered in a decision.
 _KINDS = 16
 
@@ -28,8 +33,10 @@ class Timeline(NamedTuple):
 
     Attributes
     ----------
+    memory
+        The block with all that follows.
     now
-        Begin of the profile, seconds.
+        Begin of the profile, seconds, when the views were made.
     free, shared
         Free amounts of each node now, shape (nodes, resources), and of each key. Shape (keys,). They may be negative.
     capacity
@@ -53,6 +60,7 @@ class Timeline(NamedTuple):
         Longest walltime on each node, seconds. Shape (nodes,), or (0,) without bounds.
     """
 
+    memory: IntArray
     now: int
     free: IntArray
     shared: IntArray
@@ -74,23 +82,34 @@ class Timeline(NamedTuple):
     fall_shared: IntArray
     longest: IntArray
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the block alone, so that the parts of a copy are views of it, too."""
+        return _read_timeline, (self.memory,)
+
 
 class Asks(NamedTuple):
     """Jobs that ask for room.
 
     Attributes
     ----------
+    memory
+        The block with all that follows.
     slots, seconds, bound
         Slots, seconds for which they count against other jobs, and walltime. Shape (jobs,).
     demand, need
         Amounts per slot, shape (jobs, resources), and shared amounts. Shape (jobs, keys).
     """
 
+    memory: IntArray
     slots: IntArray
     seconds: IntArray
     bound: IntArray
     demand: IntArray
     need: IntArray
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the block alone, as a profile does."""
+        return _read_asks, (self.memory, self.demand.shape[1], self.need.shape[1])
 
 
 class Kept(NamedTuple):
@@ -98,6 +117,8 @@ class Kept(NamedTuple):
 
     Attributes
     ----------
+    memory
+        The block with all that follows.
     asks, at
         What they ask for, and when, seconds. With 0 slots only shared amounts are kept. -1 stands for the earliest
         start, before it is needed. Shape (most,).
@@ -107,6 +128,7 @@ class Kept(NamedTuple):
         For each key, 1 if a job that lacks it keeps it. Shape (keys,).
     """
 
+    memory: IntArray
     asks: Asks
     at: IntArray
     number: IntArray
@@ -135,6 +157,89 @@ class Scratch(NamedTuple):
     lasting: IntArray
 
 
+def _read_timeline(memory: IntArray) -> Timeline:
+    """Return the parts of a block."""
+    nodes, resources, keys = memory[_NODES], memory[_RESOURCES], memory[_KEYS]
+    rows, entries = memory[_MOST_ROWS], memory[_MOST_ENTRIES]
+    falls, bounded = memory[_FALLS], memory[_BOUNDED]
+    amounts = nodes * resources
+    at = _HEAD
+    free = memory[at : at + amounts].reshape(nodes, resources)
+    at += amounts
+    capacity = memory[at : at + amounts].reshape(nodes, resources)
+    at += amounts
+    shared = memory[at : at + keys]
+    at += keys
+    columns = memory[at : at + 7 * rows].reshape(7, rows)
+    at += 7 * rows
+    demand = memory[at : at + rows * resources].reshape(rows, resources)
+    at += rows * resources
+    need = memory[at : at + rows * keys].reshape(rows, keys)
+    at += rows * keys
+    node = memory[at : at + entries]
+    at += entries
+    slots = memory[at : at + entries]
+    at += entries
+    fall_at = memory[at : at + falls]
+    at += falls
+    fall_free = memory[at : at + falls * amounts].reshape(falls, nodes, resources)
+    at += falls * amounts
+    fall_shared = memory[at : at + falls * keys].reshape(falls, keys)
+    at += falls * keys
+    return Timeline(
+        memory,
+        memory[_NOW],
+        free,
+        shared,
+        capacity,
+        columns[0],
+        columns[1],
+        columns[2],
+        demand,
+        need,
+        columns[3],
+        columns[4],
+        node,
+        slots,
+        columns[5],
+        columns[6],
+        memory[_COUNTERS:_HEAD],
+        fall_at,
+        fall_free,
+        fall_shared,
+        memory[at : at + bounded],
+    )
+
+
+def _read_asks(memory: IntArray, resources: int, keys: int) -> Asks:
+    """Return the parts of a block."""
+    jobs = len(memory) // (3 + resources + keys)
+    demand = memory[3 * jobs : (3 + resources) * jobs].reshape(jobs, resources)
+    need = memory[(3 + resources) * jobs : (3 + resources + keys) * jobs].reshape(jobs, keys)
+    return Asks(memory, memory[:jobs], memory[jobs : 2 * jobs], memory[2 * jobs : 3 * jobs], demand, need)
+
+
+#: The same for compiled callers.
+timeline_of, asks_of = compiled(_read_timeline), compiled(_read_asks)
+
+
+@compiled
+def kept_of(memory: IntArray, resources: int, keys: int) -> Kept:
+    """Return the parts of a block."""
+    jobs = (len(memory) - 1 - keys) // (4 + resources + keys)
+    at = 1 + keys
+    asks = asks_of(memory[at + jobs :], resources, keys)
+    return Kept(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
+
+
+def _scratch(nodes: int, resources: int, keys: int) -> int:
+    """Return the length of the buffers of a search."""
+    return 3 * nodes * resources + 2 * keys + 2 * nodes
+
+
+_scratch_size = within(_scratch)
+
+
 def open_timeline(
     now: int,
     free: IntArray,
@@ -145,42 +250,29 @@ def open_timeline(
     falls: tuple[IntArray, IntArray, IntArray],
     longest: IntArray,
 ) -> Timeline:
-    """Return a profile without rows, with room for `rows` rows and `entries` entries. `free` and `shared` are used."""
-    columns = np.empty((7, rows), dtype=np.int64)
-    begin, end, bound, first, last, begins, ends = columns
-    node, slots = np.empty((2, entries), dtype=np.int64)
-    return Timeline(
-        now=now,
-        free=free,
-        shared=shared,
-        capacity=capacity,
-        begin=begin,
-        end=end,
-        bound=bound,
-        demand=np.empty((rows, free.shape[1]), dtype=np.int64),
-        need=np.empty((rows, len(shared)), dtype=np.int64),
-        first=first,
-        last=last,
-        node=node,
-        slots=slots,
-        begins=begins,
-        ends=ends,
-        numbers=np.zeros(4, dtype=np.int64),
-        fall_at=falls[0],
-        fall_free=falls[1],
-        fall_shared=falls[2],
-        longest=longest,
-    )
+    """Return a profile without rows, with room for `rows` rows and `entries` entries."""
+    nodes, resources = free.shape
+    keys = len(shared)
+    size = _HEAD + (2 + len(falls[0])) * nodes * resources + keys + (7 + resources + keys) * rows + 2 * entries
+    size += len(falls[0]) * (1 + keys) + len(longest) + _scratch(nodes, resources, keys)
+    memory = np.empty(size, dtype=np.int64)
+    memory[:_HEAD] = now, nodes, resources, keys, rows, entries, len(falls[0]), len(longest), 0, 0, 0, 0
+    line = _read_timeline(memory)
+    line.free[:], line.shared[:], line.capacity[:] = free, shared, capacity
+    line.fall_at[:], line.fall_free[:], line.fall_shared[:] = falls
+    line.longest[:] = longest
+    return line
 
 
 def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
-    """Return the profile with room for so many more rows and entries: itself, or a copy in longer arrays."""
+    """Return the profile with room for so many more rows and entries: itself, or a copy in a longer block."""
     rows += int(line.numbers[ROWS])
     entries += int(line.numbers[ENTRIES])
     if rows <= len(line.begin) and entries <= len(line.node):
         return line
     falls = line.fall_at, line.fall_free, line.fall_shared
-    longer = open_timeline(line.now, line.free, line.shared, line.capacity, 2 * rows, 2 * entries, falls, line.longest)
+    now = int(line.memory[_NOW])
+    longer = open_timeline(now, line.free, line.shared, line.capacity, 2 * rows, 2 * entries, falls, line.longest)
     used = dict.fromkeys(("begin", "end", "bound", "demand", "need", "first", "last"), int(line.numbers[ROWS]))
     used |= {"node": int(line.numbers[ENTRIES]), "slots": int(line.numbers[ENTRIES])}
     used |= {"begins": int(line.numbers[BEGINS]), "ends": int(line.numbers[ENDS])}
@@ -190,24 +282,62 @@ def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
     return longer
 
 
+def make_asks(numbers: IntArray, demand: IntArray, need: IntArray) -> Asks:
+    """Return jobs that ask for these. `numbers` are slots, seconds and bounds, shape (3, jobs). See :class:`Asks`."""
+    memory = np.concatenate((numbers.reshape(-1), demand.reshape(-1), need.reshape(-1)), dtype=np.int64)
+    return _read_asks(memory, demand.shape[1], need.shape[1])
+
+
+def one_of(asks: Asks, job: int) -> Asks:
+    """Return one of several jobs that ask."""
+    numbers = np.array([asks.slots[job], asks.seconds[job], asks.bound[job]])
+    return make_asks(numbers, asks.demand[job : job + 1], asks.need[job : job + 1])
+
+
 @compiled
-def make_scratch(line: Timeline) -> Scratch:
-    """Return the buffers of a search."""
+def _scratch_of(line: Timeline) -> Scratch:
+    """Return the buffers of a search, which lie at the end of the profile's block."""
     nodes, resources = line.free.shape
-    return Scratch(
-        np.empty((nodes, resources), dtype=np.int64),
-        np.empty(len(line.shared), dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-        np.empty((nodes, resources), dtype=np.int64),
-        np.empty(len(line.shared), dtype=np.int64),
-        np.empty((nodes, resources), dtype=np.int64),
-        np.empty(nodes, dtype=np.int64),
-    )
+    keys = len(line.shared)
+    amounts = nodes * resources
+    at = len(line.memory) - _scratch_size(nodes, resources, keys)
+    several = line.memory[at : at + 3 * amounts].reshape(3, nodes, resources)
+    at += 3 * amounts
+    shared = line.memory[at : at + 2 * keys].reshape(2, keys)
+    at += 2 * keys
+    slots = line.memory[at : at + 2 * nodes].reshape(2, nodes)
+    return Scratch(several[0], shared[0], slots[0], several[1], shared[1], several[2], slots[1])
 
 
-@borrowing
-def occupy(line: Timeline, row: int, sign: int) -> None:
+@compiled
+def occupy(memory: IntArray, row: int, sign: int) -> None:
     """Add a row with its fields to the profile (`sign` 1), or remove it (-1)."""
+    _occupy(timeline_of(memory), row, sign)
+
+
+@compiled
+def advance(memory: IntArray, now: int) -> None:
+    """Let a profile without falls begin later. Rows that have ended then are no longer on it."""
+    line = timeline_of(memory)
+    numbers = line.numbers
+    first = done = 0
+    while first < numbers[BEGINS] and line.begin[line.begins[first]] <= now:
+        _shift(line, line.begins[first], -1, line.free, line.shared)
+        first += 1
+    while done < numbers[ENDS] and line.end[line.ends[done]] <= now:
+        _shift(line, line.ends[done], 1, line.free, line.shared)
+        done += 1
+    for place in range(first, numbers[BEGINS]):
+        line.begins[place - first] = line.begins[place]
+    for place in range(done, numbers[ENDS]):
+        line.ends[place - done] = line.ends[place]
+    numbers[BEGINS] -= first
+    numbers[ENDS] -= done
+    memory[_NOW] = now
+
+
+@within
+def _occupy(line: Timeline, row: int, sign: int) -> None:
     numbers = line.numbers
     if line.begin[row] <= line.now:
         _shift(line, row, -sign, line.free, line.shared)
@@ -229,20 +359,24 @@ def occupy(line: Timeline, row: int, sign: int) -> None:
 
 
 @compiled
-def add_running(line: Timeline, jobs: Asks, begin: IntArray, end: IntArray, bound: IntArray, placed: IntArray) -> None:
+def add_running(
+    memory: IntArray, asks: IntArray, begin: IntArray, end: IntArray, bound: IntArray, placed: IntArray
+) -> None:
     """Add running jobs to a profile whose free amounts are beside them.
 
     Parameters
     ----------
-    line
+    memory
         The profile, with room for them.
-    jobs
+    asks
         Their slots and amounts.
     begin, end, bound
         Seconds, shape (jobs,). A job that counts from a later time on is given back until then, and one that has ended.
     placed
         Node of each slot, one job after the other. Empty on a pool.
     """
+    line = timeline_of(memory)
+    jobs = asks_of(asks, line.demand.shape[1], line.need.shape[1])
     entry = line.numbers[ENTRIES]
     slot = 0
     for job in range(len(end)):
@@ -268,13 +402,13 @@ def add_running(line: Timeline, jobs: Asks, begin: IntArray, end: IntArray, boun
         line.numbers[ENTRIES] = entry
         _shift(line, row, 1, line.free, line.shared)
         if end[job] > max(line.now, begin[job]):
-            occupy(line, row, 1)
+            _occupy(line, row, 1)
 
 
 @compiled
 def add_rows(
-    line: Timeline,
-    times: tuple[IntArray, IntArray, IntArray],
+    memory: IntArray,
+    times: IntArray,
     demand: IntArray,
     need: IntArray,
     last: IntArray,
@@ -285,10 +419,10 @@ def add_rows(
 
     Parameters
     ----------
-    line
+    memory
         The profile, with room for them.
     times
-        Begin, end, and end by walltime, each of shape (rows,).
+        Begin, end, and end by walltime. Shape (3, rows).
     demand, need
         Amounts per slot, shape (rows, resources), and shared amounts. Shape (rows, keys).
     last
@@ -296,7 +430,8 @@ def add_rows(
     node, slots
         Node of each entry, and the slots on it.
     """
-    begin, end, bound = times
+    line = timeline_of(memory)
+    begin, end, bound = times[0], times[1], times[2]
     done = 0
     for number in range(len(begin)):
         row = line.numbers[ROWS]
@@ -313,22 +448,25 @@ def add_rows(
         done = last[number]
         line.numbers[ROWS] += 1
         line.numbers[ENTRIES] = entry
-        occupy(line, row, 1)
+        _occupy(line, row, 1)
 
 
 @compiled
 def add_row(
-    line: Timeline,
-    times: tuple[int, int, int],
+    memory: IntArray,
+    begin: int,
+    end: int,
+    bound: int,
     demand: IntArray,
     need: IntArray,
     node: IntArray,
     slots: IntArray,
 ) -> None:
-    """Occupy slots of nodes. `times` are begin, end, and end by walltime."""
+    """Occupy slots of nodes. `bound` is the end by walltime."""
+    line = timeline_of(memory)
     row = line.numbers[ROWS]
     entry = line.numbers[ENTRIES]
-    line.begin[row], line.end[row], line.bound[row] = times
+    line.begin[row], line.end[row], line.bound[row] = begin, end, bound
     line.demand[row] = demand
     line.need[row] = need
     line.first[row] = entry
@@ -338,7 +476,7 @@ def add_row(
         line.slots[entry + place] = slots[place]
     line.numbers[ROWS] += 1
     line.numbers[ENTRIES] += len(node)
-    occupy(line, row, 1)
+    _occupy(line, row, 1)
 
 
 @within
@@ -375,6 +513,19 @@ def _list(rows: IntArray, times: IntArray, count: int, row: int, sign: int) -> i
     for place in range(low, count - 1):
         rows[place] = rows[place + 1]
     return -1
+
+
+@within
+def _copy(source: IntArray, target: IntArray) -> None:
+    for place in range(len(source)):
+        target[place] = source[place]
+
+
+@within
+def _copy_rows(source: IntArray, target: IntArray) -> None:
+    for row in range(source.shape[0]):
+        for column in range(source.shape[1]):
+            target[row, column] = source[row, column]
 
 
 @within
@@ -443,7 +594,7 @@ def _passes_falls(line: Timeline, asks: Asks, job: int, start: int, buffer: Scra
     return total
 
 
-@compiled
+@within
 def _lasts(
     line: Timeline, asks: Asks, job: int, start: int, first: int, done: int, total: int, buffer: Scratch, best_fit: bool
 ) -> bool:
@@ -453,18 +604,18 @@ def _lasts(
     """
     demand = asks.demand[job]
     end = start + asks.seconds[job]
-    buffer.lasting[:] = buffer.fits
+    _copy(buffer.fits, buffer.lasting)
     if len(line.fall_at) > 0:
         total = _passes_falls(line, asks, job, start, buffer, total)
         if total < 0:
             return False
     if best_fit:
-        buffer.least[:] = buffer.level
+        _copy_rows(buffer.level, buffer.least)
     begins = line.numbers[BEGINS]
     if first == begins or line.begin[line.begins[first]] >= end:
         return True
-    buffer.later[:] = buffer.level
-    buffer.later_shared[:] = buffer.shared
+    _copy_rows(buffer.level, buffer.later)
+    _copy(buffer.shared, buffer.later_shared)
     while first < begins and line.begin[line.begins[first]] < end:
         time = line.begin[line.begins[first]]
         while done < line.numbers[ENDS] and line.end[line.ends[done]] <= time:
@@ -490,15 +641,15 @@ def _lasts(
     return True
 
 
-@compiled
+@within
 def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: Scratch, best_fit: bool) -> int:
     """Return the first start of a job in [`after`, `before`), -1 if none. Sets the lasting slots of each node."""
     demand = asks.demand[job]
     begins = line.numbers[BEGINS]
     ends = line.numbers[ENDS]
     bounded = len(line.longest) > 0
-    buffer.level[:] = line.free
-    buffer.shared[:] = line.shared
+    _copy_rows(line.free, buffer.level)
+    _copy(line.shared, buffer.shared)
     first = done = 0
     start = after
     while first < begins and line.begin[line.begins[first]] <= after:
@@ -543,22 +694,14 @@ def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffe
     return -1
 
 
-@compiled
-def _fill(line: Timeline, row: int, slots: int, buffer: Scratch, best_fit: bool) -> None:
-    """Set the entries of a row to nodes with lasting slots: in their order, or the least free share first."""
+@within
+def _fill(line: Timeline, row: int, slots: int, buffer: Scratch, order: IntArray) -> None:
+    """Set the entries of a row to nodes with lasting slots, in an order. An empty one stands for that of the nodes."""
     entry = line.numbers[ENTRIES]
     line.first[row] = entry
     fits = buffer.lasting
-    if best_fit:
-        nodes = np.flatnonzero(fits)
-        share = np.zeros(len(nodes), dtype=np.float64)
-        for place, node in enumerate(nodes):
-            for resource in range(line.free.shape[1]):
-                share[place] += buffer.least[node, resource] / max(line.capacity[node, resource], 1)
-        order = nodes[np.argsort(share, kind="mergesort")]
-    else:
-        order = np.arange(len(fits))
-    for node in order:
+    for place in range(len(order) if len(order) > 0 else len(fits)):
+        node = order[place] if len(order) > 0 else place
         if fits[node] > 0:
             line.node[entry] = node
             line.slots[entry] = min(slots, fits[node])
@@ -571,6 +714,17 @@ def _fill(line: Timeline, row: int, slots: int, buffer: Scratch, best_fit: bool)
 
 
 @compiled
+def _best_first(line: Timeline, buffer: Scratch) -> IntArray:
+    """Return the nodes with lasting slots, the least free share first."""
+    nodes = np.flatnonzero(buffer.lasting)
+    share = np.zeros(len(nodes), dtype=np.float64)
+    for place, node in enumerate(nodes):
+        for resource in range(line.free.shape[1]):
+            share[place] += buffer.least[node, resource] / max(line.capacity[node, resource], 1)
+    return nodes[np.argsort(share, kind="mergesort")]
+
+
+@compiled
 def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: Scratch, best_fit: bool) -> int:
     """Occupy the lasting slots of a job from a start on. Return its row."""
     row = line.numbers[ROWS]
@@ -579,59 +733,72 @@ def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: Scratch, bes
     line.bound[row] = start + asks.bound[job]
     line.demand[row] = asks.demand[job]
     line.need[row] = asks.need[job]
-    _fill(line, row, asks.slots[job], buffer, best_fit)
+    _fill(line, row, asks.slots[job], buffer, _best_first(line, buffer) if best_fit else buffer.fits[:0])
     line.numbers[ROWS] = row + 1
-    occupy(line, row, 1)
+    _occupy(line, row, 1)
     return int(row)
 
 
-@borrowing
-def remove_last(line: Timeline) -> None:
+@within
+def _remove_last(line: Timeline) -> None:
     """Remove the last row."""
     row = line.numbers[ROWS] - 1
-    occupy(line, row, -1)
+    _occupy(line, row, -1)
     line.numbers[ROWS] = row
     line.numbers[ENTRIES] = line.first[row]
 
 
 @compiled
-def earliest(line: Timeline, asks: Asks, after: int, before: int, best_fit: bool) -> tuple[int, IntArray, IntArray]:
-    """Return the first start of the first job in [`after`, `before`), -1 if none, and its nodes with slots on each."""
-    buffer = make_scratch(line)
+def earliest(memory: IntArray, asks: IntArray, after: int, before: int, best_fit: bool) -> tuple[int, int, int]:
+    """Return the first start of the first job in [`after`, `before`), -1 if none, and where its entries are.
+
+    These are its nodes and the slots on each, behind all others. They are not occupied.
+    """
+    line = timeline_of(memory)
+    return _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, best_fit)
+
+
+@compiled
+def _earliest(line: Timeline, asks: Asks, after: int, before: int, best_fit: bool) -> tuple[int, int, int]:
+    buffer = _scratch_of(line)
     start = _search(line, asks, 0, after, before, buffer, best_fit)
     if start < 0:
-        return -1, buffer.fits[:0], buffer.fits[:0]
+        return -1, 0, 0
     row = line.numbers[ROWS]  # The row is only filled, so nothing is occupied.
     entry = line.numbers[ENTRIES]
-    _fill(line, row, asks.slots[0], buffer, best_fit)
+    _fill(line, row, asks.slots[0], buffer, _best_first(line, buffer) if best_fit else buffer.fits[:0])
     line.numbers[ENTRIES] = entry
-    return start, line.node[entry : line.last[row]].copy(), line.slots[entry : line.last[row]].copy()
+    return start, entry, line.last[row]
 
 
 @compiled
 def earlier(
-    line: Timeline, row: int, asks: Asks, after: int, before: int, best_fit: bool
-) -> tuple[int, IntArray, IntArray]:
-    """Return what :func:`earliest` does, for the job of a row, which its own room is open to."""
-    occupy(line, row, -1)
-    found = earliest(line, asks, after, before, best_fit)
-    occupy(line, row, 1)
+    memory: IntArray, row: int, asks: IntArray, after: int, before: int, best_fit: bool
+) -> tuple[int, int, int]:
+    """Return what :func:`earliest` does, for the job of a row. Its own room is open to it."""
+    line = timeline_of(memory)
+    _occupy(line, row, -1)
+    found = _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, best_fit)
+    _occupy(line, row, 1)
     return found
 
 
 @compiled
-def fit_now(line: Timeline, asks: Asks, best_fit: bool) -> BoolArray:
+def fit_now(memory: IntArray, asks: IntArray, best_fit: bool) -> BoolArray:
     """Return which jobs could each start now, alone. Shape (jobs,)."""
-    buffer = make_scratch(line)
-    fits = np.zeros(len(asks.slots), dtype=np.bool_)
+    line = timeline_of(memory)
+    jobs = asks_of(asks, line.demand.shape[1], line.need.shape[1])
+    buffer = _scratch_of(line)
+    fits = np.zeros(len(jobs.slots), dtype=np.bool_)
     for job in range(len(fits)):
-        fits[job] = _search(line, asks, job, line.now, line.now + 1, buffer, best_fit) >= 0
+        fits[job] = _search(line, jobs, job, line.now, line.now + 1, buffer, best_fit) >= 0
     return fits
 
 
 @compiled
-def peak(line: Timeline, begin: int, end: int) -> IntArray:
+def peak(memory: IntArray, begin: int, end: int) -> IntArray:
     """Return the largest amounts that are free on all nodes at one time in [`begin`, `end`), shape (resources,)."""
+    line = timeline_of(memory)
     level = line.free.copy()
     total = np.zeros(level.shape[1], dtype=np.int64)
     for node in range(len(level)):
@@ -670,12 +837,14 @@ def _shift_total(line: Timeline, row: int, sign: int, level: IntArray, total: In
 
 
 @compiled
-def lasting(line: Timeline, asks: Asks, at: int, best_fit: bool) -> tuple[int, IntArray, IntArray]:
-    """Return until when the first job's slots stay free from a time on, and their nodes with slots on each.
+def lasting(memory: IntArray, wanted: IntArray, at: int, best_fit: bool) -> tuple[int, int, int]:
+    """Return until when the first job's slots stay free from a time on, and where its entries are.
 
     At most `at` if they are not free. :data:`NEVER` if they stay free. Seconds and walltime of the job do not count.
     """
-    buffer = make_scratch(line)
+    line = timeline_of(memory)
+    asks = asks_of(wanted, line.demand.shape[1], line.need.shape[1])
+    buffer = _scratch_of(line)
     times = [at]
     for place in range(line.numbers[BEGINS]):
         times.append(line.begin[line.begins[place]])
@@ -693,25 +862,31 @@ def lasting(line: Timeline, asks: Asks, at: int, best_fit: bool) -> tuple[int, I
         else:
             low = middle
     if low < 0:
-        return at, buffer.fits[:0], buffer.fits[:0]
+        return at, 0, 0
     until = ends[low] if low < len(ends) else NEVER
     asks.seconds[0] = (until if low < len(ends) else max(at, ends[-1] if len(ends) else at) + 1) - at
     asks.bound[0] = asks.seconds[0]
-    _, node, slots = earliest(line, asks, at, at + 1, best_fit)
-    return until, node, slots
+    _, first, last = _earliest(line, asks, at, at + 1, best_fit)
+    return until, first, last
 
 
 def open_kept(jobs: int, resources: int, keys: int) -> Kept:
     """Return kept room of no job, with room for so many."""
-    slots, seconds, bound, at = np.zeros((4, jobs), dtype=np.int64)
-    demand, need = np.zeros((jobs, resources), dtype=np.int64), np.zeros((jobs, keys), dtype=np.int64)
-    asks = Asks(slots, seconds, bound, demand, need)
-    return Kept(asks, at, np.zeros(1, dtype=np.int64), np.zeros(keys, dtype=np.int64))
+    at = 1 + keys
+    memory = np.zeros(at + jobs * (4 + resources + keys), dtype=np.int64)
+    asks = _read_asks(memory[at + jobs :], resources, keys)
+    return Kept(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
 
 
 @compiled
-def keep(kept: Kept, asks: Asks, job: int, slots: int, at: int) -> None:
-    """Keep room for a job, with so many slots, at a time."""
+def keep(memory: IntArray, asks: IntArray, resources: int, keys: int, job: int, at: int) -> None:
+    """Keep room for a job at a time."""
+    jobs = asks_of(asks, resources, keys)
+    _keep(kept_of(memory, resources, keys), jobs, job, jobs.slots[job], at)
+
+
+@compiled
+def _keep(kept: Kept, asks: Asks, job: int, slots: int, at: int) -> None:
     place = kept.number[0]
     kept.asks.slots[place] = slots
     kept.asks.seconds[place] = asks.seconds[job]
@@ -736,12 +911,12 @@ def _first_delayed(line: Timeline, kept: Kept, buffer: Scratch, best_fit: bool) 
             _plan(line, kept.asks, job, kept.at[job], buffer, best_fit)
             planned += 1
     for _ in range(planned):
-        remove_last(line)
+        _remove_last(line)
     return found
 
 
 @compiled
-def settle(line: Timeline, kept: Kept, until: int, buffer: Scratch, best_fit: bool) -> bool:
+def _settle(line: Timeline, kept: Kept, until: int, buffer: Scratch, best_fit: bool) -> bool:
     """Set the time of a job that keeps room at its earliest start. Return whether it ends before `until`.
 
     A job without a start keeps nothing.
@@ -784,7 +959,7 @@ def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: Kept, buffer: Scr
     if not needs:
         return False
     place = kept.number[0]
-    keep(kept, asks, job, 0, line.now)
+    _keep(kept, asks, job, 0, line.now)
     kept.number[0] = place
     if _search(line, kept.asks, place, line.now, line.now + 1, buffer, False) >= 0:
         return False
@@ -809,7 +984,14 @@ def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: Kept, buffer: Scr
 
 @compiled
 def start_now(
-    line: Timeline, asks: Asks, order: IntArray, skip: bool, kept: Kept, until: int, best_fit: bool, chosen: IntArray
+    memory: IntArray,
+    wanted: IntArray,
+    order: IntArray,
+    skip: bool,
+    reserved: IntArray,
+    until: int,
+    best_fit: bool,
+    chosen: IntArray,
 ) -> tuple[int, int, int]:
     """Start jobs now that fit and leave the kept room.
 
@@ -823,13 +1005,13 @@ def start_now(
 
     Parameters
     ----------
-    line
-        With room for the jobs and one row more for each job of `kept`.
-    asks, order
+    memory
+        With room for the jobs and one row more for each job of `reserved`.
+    wanted, order
         The jobs, and the order in which to try them.
     skip
         Whether to try jobs behind one that does not start. Otherwise they wait.
-    kept
+    reserved
         Jobs with kept room, and space for one more and one for each key.
     until
         All closures up to this time are on the profile, seconds.
@@ -838,8 +1020,12 @@ def start_now(
     chosen
         Receives the places of the starting jobs, shape (jobs,).
     """
-    buffer = make_scratch(line)
-    nodes, resources = line.free.shape
+    line = timeline_of(memory)
+    resources = line.demand.shape[1]
+    asks = asks_of(wanted, resources, line.need.shape[1])
+    kept = kept_of(reserved, resources, line.need.shape[1])
+    buffer = _scratch_of(line)
+    nodes = len(line.free)
     totals = np.zeros(resources, dtype=np.int64)
     kinds = np.empty(_KINDS, dtype=np.int64)
     rooms = np.full(_KINDS, -1)
@@ -879,11 +1065,11 @@ def start_now(
                 started = rooms[kind] >= asks.slots[job]
         if started:
             if unsettled:
-                if not settle(line, kept, until, buffer, best_fit):
+                if not _settle(line, kept, until, buffer, best_fit):
                     return count, -1, place
                 unsettled = False
-            buffer.level[:] = line.free
-            buffer.shared[:] = line.shared
+            _copy_rows(line.free, buffer.level)
+            _copy(line.shared, buffer.shared)
             total = _count(line, line.free, asks, job, buffer.fits)
             started = total >= asks.slots[job] and _lasts(line, asks, job, line.now, 0, 0, total, buffer, best_fit)
         delayed = -1
@@ -892,7 +1078,7 @@ def start_now(
             if _matters(line, asks, job, kept):
                 delayed = _first_delayed(line, kept, buffer, best_fit)
             if delayed >= 0:
-                remove_last(line)
+                _remove_last(line)
                 started = False
         if started:
             chosen[count] = job
