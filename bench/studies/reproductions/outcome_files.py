@@ -73,12 +73,13 @@ class Kept:
 @cache
 def running_version() -> str:
     """Return the version of hpcdispatch that runs, and the commit if it runs in a checkout of Git."""
+    version = version_of("hpcdispatch").partition("+")[0]
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
     try:
         commit = subprocess.run(git, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):
-        return version_of("hpcdispatch")
-    return f"{version_of('hpcdispatch')}, commit {commit}"
+        return version
+    return f"{version}, commit {commit}"
 
 
 def put(folder: Path, kept: Kept) -> list[Path]:
