@@ -47,12 +47,14 @@ class Ruled:
         """Return whether two jobs never overlap."""
         return any({one.user, other.user} == set(pair) for pair in self.apart)
 
-    @property
-    def candidates(self) -> list[Row]:
-        """Jobs that fit now: by free amounts, and by the running jobs of their users."""
+    def candidates(self, capped: bool = True) -> list[Row]:
+        """Return the jobs that fit now: by free amounts, and if `capped` by the running jobs of their users.
+
+        An own constraint on whole plans does not say which jobs fit.
+        """
         free = self.capacity - sum(run.amount for run in self.running)
         count = Counter(run.user for run in self.running)
-        return [row for row in self.waiting if row.amount <= free and not self._full(count[row.user])]
+        return [row for row in self.waiting if row.amount <= free and not (capped and self._full(count[row.user]))]
 
     def _full(self, count: int) -> bool:
         return self.most is not None and count >= self.most
@@ -78,9 +80,9 @@ class Ruled:
                 return False
         return True
 
-    def least_cost(self) -> float:
-        """Return the least sum of slowdowns of the candidates."""
-        jobs = self.candidates
+    def least_cost(self, capped: bool = True) -> float:
+        """Return the least sum of slowdowns of the candidates. `capped` as in :meth:`candidates`."""
+        jobs = self.candidates(capped)
         names = {row.id for row in jobs}
         running = dict.fromkeys(self.running, 0)
         best = np.inf

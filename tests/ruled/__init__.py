@@ -1,0 +1,1 @@
+"""Random decisions under rules of a site, and of schedule-or-postpone, against independent models."""
