@@ -6,13 +6,17 @@ that size. A wider one has whole nodes. PCP'21 is Galleguillos, Kiziltan and Sot
 """
 
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from time import process_time
 
 import click
 import numpy as np
 
 from .....dispatchers import create_dispatcher
+from .....models import NodeBoxes, Problem, SchedulingModel
 from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Provenance, Workload, generate
 from .....workloads.job import ResourceMap
@@ -30,6 +34,9 @@ DISPATCHERS = ("easy", "hcp3", "pcp-fast", "pcp3", "pcp21")
 JOBS = 120
 SEEDS = 3
 LOAD = 1.2
+#: Jobs of a decision whose model is measured, and by what the nodes are divided.
+QUEUED = 10
+SHRINKS = (64, 16, 4, 1)
 #: A seed that no measured workload has, and the jobs of the warm-up.
 _WARM_UP = 1_000_003
 
@@ -138,6 +145,51 @@ def on_kit(
     return Table(f"{jobs} jobs at load {load:g} on {machine.describe()}, {seeds} samples", columns, rows, note=note)
 
 
+def sizes(jobs: int, shrinks: Sequence[int] = SHRINKS) -> Table:
+    """Return the size of one decision's model by number of nodes, and the time to build it.
+
+    The same jobs wait on each machine, for an empty one. They are those of the smallest machine.
+    """
+    drawn = kit(jobs, 0, LOAD, max(shrinks))
+    rows = []
+    for shrink in sorted(shrinks, reverse=True):
+        capacity = kit(2, 0, LOAD, shrink).machine.capacity
+        problem = Problem(
+            np.array([job.walltime for job in drawn.jobs]),
+            np.array([job.nodes for job in drawn.jobs]),
+            np.array([[job.per_node["core"]] for job in drawn.jobs]),
+            np.ones(jobs, dtype=np.int64),
+            capacity,
+        )
+        for name, boxes in (("pcp3", False), ("pcp21", True)):
+            for _ in range(2):  # The first one also loads what it needs.
+                begin = process_time()
+                allocation = NodeBoxes(problem) if boxes else None
+                model = SchedulingModel(problem, problem.horizon, allocation=allocation).build().variables.model
+                spent = process_time() - begin
+            proto = model.proto
+            with tempfile.NamedTemporaryFile(suffix=".pb") as file:
+                model.export_to_file(file.name)
+                size = Path(file.name).stat().st_size
+            listed = sum(len(variable.domain) > 2 for variable in proto.variables)
+            counts = len(proto.variables), len(proto.constraints), listed, size
+            rows.append([f"{len(capacity):,}", name, *(f"{count:,}" for count in counts), f"{1e3 * spent:.0f}"])
+    columns = (
+        "nodes",
+        "dispatcher",
+        "variables",
+        "constraints",
+        "variables with gaps in their domain",
+        "bytes",
+        "CPU ms to build",
+    )
+    note = (
+        f"The model of one decision about {jobs} jobs, {int(sum(job.nodes for job in drawn.jobs))} slots together. "
+        "Bytes: of the model as CP-SAT stores it."
+    )
+    return Table("Size of the models", columns, rows, note=note)
+
+
 def _say(what: str) -> None:
     if sys.stderr.isatty():
         click.echo(f"running: {what}", err=True)
@@ -148,11 +200,17 @@ def _say(what: str) -> None:
 @click.option("--jobs", type=click.IntRange(min=2), default=JOBS, show_default=True, help="Of a sample.")
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Samples.")
 @click.option("--load", type=click.FloatRange(min=0, min_open=True), default=LOAD, show_default=True)
+@click.option("--sizes", "of_models", is_flag=True, help="The size of the models by number of nodes, and nothing else.")
 @click.option("--small", is_flag=True, help="Smoke test: 40 jobs on a machine of 18 + 1 nodes.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
-def main(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, small: bool, as_markdown: bool) -> None:
+def main(
+    dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, of_models: bool, small: bool, as_markdown: bool
+) -> None:
     """Print the table."""
+    if of_models:
+        show([sizes(QUEUED, SHRINKS[:2] if small else SHRINKS)], as_markdown)
+        return
     for name in dispatchers:
         create_dispatcher(name)
     scale = (40, 1, 2.0, 64) if small else (jobs, seeds, load, 1)

@@ -25,3 +25,16 @@ def test_a_table_of_some_dispatchers():
     assert done.exit_code == 0, done.output
     rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("|")]
     assert rows[2:] == ["easy", "pcp21:blocked=1"]
+
+
+def test_the_model_of_boxes_has_as_many_variables_on_any_number_of_nodes():
+    """Its bytes grow, since domains list the nodes. Those of the paper's PCP grow faster."""
+    done = CliRunner().invoke(main, ["--small", "--markdown", "--sizes"])
+    assert done.exit_code == 0, done.output
+    lines = [line.split("|") for line in done.stdout.splitlines() if "pcp" in line]
+    counts = {(line[1].strip(), line[2].strip()): [int(cell.replace(",", "")) for cell in line[3:7]] for line in lines}
+    (few, many) = dict.fromkeys(nodes for nodes, _ in counts)
+    assert counts[many, "pcp21"][0] == counts[few, "pcp21"][0]
+    assert counts[many, "pcp21"][2] > 0  # variables with gaps in their domain
+    growth = {name: counts[many, name][3] / counts[few, name][3] for name in ("pcp3", "pcp21")}
+    assert 1 < growth["pcp21"] < growth["pcp3"]
