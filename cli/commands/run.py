@@ -156,9 +156,12 @@ def command(
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if summary.get("failures"):
         failures = result.decisions["failure"]
-        counts = failures[failures != ""].value_counts()
-        other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
-        say("note", f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}")
+        failures = failures[failures != ""]
+        first = ", the first" if len(failures) > 1 else ""
+        say("note", f"failures in {count(len(failures), 'decision')}{first}: {failures.iloc[0]}")
+    refused = result.jobs[result.jobs["status"] == "rejected"]
+    if len(refused):
+        say("note", f"{count(len(refused), 'job')} rejected, job {refused['id'].iloc[0]}: {refused['reason'].iloc[0]}")
     easy = _baseline(workload, result, predictor, given)
     fields: dict[str, Any] = {
         **summary,

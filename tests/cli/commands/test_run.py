@@ -1,6 +1,7 @@
 """``hpcdispatch run``."""
 
 import json
+import re
 
 import pytest
 
@@ -238,3 +239,25 @@ def test_users_react_beside_the_replay(invoke, tmp_path):
     refused = invoke("run", tmp_path / "unknown.swf", "--users", "react")
     assert refused.exit_code
     assert "no job has a known user" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "completed", "note"),
+    [
+        # A cycle, rules about jobs that never come, a rule twice, and a pattern of all jobs.
+        ("constraints=precedence(1?;2?)+precedence(2?;1?)", 25, None),
+        ("constraints=precedence(none*;1)+never-together(x;y)+share(user;1;x)", 25, None),
+        ("constraints=never-together(1;2)+never-together(1;2)", 25, None),
+        ("constraints=precedence(*;*)", 25, None),
+        ("budget=0,constraints=never-together(1;2)", 25, "failures in .*never-together at .*: no schedule was found"),
+        ("constraints=power-by-hour(0;0;24)", 0, "25 jobs rejected, job 1: constraint power-by-hour: leaves it no"),
+        ("constraints=at-most(user;1)+power-by-hour(0;8;20;otherwise=0)", 0, "25 jobs rejected, job 1: constraint"),
+    ],
+)
+def test_rules_that_exclude_much_or_nothing_lose_no_job_without_a_word(invoke, options, completed, note):
+    spec = "lublin:jobs=25,processors=32,load=0.9"
+    found = invoke("run", spec, "--dispatcher", f"pcp-fast:{options}", "--check")
+    assert found.exit_code == 0, found.stderr
+    assert f"25 jobs: {completed} completed, 0 killed, {25 - completed} rejected" in found.stdout
+    told = [line for line in found.stderr.splitlines() if "invariant" not in line and "compil" not in line]
+    assert re.search(note, "\n".join(told)) if note else not told
