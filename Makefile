@@ -123,9 +123,10 @@ nightly-tests: compiled
 nightly-recorded: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m recorded
 
-# Every dispatcher x overrun mode x predictor on random workloads.
+# Every dispatcher x overrun mode x predictor on random workloads, and random decisions under rules.
 nightly-cross: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m cross --rounds 1000 --long 900 --first $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m ruled --count 100000 --long 60 --first $(SEED)
 
 # Malformed files, options and states.
 nightly-fuzz: .venv/installed

@@ -51,7 +51,7 @@ ELSEWHERE = {
     r"make ": "installs, or takes minutes; `make -n` knows the target",
     r"python -m pip install ": "downloads; tests/test_package.py installs what is built",
     r"python -m hpcdispatch\.bench\.studies\.": "needs traces and hours; --help has the options; see nightly-studies",
-    r"PYTHONPATH=tests python -m (fuzz|faults|mutants)": "takes an hour; --help has the options; see nightly",
+    r"PYTHONPATH=tests python -m (fuzz|faults|mutants|ruled)": "takes an hour; --help has the options; see nightly",
     r"docker ": "needs Docker; the workflow of the tests builds the image and runs it",
     r"python -m pytest ": "runs tests, which nightly-tests runs as well",
 }
