@@ -83,9 +83,20 @@ class SiteRecord:
     stop_time: int | None = None
 
     @classmethod
-    def read(cls, texts: Texts, shares: str, load: Load, begin: int | None) -> SiteRecord:
-        """Read the record. Raise :class:`InputError` if a file is invalid."""
+    def read(cls, texts: Texts, shares: str, load: Load, begin: int | None, last: int = 0, most: int = 0) -> SiteRecord:
+        """Read the record. Raise :class:`InputError` if a file is invalid.
+
+        Parameters
+        ----------
+        texts, shares, load, begin
+            See the attributes.
+        last, most
+            Without `begin`, a record of more than `most` jobs begins with its last so many. Earlier jobs count as past
+            usage. 0: no record is shortened.
+        """
         whole = load(texts.config)
+        if begin is None and 0 < max(last, most) < len(whole) and last:
+            begin = int(whole.columns.submit[-last])
         workload, state = recorded_state(whole, begin)
         zero = started_at(whole)
         jobs = workload.columns

@@ -90,6 +90,13 @@ class Coded:
     @classmethod
     def gathered(cls, values: Iterable[Any]) -> Coded:
         """Encode objects. Unhashable ones are equal only if they are the same object."""
+        values = list(values)
+        try:
+            known = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        except TypeError:
+            pass
+        else:
+            return cls(np.fromiter(map(known.__getitem__, values), np.int32, len(values)), [*known])
         places: dict[Any, int] = {}
         different: list[Any] = []
 

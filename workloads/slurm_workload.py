@@ -123,6 +123,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
     known = {partition.name: partition for partition in site.partitions}
     values = [records[name].tolist() for name in _Asked._fields]
     largest = int(machine.capacity[:, machine.primary].max(initial=0))
+    by_core = site.memory_by_core
     maps: dict[tuple[tuple[str, int], ...], ResourceMap] = {}  # Equal requests are one object, hashed once.
     for job, *fields in zip(workload.jobs, *values, strict=True):
         asked = _Asked(*fields)
@@ -140,7 +141,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         slots = apart or asked.tasks
         if apart and asked.nodes_by_tasks:
             spread = 1, apart
-        per_node = asked.per_slot(machine, slots, by_core=site.memory_by_core)
+        per_node = asked.per_slot(machine, slots, by_core=by_core)
         if partition is not None:
             per_node |= of_partition(known[partition], per_node["core"])
         if apart:

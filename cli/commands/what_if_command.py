@@ -8,6 +8,7 @@ from typing import Annotated
 import click
 import numpy as np
 import pandas as pd
+from click.core import ParameterSource
 from rich.console import RenderableType
 
 from ...analysis.site_cases import SiteRecord
@@ -41,8 +42,10 @@ from ..slurm_answers import say_of_limits, say_of_reservations
 
 #: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
-#: Most jobs for which the noise is measured by default.
-MANY = 20_000
+#: Most records that are simulated whole by default, and of more the number of last jobs for a quick first answer.
+MANY, LAST = 20_000, 2_000
+#: Left out of the first answer on many records.
+_SLOW = "lookahead"
 #: Schedulers beside the record and slurm in a table on a terminal.
 _SIDE_BY_SIDE = 3
 
@@ -83,6 +86,14 @@ def command(
     begin: Annotated[
         int | None, option("Begin so long after the first arrival.  [default: when the first job ends]", "TIME")
     ],
+    last: Annotated[
+        int | None,
+        option(
+            f"Simulate the last N jobs; earlier ones count as past usage.  [default: all; {LAST:,} of over {MANY:,}]",
+            "N",
+            click.IntRange(1),
+        ),
+    ],
     repeats: Annotated[
         int | None,
         option(
@@ -110,6 +121,8 @@ def command(
     """
     if out is not None and out.suffix.lower() != ".html":
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
+    if begin is not None and last is not None:
+        raise click.UsageError("--begin, --last: expected one of them, got both")
     specs = [spec for spec in split_specs(dispatchers, "dispatcher") if spec != "slurm"]
     validate(specs, ["walltime"])
     there = site.folder
@@ -120,9 +133,19 @@ def command(
     given = ";".join(map(str, limits))
     say_of_limits(given)
     texts = Texts(site.config_file, given, reservations, zone_of(site.timezone) if site.timezone else UTC)
-    record = SiteRecord.read(texts, shares, site.load, begin)
+    record = SiteRecord.read(texts, shares, site.load, begin, last or LAST, 0 if last else MANY)
+    quick = begin is None and last is None and record.begin is not None
+    if quick:
+        standard = click.get_current_context().get_parameter_source("dispatchers") == ParameterSource.DEFAULT
+        specs = [spec for spec in specs if spec != _SLOW] if standard else specs
+        left_out = f"; {_SLOW} is left out for its time, --dispatchers slurm,{_SLOW} tries it" if standard else ""
+        say(
+            "note",
+            f"{site.sacct_file} has more than {MANY:,} jobs: for a quick first answer the last {LAST:,} are simulated, "
+            f"and earlier ones count as past usage; --last N or --begin 0 simulates more{left_out}",
+        )
     if repeats is None:
-        repeats = 4 if len(record.workload) <= MANY else 0
+        repeats = 4 if len(record.workload) <= MANY and not quick else 0
     with temporary_folder() as folder:
         cases = [record.baseline(), *record.rivals(dict.fromkeys(specs))]
         for number, text in enumerate(dict.fromkeys(scenarios), 1):

@@ -113,7 +113,11 @@ class Jobs:
     def gone(self, state: State, usage: AccountUsage) -> list[tuple[Charge, int]]:
         """Return the charges of jobs that ended since the last call, with the present time as their end."""
         before = self._charged
-        self._charged = {(running.order, running.start): self._charge(running, usage) for running in state.running}
+        keys = [(running.order, running.start) for running in state.running]
+        self._charged = {
+            key: before.get(key) or self._charge(running, usage)
+            for key, running in zip(keys, state.running, strict=True)
+        }
         return [(charge, state.now) for key, charge in before.items() if key not in self._charged]
 
     def _charge(self, running: Running, usage: AccountUsage) -> Charge:

@@ -1,6 +1,6 @@
 """Limits of associations, QOS and arrays, and the jobs that they apply to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Limits:
         self._most: list[list[int]] = []
         self._rows: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
+        self._asked: dict[tuple[int, int], list[int]] = {}
         self._totals: dict[str, dict[str, int]] = {}
         self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
@@ -94,32 +95,50 @@ class Limits:
             self._rows[key] = tuple(rows)
         return self._rows[key]
 
+    def know(self, waiting: Iterable[Waiting]) -> None:
+        """Add the rows of limits of jobs that joined the queue."""
+        for each in waiting if self._given else ():
+            self.rows_of(each.job)
+
     def room(self, state: State) -> IntArray:
         """Return the free jobs and amounts of each limit. Shape (limits, kinds)."""
         if not self._given:
             return np.empty((0, 1), np.int64)
-        for job in (*(running.job for running in state.running), *(waiting.job for waiting in state.queue)):
-            self.rows_of(job)
+        bound = [(running, self.rows_of(running.job)) for running in state.running]
         left = np.array(self._most, np.int64).reshape(-1, len(self._kinds))
-        if len(left):
-            for running in state.running:
-                if rows := self.rows_of(running.job):
-                    minutes = -(-max(running.predicted_end - state.now, 0) // 60)
-                    left[list(rows)] -= self._takes(self._amounts_of(running), minutes)
-            if len(self._amounts) > 4 * len(state.running) + _MANY:
-                self._amounts.clear()
-        return left
+        if not len(left):
+            return left
+        taken = [[0] * len(self._kinds) for _ in self._most]
+        for running, rows in bound:
+            if not rows:
+                continue
+            minutes = -(-max(running.predicted_end - state.now, 0) // 60)
+            takes = self._takes(self._amounts_of(running), minutes)
+            for row in rows:
+                taken[row] = [sum(pair) for pair in zip(taken[row], takes, strict=True)]
+        if len(self._amounts) > 4 * len(bound) + _MANY:
+            self._amounts.clear()
+        return left - np.array(taken, np.int64)
 
     def of(self, waiting: Sequence[Waiting]) -> tuple[IntArray, IntArray]:
         """Return the limits of waiting jobs, shape (jobs, most of one job), -1 for none, and their amounts."""
         rows = [self.rows_of(each.job) for each in waiting]
-        of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
-        takes = np.zeros((len(rows), len(self._kinds)), np.int64)
-        for job, (own, each) in enumerate(zip(rows, waiting, strict=True)):
-            of[job, : len(own)] = own
-            if own:
-                takes[job] = self._takes(self._amounts_of(each), -(-each.predicted // 60))
-        return of, takes
+        longest = max(map(len, rows), default=0)
+        nothing = [0] * len(self._kinds)
+        of = [[*own, *(-1,) * (longest - len(own))] for own in rows]
+        takes = [self._asks(each) if own else nothing for own, each in zip(rows, waiting, strict=True)]
+        if len(self._asked) > 4 * len(rows) + _MANY:
+            self._asked.clear()
+        return np.array(of, np.int64).reshape(len(rows), longest), np.array(takes, np.int64).reshape(
+            len(rows), len(nothing)
+        )
+
+    def _asks(self, waiting: Waiting) -> list[int]:
+        """Return the amount of each kind that a waiting job will take."""
+        key = waiting.order, waiting.predicted
+        if key not in self._asked:
+            self._asked[key] = self._takes(self._amounts_of(waiting), -(-waiting.predicted // 60))
+        return self._asked[key]
 
     def forbids(self, waiting: Waiting) -> bool:
         """Return whether a job alone exceeds a limit, so that it would wait for ever."""

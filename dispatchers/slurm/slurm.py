@@ -181,6 +181,7 @@ class Slurm(Configured[SlurmOptions]):
         """Process changes. Return rejections of jobs that can never run."""
         tick = state.now - state.now % self._period
         joined = self._jobs.add(state, self._usage, tick)
+        self._limits.know(joined)
         for waiting in joined:
             if waiting.job.array:
                 self._arrays.add(waiting.order, waiting.job)
@@ -240,6 +241,9 @@ class Slurm(Configured[SlurmOptions]):
 
     def _main(self, turn: _Turn, part: _Part, most: int, late: Sequence[int]) -> None:
         """Run the main scheduler on the first jobs of a part, except late ones."""
+        if not len(late):
+            self._try_first(turn, part, most)
+            return
         whole = part.left
         behind = np.isin(turn.state.queue.order[whole], late)
         part.left = whole[~behind]
