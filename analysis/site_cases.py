@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ..base import InputError, shown
 from ..dispatchers import Dispatcher, Slurm, create_dispatcher
 from ..workloads import Job, MachineState, Workload, recorded_state
@@ -101,8 +103,8 @@ class SiteRecord:
         zero = started_at(whole)
         jobs = workload.columns
         assert workload.records is not None
-        last = float((jobs.submit + workload.records["wait"].fillna(0).to_numpy() + jobs.runtime).max())
-        texts = replace(texts, zero=zero, begin=zero + state.at, end=zero + int(last))
+        finished = float((jobs.submit + workload.records["wait"].fillna(0).to_numpy() + jobs.runtime).max())
+        texts = replace(texts, zero=zero, begin=zero + state.at, end=zero + int(finished))
         site = read_slurm_conf(texts.config)
         known = {each.name for each in read_slurm_reservations(texts.reservations, site)} if texts.reservations else ()
         inferred = inferred_reservations(whole, site, known, zero)
@@ -262,15 +264,26 @@ def _default(partition: str, site: SlurmSite) -> int | None:
 
 
 def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload) -> list[Job]:
-    """Return the jobs. A running job drops amounts, such as a partition, that its nodes no longer have."""
-    where = {since.id: since.placement for since in state.running}
+    """Return the jobs. Running jobs drop amounts, such as a partition's, that their nodes no longer have for all."""
+    where = {since.id: since.placement for since in state.running if since.placement}
     machine = workload.machine
+    places = {name: place for place, name in enumerate(machine.resources)}
+    taken = np.zeros(machine.capacity.shape, np.int64)
+    for job in jobs:
+        for name, amount in job.per_node.items() if job.id in where else ():
+            np.add.at(taken[:, places[name]], list(where[job.id]), amount)
+    short, most = taken > machine.capacity, machine.capacity.max(axis=0)
+    running = {since.id for since in state.running}
     found = []
     for job in jobs:
-        nodes = where.get(job.id)
-        if nodes:
-            there = machine.capacity[list(nodes)].min(axis=0)
-            amounts = {name: n for name, n in job.per_node.items() if n <= there[machine.resources.index(name)]}
+        if job.id in running:
+            nodes = where.get(job.id)
+            gone = {
+                name
+                for name, amount in job.per_node.items()
+                if (amount > most[places[name]] if nodes is None else short[list(nodes), places[name]].any())
+            }
+            amounts = {name: n for name, n in job.per_node.items() if name not in gone}
             if len(amounts) < len(job.per_node):
                 job = replace(job, per_node=amounts)  # noqa: PLW2901
         found.append(job)

@@ -15,6 +15,7 @@ from ..workloads.slurm_limits import read_slurm_limits
 
 #: Kinds of changes, with an example of the text after ``=``.
 FORMS: Mapping[str, str] = {
+    "nodes": "+8 like c1",
     "add-nodes": "8:like=c1",
     "nodes-down": "c[1-4]@2026-12-01..+2h",
     "maintenance": "c[1-4]@2026-12-01T08:00..+2h",
@@ -27,6 +28,8 @@ FORMS: Mapping[str, str] = {
     "weights": "PriorityWeightAge=1000,PriorityWeightQOS=0",
     "config": "other.conf",
 }
+#: More nodes in words, as in ``nodes=+4 like c1``.
+_LIKE = re.compile(r"(?<!\S)nodes=\+(\S+)\s+like[\s=]+(\S+)")
 #: Separates the parts of a change, but not those of a time.
 _PARTS = re.compile(r":(?=[A-Za-z][\w-]*=)")
 
@@ -128,7 +131,7 @@ def read_scenario(text: str, texts: Texts) -> Scenario:
         If a change is none of these, or names a part that the site does not have.
     """
     made, site = Scenario(text), None
-    for part in text.split():
+    for part in _LIKE.sub(r"add-nodes=\1:like=\2", text).split():
         kind, equals, value = part.partition("=")
         if not equals or not value:
             raise InputError(f"--scenario: expected NAME=VALUE with one of {', '.join(FORMS)}, got {shown(part)}")
@@ -160,6 +163,10 @@ def _add_nodes(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> Non
         if site.nodes.index(like) in partition.nodes:
             nodes = [site.nodes[place] for place in partition.nodes]
             made.lines["config"].append(_partition_line(site, partition.name, {"nodes": ",".join([*nodes, *names])}))
+
+
+def _nodes(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+    raise ValueError(f"expected +N like NODE, got {shown(value)}")
 
 
 def _nodes_down(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
@@ -240,6 +247,7 @@ def _config(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
 
 
 _KINDS: Mapping[str, Callable[[str, Scenario, SlurmSite, Texts], None]] = {
+    "nodes": _nodes,
     "add-nodes": _add_nodes,
     "nodes-down": _nodes_down,
     "maintenance": _maintenance,

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import stat
+import zlib
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from .errors import InputError
 MOST_BYTES = 1 << 28
 #: Most memory for parsed JSON, bytes.
 MOST_MEMORY = 3 << 29
+#: The first bytes of a file packed by gzip.
+_GZIP = b"\x1f\x8b"
 #: Largest file that is read at all, bytes.
 LARGEST_FILE = 1 << 32
 
@@ -95,8 +98,22 @@ def json_memory(data: bytes) -> int:
     return (1 + 2 * width_of(data)) * len(data) + sum(each * data.count(mark) for mark, each in marks)
 
 
+def _unpacked(data: bytes, path: Path, what: str) -> bytes:
+    """Return what gzip packed, within the bound for a JSON file."""
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        found = unpack.decompress(data, MOST_BYTES + 1)
+    except zlib.error:
+        raise InputError(f"{path}: expected {what} packed by gzip, got damaged data") from None
+    if len(found) > MOST_BYTES:
+        raise InputError(f"{path}: expected {what} of at most {MOST_BYTES:,} bytes, got more")
+    if not unpack.eof:
+        raise InputError(f"{path}: expected {what} packed by gzip, got a file that is cut off")
+    return found
+
+
 def read_json(path: Path, what: str) -> Any:
-    """Return the content of a JSON file in UTF-8.
+    """Return the content of a JSON file in UTF-8, also one packed by gzip.
 
     Parameters
     ----------
@@ -114,6 +131,8 @@ def read_json(path: Path, what: str) -> Any:
         long for Python. One line with file and line.
     """
     data = read_bounded(path, what, MOST_BYTES)
+    if data.startswith(_GZIP):
+        data = _unpacked(data, path, what)
     if json_memory(data) > MOST_MEMORY:
         raise InputError(f"{path}: expected {what} that takes at most {MOST_MEMORY:,} bytes of memory, got more")
     try:

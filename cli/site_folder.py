@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import InputError, read_bounded, shown
+from ..base.files import open_regular
 from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 from .slurm_answers import SACCTMGR_SHOWN
 
@@ -14,6 +15,8 @@ SACCT = ("jobs.sacct", "sacct.txt")
 LIMITS = ("assoc.txt", "limits.txt", "qos.txt")
 RESERVATIONS = ("reservations.txt", "reserved.txt")
 SQUEUE, SINFO, NOW = "squeue.json", "sinfo.json", "now"
+#: Ending of packed files, which are accepted too.
+PACKED = ".gz"
 #: Days of accounting records to export.
 DAYS = 30
 
@@ -106,7 +109,7 @@ class SiteFolder:
     @property
     def sacct(self) -> Path | None:
         """The accounting records."""
-        return next(self._there(*SACCT), None)
+        return next(self._there(*SACCT, *(name + PACKED for name in SACCT)), None)
 
     @property
     def limits(self) -> tuple[Path, ...]:
@@ -121,12 +124,12 @@ class SiteFolder:
     @property
     def squeue(self) -> Path | None:
         """The jobs of the moment."""
-        return next(self._there(SQUEUE), None)
+        return next(self._there(SQUEUE, SQUEUE + PACKED), None)
 
     @property
     def sinfo(self) -> Path | None:
         """The nodes of the moment."""
-        return next(self._there(SINFO), None)
+        return next(self._there(SINFO, SINFO + PACKED), None)
 
     @property
     def now(self) -> int | None:
@@ -155,6 +158,15 @@ class SiteFolder:
         for each in exports():
             if each.lack and each.name not in there and not each.name.endswith(".json"):
                 yield each.name, each.lack
+
+    def cut_off(self) -> Iterator[str]:
+        """Yield the names of text files that end within a line, as files do that were cut off."""
+        for path in (self.config, self.sacct, *self.limits, self.reservations):
+            if path is not None and path.suffix != PACKED:
+                with open_regular(path) as file:
+                    file.seek(max(path.stat().st_size - 1, 0))
+                    if file.read(1) not in (b"\n", b""):
+                        yield path.name
 
     def _there(self, *names: str) -> Iterator[Path]:
         return (self.folder / name for name in names if (self.folder / name).is_file())

@@ -70,7 +70,7 @@ class SiteFiles:
             cluster=self.cluster,
         )
         for note in workload.provenance.notes if config in (None, self.config_file) else ():
-            say("note", f"{self.sacct_file}: {note}")
+            say("note", note if note.startswith(f"{self.config_file}:") else f"{self.sacct_file}: {note}")
         return workload
 
 

@@ -175,12 +175,15 @@ class Snapshot:
         Seconds since 1970.
     nodes, running, waiting
         In Slurm's order.
+    clusters
+        Of the jobs, in lower case.
     """
 
     now: int
     nodes: tuple[ClusterNode, ...]
     running: tuple[ClusterJob, ...]
     waiting: tuple[ClusterJob, ...]
+    clusters: frozenset[str] = frozenset()
 
     def by_id(self) -> dict[str, ClusterJob]:
         """Return the waiting jobs by id, an array by the ids of its tasks."""
@@ -209,11 +212,13 @@ def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: i
     nodes = tuple({node.name: node for each in listed for node in each}.values())
     jobs = []
     taken = set[str]()
+    clusters = set[str]()
     for place, entry in _entries(squeue, "jobs"):
         where = _where(entry, f"{squeue}: entry {place}", f"{squeue}: job")
         state = _word(entry.get("job_state"))
         if state in (*_RUNS, "pending"):
             job = _job(entry, where)
+            clusters.add(_text(entry, "cluster").lower())
             left = tuple(id_ for id_ in job.ids if id_ not in taken)
             taken.update(left)
             jobs += [(state, replace(job, ids=left, tasks=len(left)))] if left else []
@@ -223,7 +228,8 @@ def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: i
         strange = next((name for name in job.nodes if name not in known), None)
         if strange is not None:
             raise InputError(f"{squeue}: job {job.id}: expected nodes that {sinfo} has, got {shown(strange)}")
-    return Snapshot(now, nodes, running, tuple(job for state, job in jobs if state == "pending"))
+    waiting = tuple(job for state, job in jobs if state == "pending")
+    return Snapshot(now, nodes, running, waiting, frozenset(clusters - {""}))
 
 
 def _entries(path: str | PathLike[str], kind: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

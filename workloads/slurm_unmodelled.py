@@ -35,7 +35,6 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
 _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "OverSubscribe": (("no", "exclusive"), "beside which jobs"),
     "Shared": (("no", "exclusive"), "beside which jobs"),
-    "QoS": (("n/a",), "which jobs wait, as far as no limits are given"),
     "PreemptMode": (("off", "requeue", "cancel"), "which jobs stop"),
     "GraceTime": (("0",), "which jobs stop"),
     "LLN": (("no",), "on which nodes"),
@@ -112,8 +111,6 @@ _HARMLESS = (
     "default_gbytes",
     "bf_node_space_size",
 )
-#: Parts of enforced associations that hold no job back.
-_ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 
 
 #: Size of the effect by what a setting changes.
@@ -128,7 +125,8 @@ def unmodelled(site: SlurmSite, records: pd.DataFrame, ids: Sequence[str] = ()) 
     """Return what is not modelled, the largest expected effect first.
 
     A line is ``GraceTime=9 (which jobs stop; large effect; 12 jobs of partition all)``: a setting, or an option of
-    jobs, with its possible effect and the affected jobs. A setting of partitions or nodes affects their jobs only.
+    jobs, with its possible effect and the affected jobs. A setting of partitions or nodes affects their jobs only. What
+    affects no job is left out.
 
     Parameters
     ----------
@@ -157,7 +155,7 @@ def unmodelled(site: SlurmSite, records: pd.DataFrame, ids: Sequence[str] = ()) 
     for line, rows in options.items():
         examples = ", ".join(ids[row] for row in rows[:3]) if len(ids) else ""
         found.append((line, len(rows), f", such as {examples}" if examples else ""))
-    ranked = [(_effect(line), -jobs, line, jobs, whose) for line, jobs, whose in found]
+    ranked = [(_effect(line), -jobs, line, jobs, whose) for line, jobs, whose in found if jobs or not every]
     return tuple(
         f"{line}; {_EFFECTS[effect][0]}; {jobs:,} {'job' if jobs == 1 else 'jobs'}{whose})"
         for effect, _, line, jobs, whose in sorted(ranked, key=lambda each: each[:2])
@@ -181,9 +179,6 @@ def _of_settings(site: SlurmSite) -> Iterator[str]:
         yield f"SelectTypeParameters={','.join(others)} (on which nodes"
     if others := [part for part in _parts(settings.get("grestypes", "")) if part != "gpu"]:
         yield f"GresTypes={','.join(others)} (on which nodes"
-    parts = _parts(settings.get("accountingstorageenforce", ""))
-    if enforced := [part for part in parts if part not in _ASSOCIATIONS]:
-        yield f"AccountingStorageEnforce={','.join(enforced)} (which jobs wait, as far as no limits are given"
     known = {*MODELLED, *_HARMLESS}
     given = site.scheduler_parameters.items()
     if others := [f"{name}={value}".removesuffix("=") for name, value in given if name not in known]:

@@ -11,6 +11,14 @@ import pandas as pd
 from click.core import ParameterSource
 from rich.console import RenderableType
 
+from ...analysis.export_doubts import (
+    all_ended,
+    ended_only_bias,
+    of_different_days,
+    of_other_sites,
+    printed_at,
+    unfinished,
+)
 from ...analysis.site_cases import SiteRecord
 from ...analysis.site_scenarios import FORMS, Texts
 from ...analysis.what_if import FAR, SelfCheck, WhatIf, by_class, self_check, what_if, without_untrusted
@@ -30,7 +38,9 @@ from ...bench.reports.what_if_page import (
 )
 from ...workloads import MachineState, Workload
 from ...workloads.formats.read_log import zone_of
+from ...workloads.slurm_limits import read_slurm_limits
 from ...workloads.slurm_reservations import read_slurm_reservations
+from ...workloads.slurm_workload import started_at
 from ..app import OUTPUT, subcommand
 from ..command_errors import say
 from ..output import exact, finish, headed, time
@@ -38,12 +48,14 @@ from ..parameters import option
 from ..progress import spinner
 from ..shared_options import dispatchers_option, seed_option, split_specs, validate
 from ..site_options import FILE, SiteFiles
-from ..slurm_answers import say_of_limits, say_of_reservations
+from ..slurm_answers import cluster, say_of_limits, say_of_reservations
 
 #: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
 #: Most records that are simulated whole by default, and of more the number of last jobs for a quick first answer.
 MANY, LAST = 20_000, 2_000
+#: Least relative change of the mean wait that is worth a note.
+_LEAST_BIAS = 0.1
 #: Left out of the first answer on many records.
 _SLOW = "lookahead"
 #: Schedulers beside the record and slurm in a table on a terminal.
@@ -130,6 +142,8 @@ def command(
         limits, reservations = limits or there.limits, reservations or there.reservations
         for name, lack in there.lacking():
             say("note", f"{there.folder} has no {name}: {lack}")
+        for name in there.cut_off():
+            say("note", f"{there.folder / name} ends within a line: is it cut off? What it lacks is not modelled")
     given = ";".join(map(str, limits))
     say_of_limits(given)
     texts = Texts(site.config_file, given, reservations, zone_of(site.timezone) if site.timezone else UTC)
@@ -144,6 +158,7 @@ def command(
             f"{site.sacct_file} has more than {MANY:,} jobs: for a quick first answer the last {LAST:,} are simulated, "
             f"and earlier ones count as past usage; --last N or --begin 0 simulates more{left_out}",
         )
+    _say_doubts(record, site, given)
     if repeats is None:
         repeats = 4 if len(record.workload) <= MANY and not quick else 0
     with temporary_folder() as folder:
@@ -175,6 +190,42 @@ def command(
         *_checked(checks),
         *_shown(record.workload, found, record.state, classes),
     )
+
+
+def _say_doubts(record: SiteRecord, site: SiteFiles, limits: str) -> None:
+    """Print notes on files that do not belong together, and on records without jobs that ran or waited."""
+    workload, there = record.workload, site.folder
+    now = None if there is None else there.now
+    known = read_slurm_limits(limits, record.site.settings.get("clustername", "")) if limits else None
+    last = int(workload.columns.submit.max()) + started_at(workload)
+    printed = (record.texts.config.name, printed_at(record.texts.config))
+    doubts = [*of_different_days([(site.sacct_file.name, last), printed, ("now", now)])]
+    for doubt in (*doubts, *of_other_sites(workload, record.site, known)):
+        say("note", doubt)
+    lacking: tuple[int, int] | None = None
+    if there is not None and there.squeue is not None and there.sinfo is not None and now is not None:
+        snapshot = cluster(there.squeue, there.sinfo, now)
+        clusters = snapshot.clusters - {record.site.settings.get("clustername", "").lower()}
+        if clusters and record.site.settings.get("clustername"):
+            named = record.site.settings["clustername"]
+            say("note", f"{there.squeue} is of cluster {', '.join(sorted(clusters))}, {record.site.source} of {named}")
+        lacking = unfinished(workload, snapshot)
+        if lacking[0]:
+            say(
+                "note",
+                f"{site.sacct_file} lacks {lacking[0]:,} of the {lacking[1]:,} jobs that ran or waited in "
+                f"{there.squeue}: waits in the model are too short; sacct without --state, and with -S before their "
+                "submission, has them",
+            )
+    if (lacking is None or lacking[0]) and all_ended(workload):
+        bias = ended_only_bias(record)
+        if bias is not None and abs(bias.change) >= _LEAST_BIAS:
+            say(
+                "note",
+                f"{site.sacct_file} has no job that ran or waited when it was printed. If there were some, the model "
+                f"is biased: without {bias.left_out:,} such jobs at the middle of this record, the same "
+                f"{bias.jobs:,} jobs wait {exact(bias.without)} in the model, with them {exact(bias.whole)}",
+            )
 
 
 def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site: SiteFiles, out: Path) -> None:

@@ -42,11 +42,6 @@ def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
             "PreemptMode=SUSPEND,GANG (which jobs stop; 2 jobs)",
         ),
         ("bf_continue", "bf_continue,bf_busy_nodes", "SchedulerParameters=bf_busy_nodes (which jobs start; 2 jobs)"),
-        (
-            "associations",
-            "associations,limits",
-            "AccountingStorageEnforce=limits (which jobs wait, as far as no limits are given; 2 jobs)",
-        ),
         ("OverSubscribe=NO", "OverSubscribe=FORCE:4", "OverSubscribe=FORCE:4 (beside which jobs; 2 jobs)"),
         ("QoS=N/A", "LLN=YES ExclusiveUser=NO", "LLN=YES (on which nodes; 2 jobs)"),
         ("Nodes=ALL", "Nodes=ALL State=DRAIN", "PartitionName=all State=DRAIN (which jobs start; 2 jobs)"),
@@ -82,6 +77,14 @@ def test_what_is_not_modelled_is_said_once_with_what_it_changes(tmp_path, before
 )
 def test_options_of_jobs_are_said_with_how_many_have_them(tmp_path, records, lines):
     assert said(tmp_path, USUAL.replace("Weight=8", "Feature=fat"), **records) == lines
+
+
+def test_limits_are_said_elsewhere_and_idle_partitions_not_at_all(tmp_path):
+    more = "PartitionName=idle Nodes=n4 LLN=YES\nPartitionName=busy Nodes=n1 QoS=other\n"
+    limited = USUAL.replace("=associations", "=associations,limits,qos,safe") + more
+    assert said(tmp_path, limited) == ()
+    (found,) = said(tmp_path, limited, partitions=["idle", "all"])
+    assert found == "LLN=YES (on which nodes; small effect; 1 job of partition idle)"
 
 
 def test_what_counts_as_modelled_is():

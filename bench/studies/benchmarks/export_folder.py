@@ -60,45 +60,51 @@ _ACCOUNTS, _USERS = 8, 12
 def write_export(folder: Path, records: int, seed: int = 1) -> None:
     """Write an export folder with so many records, their waits from EASY."""
     folder.mkdir(parents=True, exist_ok=True)
-    last = 0
     with (folder / "jobs.sacct").open("w", encoding="utf-8") as file:
         file.write(f"{_HEADER}\n")
-        for end, line in _records(records, seed):
-            last = max(last, end)
-            file.write(f"{line}\n")
+        file.writelines(f"{line}\n" for line in _records(records, seed))
     tree = ["Cluster|Account|User|ParentName|Share", "many|root|||1"]
     tree += [f"many|a{account}||root|{1 + account}" for account in range(_ACCOUNTS)]
     tree += [f"many|a{user % _ACCOUNTS}|u{user}||1" for user in range(_ACCOUNTS * _USERS)]
     texts = {"site.txt": _CONFIG, "qos.txt": _QUALITIES, "assoc.txt": "\n".join([*tree, ""])}
-    texts |= {"reservations.txt": "No reservations in the system\n", "now": f"{last + 1}\n"}
+    texts |= {
+        "reservations.txt": "No reservations in the system\n",
+        "now": f"{_BEGIN + DAYS * 86400 * records // A_MONTH}\n",
+    }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _records(records: int, seed: int) -> Iterator[tuple[int, str]]:
-    """Yield the end and the line of each job."""
+def _records(records: int, seed: int) -> Iterator[str]:
+    """Yield the line of each job."""
     workload = _on_nodes(
         generate("lublin", jobs=records, processors=NODES * CORES, load=0.8, users=_ACCOUNTS * _USERS, seed=seed)
     )
     result = simulate(workload, "easy", overrun="kill")
     places = result.attempts.set_index("id")["placement"]
-    for number, row in enumerate(result.jobs.itertuples(index=False), 1):
-        job = workload.jobs[number - 1]
+    table = result.jobs
+    times = [(table[name].to_numpy(np.int64) + _BEGIN).tolist() for name in ("start", "end")]
+    printed = _BEGIN + workload.jobs[-1].submit  # Then some jobs run, and others wait.
+    for number, (job, start, end) in enumerate(zip(workload.jobs, *times, strict=True), 1):
         cores = job.nodes * job.per_node["core"]
         had = np.unique(places[job.id])
         nodes, listed = len(had), "n[" + ",".join(str(place + 1) for place in had) + "]"
-        user = int(row.user) % (_ACCOUNTS * _USERS)
-        submit, start, end = (_BEGIN + int(time_) for time_ in (row.submit, row.start, row.end))
-        minutes = -(-int(row.walltime) // 60)
+        user = int(job.user) % (_ACCOUNTS * _USERS)
+        submit = _BEGIN + job.submit
+        minutes = -(-job.walltime // 60)
         partition = "short" if minutes <= 60 and number % 3 == 0 else "batch"
         quality = "high" if number % 11 == 0 else "normal"
         tres = f"billing={cores},cpu={cores},node={nodes}"
         asked = f"-N {nodes} --ntasks-per-node={CORES}" if job.per_node["core"] == CORES else f"-n {cores}"
+        state, begun, ended, ran = "COMPLETED", str(start), str(end), end - start
+        if start >= printed:
+            state, begun, ended, ran, listed = "PENDING", "Unknown", "Unknown", 0, "None assigned"
+        elif end > printed:
+            state, ended, ran = "RUNNING", "Unknown", printed - start
         yield (
-            end,
-            f"{number}|u{user}|a{user % _ACCOUNTS}|{partition}|{submit}|{submit}|{start}|{end}|{end - start}|{minutes}|"
-            f"{nodes if '-N' in asked else 1}|{nodes}|{cores}|{tres}|{tres}|COMPLETED|{listed}||{quality}||"
-            f"sbatch -p {partition} -q {quality} -t {minutes} {asked} run{number % 500}.sh",
+            f"{number}|u{user}|a{user % _ACCOUNTS}|{partition}|{submit}|{submit}|{begun}|{ended}|{ran}|{minutes}|"
+            f"{nodes if '-N' in asked else 1}|{nodes}|{cores}|{tres}|{tres}|{state}|{listed}||{quality}||"
+            f"sbatch -p {partition} -q {quality} -t {minutes} {asked} run{number % 500}.sh"
         )
 
 

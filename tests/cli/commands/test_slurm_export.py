@@ -1,5 +1,6 @@
 """``slurm export``, ``--site DIR``, the self-check, and a line for each waiting job."""
 
+import gzip
 import json
 import shutil
 
@@ -197,3 +198,58 @@ def test_an_incomplete_folder_is_one_line(invoke, site, name, text, message):
     shutil.rmtree(site)
     assert invoke("what-if", "--site", site).exit_code == 2
     assert "--config" in invoke("what-if").stderr
+
+
+def test_packed_files_are_a_site_too(invoke, site, tmp_path):
+    for name in ("squeue.json", "sinfo.json", "jobs.sacct"):
+        (site / f"{name}.gz").write_bytes(gzip.compress((site / name).read_bytes()))
+        (site / name).unlink()
+    given = ("slurm", "forecast", "--site", site, "--kept", tmp_path / "kept.jsonl", "--draws", 4, "--json")
+    found = invoke(*given)
+    assert found.exit_code == 0, found.stderr
+    assert {each["job"] for each in json.loads(found.stdout)["forecasts"]} == {"2", "5+0", "5+1"}
+    packed = (site / "squeue.json.gz").read_bytes()
+    for damaged, message in ((packed[:-20], "cut off"), (packed[:20] + b"\0" * 60 + packed[80:], "got damaged data")):
+        (site / "squeue.json.gz").write_bytes(damaged)
+        found = invoke(*given)
+        assert found.exit_code == 2
+        assert message in found.stderr
+
+
+@pytest.mark.parametrize("name", ["jobs.sacct", "site.txt", "assoc.txt", "qos.txt", "reservations.txt"])
+def test_a_file_that_ends_within_a_line_is_said(invoke, site, name):
+    (site / name).write_bytes((site / name).read_bytes()[:-1])
+    found = invoke("what-if", "--site", site, "--dispatchers", "slurm", "--repeats", 0)
+    assert found.exit_code == 0, found.stderr
+    assert found.stderr.count("ends within a line: is it cut off?") == 1
+    assert f"{site / name} ends within a line" in found.stderr
+
+
+def test_another_cluster_and_missing_jobs_are_said(invoke, site):
+    told = json.loads((site / "squeue.json").read_text())
+    for each in told["jobs"]:
+        each["cluster"] = "Other"
+    (site / "squeue.json").write_text(json.dumps(told))
+    found = invoke("what-if", "--site", site, "--dispatchers", "slurm", "--repeats", 0)
+    assert found.exit_code == 0, found.stderr
+    assert "squeue.json is of cluster other" in found.stderr
+    # Job 1 runs, and jobs 2, 4, 5+0 and 5+1 could start. Job 3 is held.
+    assert "jobs.sacct lacks 5 of the 5 jobs that ran or waited in" in found.stderr
+
+
+def test_a_long_record_is_answered_from_its_last_jobs(invoke, site, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.cli.commands.what_if_command.MANY", 10)
+    monkeypatch.setattr("hpcdispatch.cli.commands.what_if_command.LAST", 4)
+    found = invoke("what-if", "--site", site, "--json")
+    assert found.exit_code == 0, found.stderr
+    assert "the last 4 are simulated, and earlier ones count as past usage" in found.stderr
+    told = json.loads(found.stdout)
+    assert [each["name"] for each in told["schedulers"]] == ["recorded", "slurm", "easy"]
+    jobs = [each["jobs"] for each in told["self_check"] if each["kind"] == "partition"]
+    assert 4 <= sum(jobs) <= 5
+    for more in (("--last", 6), ("--begin", 0)):
+        found = invoke("what-if", "--site", site, "--dispatchers", "slurm", "--repeats", 0, *more, "--json")
+        assert "quick first answer" not in found.stderr
+        jobs = [each["jobs"] for each in json.loads(found.stdout)["self_check"] if each["kind"] == "partition"]
+        assert sum(jobs) >= 6
+    assert invoke("what-if", "--site", site, "--last", 3, "--begin", "1h").exit_code == 2

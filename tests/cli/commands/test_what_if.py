@@ -78,6 +78,9 @@ def test_it_begins_when_it_is_told(files):
         (["--scenario", "load"], "expected NAME=VALUE"),
         (["--scenario", "load=fast"], "expected a factor from 0.01 to 100, got 'fast'; as in load=1.2"),
         (["--scenario", "add-nodes=2"], "expected nodes of"),
+        (["--scenario", "nodes=2"], "nodes=2: expected +N like NODE, got '2'; as in nodes=+8 like c1"),
+        (["--scenario", "nodes=+2 load=2"], "nodes=+2: expected +N like NODE"),
+        (["--scenario", "nodes=+2 like x1"], "expected nodes of"),
         (["--scenario", "add-nodes=0:like=n1"], "expected a number of nodes"),
         (["--scenario", "nodes-down=n9@+1m..+1m"], "got 'n9'"),
         (["--scenario", "nodes-down=n1@+1m"], "expected NODES@FROM..TO"),
@@ -160,6 +163,11 @@ def waits(*args):
     [  # The second job requests both nodes for 30 s. The third requests one node. The first has one until 300 s.
         ("add-nodes=1:like=n1", (0, 3, 33)),
         ("add-nodes=1:like=n1 bf_interval=30", (0, 3, 33)),
+        ("nodes=+1 like n1", (0, 3, 33)),
+        ("bf_interval=30 nodes=+1 like=n1", (0, 3, 33)),
+        ("partition=all:MaxCPUsPerNode=3", (None, None, None)),
+        ("partition=all:MaxCPUsPerNode=4", (0, 300, 5)),
+        ("weights=PriorityWeightAge=1000 nodes=+1 like n2", (0, 3, 33)),
         ("nodes-down=n[1-2]@+100s..+500s", (600, 900, 5)),
         ("maintenance=ALL@+310s..+10m", (0, 910, 5)),
         ("maintenance=n2@1970-01-01T00:21:50+00:00..+10m", (0, 910, 5)),
@@ -176,8 +184,21 @@ def test_a_scenario_changes_the_site(files, scenario, starts):
     found = {row["name"]: row for row in json.loads(done.stdout)["schedulers"]}
     assert found["slurm"]["wait"] == found["recorded"]["wait"]
     started = [start - submit for start, submit in zip(starts, (0, 1, 2), strict=True) if start is not None]
-    assert found[scenario]["wait"] == pytest.approx(sum(started) / len(started), abs=2)
+    if started:
+        assert found[scenario]["wait"] == pytest.approx(sum(started) / len(started), abs=2)
     assert found[scenario]["unstarted"] == 3 - len(started)
+
+
+def test_running_jobs_keep_nodes_beyond_a_new_limit(files, tmp_path):
+    # Job 1 has all cores of n1 when the simulation begins, twice what the partition then allows on a node.
+    for line in ("4|a|x|all|1003|1330|1360|1|1|1|2", "5|a|x|all|1004|1330|1360|1|1|1|2"):
+        with (tmp_path / "jobs.sacct").open("a") as file:
+            file.write(f"{line}\n")
+    done = run("what-if", *files, "--dispatchers", "slurm", "--scenario", "partition=all:MaxCPUsPerNode=2", "--json")
+    assert done.exit_code == 0, done.output
+    found = {row["name"]: row for row in json.loads(done.stdout)["schedulers"]}
+    assert found["partition=all:MaxCPUsPerNode=2"]["unstarted"] == 1
+    assert found["slurm"]["unstarted"] == 0
 
 
 def test_load_brings_jobs_sooner(files):
