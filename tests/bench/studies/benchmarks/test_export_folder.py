@@ -8,7 +8,7 @@ from hpcdispatch.bench.studies.benchmarks.export_folder import main
 def test_a_small_export_is_answered(tmp_path):
     done = CliRunner().invoke(main, ["--small", "--keep", str(tmp_path / "site")])
     assert done.exit_code == 0, done.output
-    assert "a job waits" in " ".join(done.output.split())
+    assert "slurm meets the recorded starts" in " ".join(done.output.split())
     lines = (tmp_path / "site" / "jobs.sacct").read_text().splitlines()
     assert len(lines) == 301
     assert {len(line.split("|")) for line in lines} == {21}
