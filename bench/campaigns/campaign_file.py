@@ -15,7 +15,7 @@ from ...base.printed import near_name
 from ...simulation import Overrun
 from ...simulation.trimming import EXPECTED, NOTHING, Cut
 from .molding_specs import check_molding
-from .samples import seed_range
+from .samples import Users, seed_range
 from .toml_lines import KeyPath, line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
@@ -95,6 +95,9 @@ class WorkloadTable(_Table):
         Only the first jobs. Or only those from the first place on and before the last, counted from 0.
     jitter, warm_up, cool_down
         They replace those of the campaign.
+    users
+        ``"react"``: within a session the jobs of a user follow the ends of the user's other jobs, see
+        :func:`hpcdispatch.workloads.closed_loop`.
     mold
         The speedup that makes the jobs moldable, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`.
     machine, lenient, strict, default_walltime, timezone
@@ -108,6 +111,7 @@ class WorkloadTable(_Table):
     jitter: _Numbers | None = None
     warm_up: _Cut | None = None
     cool_down: _Cut | None = None
+    users: Users = "replay"
     mold: _NotEmpty | None = None
     machine: _NotEmpty | None = None
     lenient: bool = False
@@ -118,7 +122,7 @@ class WorkloadTable(_Table):
     @property
     def label(self) -> str:
         """Its name in tables."""
-        return self.name or self.source
+        return self.name or self.source + (", users react" if self.users == "react" else "")
 
 
 class BudgetTable(_Table):

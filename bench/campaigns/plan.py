@@ -13,7 +13,7 @@ from ...analysis.conclusions import Basis
 from ...base import InputError, read_bounded
 from ...simulation import Budget, Overrun, SameInstant
 from ...simulation.trimming import steady_state
-from ...workloads import Workload, generate, read, resample
+from ...workloads import Workload, closed_loop, generate, read, resample
 from ...workloads.formats.memory_needs import half_the_memory
 from ...workloads.sources import Source, resolve
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
@@ -173,7 +173,8 @@ def _loaded(
     """Return the jobs of a seed, resampled if `drawn` is set. Keep their loader, and a trace itself."""
 
     def load() -> Workload:
-        return resample(source.load(seed), seed) if drawn else source.load(seed)
+        sample = resample(source.load(seed), seed) if drawn else source.load(seed)
+        return closed_loop(sample) if source.table.users == "react" else sample
 
     try:
         workload = load()

@@ -8,6 +8,8 @@ from hpcdispatch.bench.campaigns.campaign_file import read_campaign
 from hpcdispatch.bench.campaigns.plan import plan_campaign
 from hpcdispatch.bench.campaigns.toml_lines import line_of
 from hpcdispatch.simulation.trimming import NOTHING
+from hpcdispatch.workloads import closed_loop
+from hpcdispatch.workloads.sources import workload_of
 
 GOOD = """# a comment
 dispatchers = ["fcfs", "easy"]
@@ -157,6 +159,20 @@ def test_a_workload_is_molded(tmp_path):
     assert any(job.shapes for job in plan.workload(plan.cells[0].digest).jobs)
     plain = plan_campaign(written(tmp_path, GOOD))
     assert plan.cells[0].digest != plain.cells[0].digest
+
+
+def test_users_of_a_workload_react(tmp_path):
+    text = GOOD.replace("lublin:jobs=20", "example")
+    plan = plan_campaign(written(tmp_path, text + "head = 50\n"))
+    reacting = plan_campaign(written(tmp_path, text + 'head = 50\nusers = "react"\n'))
+    expected = closed_loop(workload_of("example").head(50))
+    assert reacting.workload(reacting.cells[0].digest).digest() == expected.digest()
+    assert reacting.cells[0].digest != plan.cells[0].digest
+    assert [cell.workload for cell in reacting.rows] == ["example, users react"] * 2
+    with pytest.raises(
+        InputError, match=r"campaign.toml:6: workload 1 users: expected 'replay' or 'react', got 'both'"
+    ):
+        read_campaign(written(tmp_path, GOOD + 'users = "both"\n'))
 
 
 def test_a_speedup_that_is_none_is_named(tmp_path):
