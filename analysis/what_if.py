@@ -19,8 +19,8 @@ JITTER = 10
 #: Upper ends of the classes by walltime (seconds) and by cores.
 _WALLTIMES = {"up to 10m": 600, "10m to 1h": 3600, "1h to 6h": 6 * 3600, "6h to 1d": 86400, "over 1d": np.inf}
 #: Least jobs of a class for a judgement of the model on it. Its mean wait is off if it differs from the recorded one by
-#: more than this share of the longer one, and by more than so many seconds.
-LEAST_JOBS, OFF_BY, OFF_SECONDS = 5, 0.3, 20.0
+#: more than the model's own spread, by more than this share of the longer one, and by more than so many seconds.
+LEAST_JOBS, OFF_BY, OFF_SECONDS = 5, 0.1, 20.0
 #: Reasons not to trust the model on a class.
 FAR, FEW = "its mean wait is off", "too few jobs to tell"
 _SIZES = {"1 core": 1, "2-4 cores": 4, "5-16 cores": 16, "17-64 cores": 64, "65-256 cores": 256, "more cores": np.inf}
@@ -174,11 +174,13 @@ class SelfCheck:
     Attributes
     ----------
     kind, jobs_of
-        Partition, account or QOS, and the class.
+        Partition, account, QOS or size, and the class.
     jobs
         Number of its jobs.
     recorded, model
         Mean waits, seconds.
+    spread
+        Largest distance between the model's mean waits over its repeated runs, seconds; 0 without repeated runs.
     deviation
         Mean distance of the starts from the real ones, seconds.
     trusted
@@ -192,15 +194,17 @@ class SelfCheck:
     jobs: int
     recorded: float
     model: float
+    spread: float
     deviation: float
     trusted: bool
     reason: str
 
 
 def self_check(workload: Workload, found: Sequence[WhatIf]) -> list[SelfCheck]:
-    """Return how well the model meets the record by partition, account and QOS.
+    """Return how well the model meets the record by partition, account, QOS and size.
 
-    A class is trusted if it has :data:`LEAST_JOBS` jobs and the mean wait of the model is near the recorded one.
+    A class is trusted if it has :data:`LEAST_JOBS` jobs and the model misses its recorded mean wait by no more than the
+    model's own spread over repeated runs, or by little: :data:`OFF_BY` of it or :data:`OFF_SECONDS`.
 
     Parameters
     ----------
@@ -214,8 +218,10 @@ def self_check(workload: Workload, found: Sequence[WhatIf]) -> list[SelfCheck]:
         "partition": jobs.queue.categories(),
         "account": jobs.group.categories(),
         "qos": jobs.qos.categories(),
+        "size": _binned(jobs.amounts(_primary(workload)), _SIZES),
     }
     real, waits = found[0].waits, found[1].waits
+    runs = np.vstack([waits, found[1].repeated])
     both = ~np.isnan(real) & ~np.isnan(waits)
     checks = []
     for kind, names in kinds.items():
@@ -225,14 +231,18 @@ def self_check(workload: Workload, found: Sequence[WhatIf]) -> list[SelfCheck]:
             if not count:
                 continue
             recorded, model = _mean(real[mine]), _mean(waits[mine])
+            means = [_mean(run[mine & ~np.isnan(run)]) for run in runs]
+            spread = float(np.nanmax(means) - np.nanmin(means))
             off = abs(model - recorded)
             reason = ""
-            if off > max(OFF_BY * max(recorded, model), OFF_SECONDS) and count >= LEAST_JOBS:
+            if off > max(spread, OFF_BY * max(recorded, model), OFF_SECONDS) and count >= LEAST_JOBS:
                 reason = FAR
             elif count < LEAST_JOBS:
                 reason = FEW
             deviation = _mean(np.abs(waits[mine] - real[mine]))
-            checks.append(SelfCheck(kind, name or "(none)", count, recorded, model, deviation, not reason, reason))
+            checks.append(
+                SelfCheck(kind, name or "(none)", count, recorded, model, spread, deviation, not reason, reason)
+            )
     return checks
 
 

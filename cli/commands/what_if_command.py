@@ -243,12 +243,12 @@ def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site:
 
 def _checked(checks: list[SelfCheck]) -> list[RenderableType]:
     """Return the table of the model on the record, and the classes that get no advice."""
-    columns = ("of", "jobs", *map(headed, ("recorded wait", "model", "deviation")), "trust")
+    columns = ("of", "jobs", *map(headed, ("recorded wait", "model", "spread", "deviation")), "trust")
     rows = [
         (
             f"{each.kind} {each.jobs_of}",
             f"{each.jobs:,}",
-            *map(time, (each.recorded, each.model, each.deviation)),
+            *map(time, (each.recorded, each.model, each.spread, each.deviation)),
             "yes" if each.trusted else f"no: {each.reason}",
         )
         for each in checks

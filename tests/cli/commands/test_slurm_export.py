@@ -119,7 +119,7 @@ def test_a_site_begins_with_the_self_check(invoke, site):
     assert lines[0] == "Self-check: the model on the record"
     assert any(line.startswith("account a") and line.rstrip().endswith("yes") for line in lines)
     told = json.loads(invoke("what-if", "--site", site, "--dispatchers", "slurm", "--repeats", 0, "--json").stdout)
-    assert {each["kind"] for each in told["self_check"]} == {"partition", "account", "qos"}
+    assert {each["kind"] for each in told["self_check"]} == {"partition", "account", "qos", "size"}
 
 
 def test_groups_that_the_model_misses_get_no_advice(invoke, site):
