@@ -9,6 +9,7 @@ from .overrun import Overrun
 from .result import Result
 from .simulation_errors import ActionError, InvariantError, SimulationError
 from .trimming import Cut, Window, steady_state
+from .vain_rules import VainRuleWarning
 
 __all__ = [
     "ActionError",
@@ -23,6 +24,7 @@ __all__ = [
     "SimulationError",
     "UnboundedWarning",
     "UnheededWarning",
+    "VainRuleWarning",
     "Window",
     "accasim_dispatcher",
     "accasim_predictor",

@@ -44,6 +44,7 @@ from .recorder import Recorder
 from .result import Result, manifest
 from .simulated_job import SimulatedJob
 from .simulation_errors import asked
+from .vain_rules import warn_of_vain_rules
 
 #: Whether the events of one instant get one dispatch together, or one each.
 SameInstant = Literal["batch", "sequence"]
@@ -240,6 +241,7 @@ def simulate(
         nodes = nodes_in_use(workload)
     recorder = recorder_on(workload, nodes)
     simulated = recorder.workload
+    warn_of_vain_rules(workload)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
     begin = perf_counter()
     plain = same_instant == "batch" and budget is None and state is None
@@ -264,9 +266,9 @@ def simulate(
         options["unbounded"] = unbounded
         told = f"{_name(dispatching)} did not bound all waits: {unbounded}"
         warn(told, UnboundedWarning)
-    refused = 0 if isinstance(engine.mapper, CompiledEvents) else engine.mapper.decisions.refused
-    if refused:
-        options["refused"] = refused
+    if not isinstance(engine.mapper, CompiledEvents) and engine.mapper.decisions.refused:
+        options["refused"] = engine.mapper.decisions.refused
+        options["first_refused"] = engine.mapper.decisions.first_refused
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
     cut = 0 if isinstance(engine.mapper, CompiledEvents) else engine.mapper.forecasts.cut

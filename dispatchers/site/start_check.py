@@ -85,7 +85,7 @@ class StartCheck:
             most = part.at(what, now)
             used = self._used[key] + sum(each[0].get(key, 0) for each in self._before)
             if used + amount > most:
-                return f"{part.name}: {used:,} of {most:,} {what} are in use, and it needs {amount:,}"
+                return f"{part.name}: {used:,} of {most:,} {what} are in use at {now}, and it needs {amount:,}"
             for begin, _, missing in part.lower(now, now + bound):
                 if begin <= now:
                     continue
@@ -106,8 +106,10 @@ class StartCheck:
         count = book.machine.nodes
         until = now + bound
         for floats in book.floating:
-            if bound > floats.begin and np.isin(placement, floats.indices(count)).any():
-                return f"a floating reservation of its nodes allows {floats.begin} s, and its walltime is {bound} s"
+            near = placement[np.isin(placement, floats.indices(count))]
+            if bound > floats.begin and len(near):
+                free = f"stays free for {floats.begin} s, until {now + floats.begin}"
+                return f"node {near[0]} has a floating reservation: it {free}, and its walltime ends at {until}"
         if not book.closing or not book.closes_before(now, until):
             return ""
         for rule in book.closing:

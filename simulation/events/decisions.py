@@ -81,6 +81,11 @@ class Decisions:
         """Number of starts that were not carried out."""
         return 0 if self._gate is None else self._gate.refused
 
+    @property
+    def first_refused(self) -> str:
+        """The first start that was dropped, with job, node, rule and time. Empty if there is none."""
+        return "" if self._gate is None else self._gate.first_refused
+
     def due(self, now: int) -> bool:
         """Return whether the dispatcher is to be called. A corrected prediction alone is no reason."""
         return self._cycle.changed or now in self.wakes

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import JobView, Running, Start, State, Waiting, space_of
-from hpcdispatch.simulation import ActionError, simulate, violations
+from hpcdispatch.simulation import ActionError, VainRuleWarning, simulate, violations
 from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
 
 ROOT = Path(__file__).parents[2]
@@ -262,7 +262,8 @@ def test_a_start_against_a_rule_names_job_node_and_time():
         jobs = (Job("a", 0, 10, 60, 2, user="ann"), Job("b", 1, 10, 60, 2, user="ann"))
         workload = Workload(jobs, replace(machine, **rules))
         if message is None:
-            result = simulate(workload, Reckless())
+            with pytest.warns(VainRuleWarning):
+                result = simulate(workload, Reckless())
             assert result.jobs["status"].tolist() == ["rejected", "rejected"]
             continue
         with pytest.raises(ActionError, match=f"Reckless at t=0: job a: must not start: {message}"):

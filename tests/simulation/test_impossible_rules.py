@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hpcdispatch.simulation import simulate
+from hpcdispatch.simulation import VainRuleWarning, simulate
 from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
 
 NODES = Machine.homogeneous(4, core=1)
@@ -53,5 +53,36 @@ def test_a_rule_that_no_job_can_meet_rejects_the_jobs(rules, reason, dispatcher)
     jobs = [Job(str(number), number, 10, 100, 2, user="ann", licences={"x": 5}) for number in range(3)]
     if "licences" not in rules:
         jobs = [replace(job, licences={}) for job in jobs]
-    result = simulate(Workload(jobs, replace(NODES, **rules)), dispatcher, overrun="kill")
+    with pytest.warns(VainRuleWarning):
+        result = simulate(Workload(jobs, replace(NODES, **rules)), dispatcher, overrun="kill")
     assert result.jobs["reason"].tolist() == [reason] * 3
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"limits": [Limit(0)]}, "limit of 0 jobs per user: rejects all jobs under it; the least that one needs is 1"),
+        ({"limits": [Limit(0, user="a*")]}, r"limit of 0 jobs per user, user a\*: rejects all"),
+        ({"licences": {"x": 3}}, r"licences x 3: rejects all jobs under it; the least that one needs is 5 x \(job 0\)"),
+        ({"power": Power({"core": 10}, idle=5, cap=15)}, "power: cap of 10,000 mW above the idle machine: rejects all"),
+        (
+            {"reservations": [Reservation(50, 100, every=100)]},
+            "reservation of the machine: no job of 3 has a place beside closed nodes at any time; the shortest",
+        ),
+    ],
+)
+def test_a_rule_that_no_job_can_meet_is_named_at_the_start(rules, message):
+    jobs = [Job(str(number), number, 10, 100, 2, user="ann", licences={"x": 5}) for number in range(3)]
+    if "licences" not in rules:
+        jobs = [replace(job, licences={}) for job in jobs]
+    with pytest.warns(VainRuleWarning, match=message) as told:
+        simulate(Workload(jobs, replace(NODES, **rules)), "easy", overrun="kill")
+    assert len(told) == 1
+    assert "\n" not in str(told[0].message)
+
+
+def test_a_rule_that_some_job_meets_is_not_named():
+    rules = {"limits": [Limit(1, of="core"), Limit(0, user="bob")], "reservations": [Reservation(50, 100, every=100)]}
+    jobs = [Job("wide", 0, 10, 100, 2, user="ann"), Job("fits", 0, 10, 20, 1, user="ann")]
+    result = simulate(Workload(jobs, replace(NODES, **rules)), "easy", overrun="kill")
+    assert result.jobs["status"].tolist() == ["rejected", "completed"]

@@ -12,7 +12,15 @@ from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Start, orders
 from hpcdispatch.dispatchers.registered import registry
 from hpcdispatch.dispatchers.space import space_of
-from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, state_at, violations
+from hpcdispatch.simulation import (
+    InvariantError,
+    UnheededWarning,
+    VainRuleWarning,
+    check,
+    simulate,
+    state_at,
+    violations,
+)
 from hpcdispatch.workloads import (
     Checkpoint,
     Job,
@@ -220,7 +228,9 @@ def test_amounts_that_are_free_before_a_reservation_begins_count(dispatcher):
 
 def test_a_job_that_asks_for_more_licences_than_there_are_is_rejected():
     machine = replace(NODES, licences={"x": 1}, reservations=[Reservation(0, 90, name="r", every=100)])
-    result = run([Job("1", 0, 5, 5, licences={"x": 2}, reservation="r"), Job("2", 0, 5, 5, licences={"x": 2})], machine)
+    jobs = [Job("1", 0, 5, 5, licences={"x": 2}, reservation="r"), Job("2", 0, 5, 5, licences={"x": 2})]
+    with pytest.warns(VainRuleWarning, match="licences x 1: rejects all jobs under it"):
+        result = run(jobs, machine)
     assert result.jobs["reason"].tolist() == ["constraint licences: takes 2 of x, there are 1"] * 2
 
 

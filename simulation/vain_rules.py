@@ -1,0 +1,103 @@
+"""Rules of a machine that no job of a workload can satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..base.user_warnings import warn
+from ..dispatchers import JobView, State, Waiting
+from ..dispatchers.amount_rules import AmountRule, LicencesLeft, PowerCap, RunningLimit, amount_rules
+from ..dispatchers.profile import Profile
+from ..workloads import Job, Machine, Workload
+from ..workloads.fitting_requests import room_for
+
+#: Most requests of which a place beside closed nodes is searched.
+_MOST_SEARCHES = 64
+
+
+class VainRuleWarning(UserWarning):
+    """Warns of a rule of the machine that no job can satisfy."""
+
+
+def warn_of_vain_rules(workload: Workload) -> None:
+    """Warn of each rule that no job of a workload can satisfy, with one line that names it."""
+    for told in vain_rules(workload):
+        warn(told, VainRuleWarning)
+
+
+def vain_rules(workload: Workload) -> Iterator[str]:
+    """Yield a line for each rule that no job of the workload can satisfy, though some job is under it.
+
+    The rule then rejects all these jobs. A rule that any job satisfies costs little to check.
+    """
+    machine = workload.machine
+    if not machine.rules or not len(workload.jobs):
+        return
+    for part in amount_rules(machine):
+        told = _why_vain(part, workload)
+        if told:
+            yield told
+    if machine.rules.closing and not _any_place(workload):
+        shortest = int(np.min(workload.columns.walltime))
+        kinds = ", ".join(sorted({type(rule).__name__.lower() for rule in machine.rules.closing}))
+        yield (
+            f"{kinds} of the machine: no job of {len(workload.jobs):,} has a place beside closed nodes at any time; "
+            f"the shortest walltime is {shortest} s; shorten the closures or the walltimes"
+        )
+
+
+def _why_vain(part: AmountRule, workload: Workload) -> str:
+    """Return why no job satisfies a rule on an amount. Empty if a job does, or if none is under it."""
+    least: tuple[int, str, str] | None = None
+    for job in workload.jobs:
+        for what, amount in part.uses(JobView(job, workload.machine)).items():
+            if amount <= part.most(what):
+                return ""
+            if amount and (least is None or amount < least[0]):
+                least = amount, what, job.id
+    if least is None:
+        return ""
+    amount, what, id_ = least
+    return f"{_name(part)}: rejects all jobs under it; the least that one needs is {amount:,} {what} (job {id_})"
+
+
+def _name(part: AmountRule) -> str:
+    if isinstance(part, RunningLimit):
+        limit = part.limit
+        only = [f"{name} {getattr(limit, name)}" for name in ("user", "group", "queue") if getattr(limit, name) != "*"]
+        return f"limit of {limit.most:,} {limit.of} per {limit.by}" + "".join(f", {each}" for each in only)
+    if isinstance(part, LicencesLeft):
+        return "licences " + ", ".join(f"{name} {count:,}" for name, count in part.count.items())
+    assert isinstance(part, PowerCap)
+    return f"power: cap of {part.most('mW'):,} mW above the idle machine"
+
+
+def _any_place(workload: Workload) -> bool:
+    """Return whether any job has a place beside closed nodes. The shortest and smallest requests are tried first."""
+    machine = workload.machine
+    open_machine = replace(machine, reservations=(), outages=())
+    columns = workload.columns
+    walltime, nodes = np.asarray(columns.walltime), np.asarray(columns.nodes)
+    tried: set[tuple[object, ...]] = set()
+    closed_out = False
+    for place in np.lexsort((nodes, walltime)):
+        job = workload.jobs[int(place)]
+        kind = job.nodes, tuple(job.per_node.items()), job.walltime
+        if kind in tried:
+            continue
+        tried.add(kind)
+        if job.reservation or job.shapes or len(tried) > _MOST_SEARCHES or _has_place(job, machine):
+            return True
+        closed_out = closed_out or _has_place(job, open_machine)  # Otherwise the machine is too small for it.
+    return not closed_out
+
+
+def _has_place(job: Job, machine: Machine) -> bool:
+    """Return whether a job ever fits on the empty machine."""
+    if job.nodes > room_for(machine, job.per_node):
+        return False
+    entry = Waiting(JobView(job, machine), job.walltime, job.submit, 0, 0, machine.demand(job.per_node))
+    return Profile(State(job.submit, [entry], [], machine.capacity, machine)).earliest(entry) is not None
