@@ -8,8 +8,10 @@ from ortools.constraint_solver import pywrapcp
 from ...base import IntArray
 from ..scheduling.problem import Problem
 
-#: Failures that count as one second of a deterministic limit.
+#: Failures, and branches, that count as one second of a deterministic limit. A search can postpone jobs for very long
+#: without a failure.
 FAILURES = 10_000
+BRANCHES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,8 @@ class Descent:
     proved
         Whether no better schedule exists.
     spent
-        Seconds: failures / :data:`FAILURES`, or wall-clock seconds under such a limit.
+        Seconds: failures / :data:`FAILURES` or branches / :data:`BRANCHES`, the larger of both. Or wall-clock seconds
+        under such a limit.
     """
 
     starts: IntArray | None
@@ -46,7 +49,8 @@ def schedule_or_postpone(
     horizon
         Latest end of any job, seconds from now.
     seconds
-        Limit: failures over :data:`FAILURES`, equal on any machine, or wall-clock seconds.
+        Limit: failures over :data:`FAILURES` and branches over :data:`BRANCHES`, equal on any machine, or wall-clock
+        seconds.
     wall
         Whether the limit is wall-clock time.
     below
@@ -82,15 +86,21 @@ def schedule_or_postpone(
     solver.Add(cost == solver.ScalProd(late, problem.weight.tolist()))
     collector = solver.LastSolutionCollector()
     collector.Add(starts)
-    failures = max(int(seconds * FAILURES), 1)
-    limit = solver.TimeLimit(max(int(seconds * 1000), 1)) if wall else solver.FailuresLimit(failures)
+    failures, branches = (
+        max(int(seconds * each), least) for each, least in ((FAILURES, 1), (BRANCHES, 4 * len(starts)))
+    )
+    if wall:
+        limits = [solver.TimeLimit(max(int(seconds * 1000), 1))]
+    else:
+        limits = [solver.FailuresLimit(failures), solver.BranchesLimit(branches)]
     # The order of the intervals decides between equal starts and equal latest ends.
     branching = solver.Phase(intervals, solver.INTERVAL_SET_TIMES_FORWARD)
-    solver.Solve(branching, [solver.Minimize(cost, 1), collector, limit])
+    solver.Solve(branching, [solver.Minimize(cost, 1), collector, *limits])
     spent = solver.WallTime() / 1000
-    proved = spent < seconds if wall else solver.Failures() < failures
+    proved = spent < seconds
     if not wall:
-        spent = min(solver.Failures(), failures) / FAILURES
+        proved = solver.Failures() < failures and solver.Branches() < branches
+        spent = min(max(solver.Failures() / FAILURES, solver.Branches() / BRANCHES), seconds)
     if not collector.SolutionCount():
         return Descent(None, proved, spent)
     return Descent(np.array([collector.Value(0, start) for start in starts], dtype=np.int64), proved, spent)

@@ -10,6 +10,7 @@ from ruled.postponed import drawn, valid, wrong
 from hpcdispatch.dispatchers import ConstraintProgramming
 from hpcdispatch.dispatchers.cp import PlanGoal
 from hpcdispatch.models import Problem
+from hpcdispatch.models.cp import postponing
 from hpcdispatch.models.cp.postponing import FAILURES, schedule_or_postpone
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Machine, generate
@@ -41,6 +42,17 @@ def test_the_first_descent_is_the_list_in_the_order_of_jobs():
         found = schedule_or_postpone(problem, problem.horizon, 1 / FAILURES)
         assert found.starts[0] == 0
         assert valid(problem, found.starts)
+
+
+def test_branches_end_a_search_that_rarely_fails(monkeypatch):
+    """A job can be postponed again and again without a failure."""
+    problem = next(problem for problem in map(drawn, range(99)) if problem.jobs == 6)
+    whole = schedule_or_postpone(problem, problem.horizon, 1.0)
+    monkeypatch.setattr(postponing, "BRANCHES", 1)
+    cut = schedule_or_postpone(problem, problem.horizon, 1.0)
+    assert (whole.proved, cut.proved) == (True, False)
+    assert valid(problem, cut.starts)
+    assert 0 < whole.spent < cut.spent == 1
 
 
 def test_only_better_schedules_are_of_interest():
