@@ -46,13 +46,14 @@ def test_the_first_descent_is_the_list_in_the_order_of_jobs():
 
 def test_branches_end_a_search_that_rarely_fails(monkeypatch):
     """A job can be postponed again and again without a failure."""
-    problem = next(problem for problem in map(drawn, range(99)) if problem.jobs == 6)
-    whole = schedule_or_postpone(problem, problem.horizon, 1.0)
+    problems = [problem for problem in map(drawn, range(60)) if problem.jobs == 6]
+    assert all(schedule_or_postpone(problem, problem.horizon, 1.0).proved for problem in problems)
     monkeypatch.setattr(postponing, "BRANCHES", 1)
-    cut = schedule_or_postpone(problem, problem.horizon, 1.0)
-    assert (whole.proved, cut.proved) == (True, False)
-    assert valid(problem, cut.starts)
-    assert 0 < whole.spent < cut.spent == 1
+    found = [schedule_or_postpone(problem, problem.horizon, 1.0) for problem in problems]
+    assert not all(cut.proved for cut in found)
+    for problem, cut in zip(problems, found, strict=True):
+        assert valid(problem, cut.starts)
+        assert cut.proved or cut.spent == 1
 
 
 def test_only_better_schedules_are_of_interest():

@@ -56,9 +56,9 @@ def searches(means: Means) -> Outcome:
     note = (
         "Not in the paper, which has one search. All three get the same jobs and the same model. CP-SAT comes after "
         "lists, bounds and local search. Schedule or postpone is OR-Tools' original solver with the paper's branching, "
-        "stopped after 10,000 failures or 20,000 branches for a second of its limit. Lists are list schedules alone, the best of "
-        "six. Other than lists: share of the planned decisions that follow a schedule that no list has. The deviation "
-        "in the figure is over the draws."
+        "stopped after 10,000 failures or 20,000 branches for a second of its limit. Lists are list schedules alone, "
+        "the best of six. Other than lists: share of the planned decisions that follow a schedule that no list has. "
+        "The deviation in the figure is over the draws."
     )
     sizes = f"Here there are {len(means.draws(DRAWS))} draws, and {JOBS[means.scale]} jobs of each are measured."
     return Outcome(
