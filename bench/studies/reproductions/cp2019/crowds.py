@@ -25,8 +25,8 @@ AS_PRINTED = "HCP as printed"
 #: waiting jobs.
 WAITING = 300
 #: Jobs of a stretch that are measured. `PAST`: jobs before them, which EASY dispatches.
-BUDGET: dict[Scale, int] = {"smoke": 10, "brief": 30, "small": 200, "full": 500}
-PAST: dict[Scale, int] = {"smoke": 40, "brief": 800, "small": 3000, "full": 5000}
+BUDGET: dict[Scale, int] = {"smoke": 10, "brief": 60, "small": 200, "full": 500}
+PAST: dict[Scale, int] = {"smoke": 40, "brief": 1500, "small": 3000, "full": 5000}
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
 def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     """Return claims about medium and long jobs (figure 4). Others are about the utilization, which it does not show."""
     found: list[Claim] = []
-    for family in ("PCP", "HCP"):
+    for family in [family for family in ("PCP", "HCP") if f"{family}1-W" in values]:
         for letter in "RD":
             mine = f"{family}3-{letter}"
             base = f"{family}1-W"
@@ -146,7 +146,7 @@ def size_claims(values: Values, conditions: Conditions, *, with_zero: bool = Fal
     cuts += [(mine, base, column) for column in columns for mine, base in _CUTS]
     found: list[Claim] = []
     for mine, base, column in cuts:
-        if (base == "HCP") != with_zero:
+        if (base == "HCP") != with_zero or not {mine, base} <= values.keys():
             continue
         found += given([_cut(values, mine, base, column)], conditions.of(mine, base))
     return tuple(found)
