@@ -17,7 +17,7 @@ UNTESTABLE = "not testable here"
 #: The second mark of a claim that holds.
 MARKS = {True: "needs the system", False: "holds without it", None: "not decided without it"}
 #: Marker of a paper's claim in its evidence. Claims without it are ours.
-PAPER = "; the paper:"
+PAPER = "; the paper"
 #: How a claim of each kind is marked.
 KINDS: dict[ClaimKind, str] = {"tested": "", "construction": "by construction", "calibrated": "calibrated"}
 

@@ -34,7 +34,7 @@ _TABLE = "cases.parquet"
 _SEED = 2000
 #: Cases of a log. The paper has 14,000. For NAS benchmarks it has 10,000 of all four logs.
 _CASES: dict[Kind, dict[Scale, int]] = {
-    "literal": {"smoke": 40, "brief": 200, "small": 500, "full": 14_000},
+    "literal": {"smoke": 40, "brief": 100, "small": 500, "full": 14_000},
     "least-7-for-serial": {"smoke": 30, "brief": 100, "small": 500, "full": 3500},
     "nas": {"smoke": 30, "brief": 100, "small": 250, "full": 3335},
 }
