@@ -133,9 +133,9 @@ class Overlay(ProfileSearch):
         self._shared: Shared = no_amounts() if self._book is None else self._book.shared(state)
         keys, resources = len(self._shared.keys), 1 if self.counted else state.machine.capacity.shape[1]
         # What a search asks for. It is filled anew for each.
-        demand, need = np.empty((1, resources), dtype=np.int64), np.empty((1, keys), dtype=np.int64)
-        self._asks = asks = make_asks(np.empty((3, 1), dtype=np.int64), demand, need)
-        asks.demand[:] = 1  # As it stays for counted slots.
+        one = np.ones(1, dtype=np.int64)
+        demand, need = np.ones((1, resources), dtype=np.int64), np.zeros((1, keys), dtype=np.int64)
+        self._asks = make_asks(one, one, one, demand, need)  # The demand stays so for counted slots.
         self._open(sorted(bookings, key=_by_start), state.now)
 
     def _follow(self, state: StateView, bookings: list[Booking]) -> None:

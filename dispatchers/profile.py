@@ -19,6 +19,7 @@ from ..models.profiles.timeline import (
     Timeline,
     add_row,
     add_running,
+    any_fits,
     fit_now,
     keep,
     make_asks,
@@ -336,7 +337,8 @@ class Profile(ProfileSearch):
         if seconds is not None:
             length = bound = check_whole("seconds", seconds, 1)
         need = self._shared_amounts().need_of(request)
-        return make_asks(np.array([[wanted.nodes], [length], [bound]]), np.array([wanted.demand]), need[None])
+        slots, lengths, bounds, demand = map(np.array, ([wanted.nodes], [length], [bound], [wanted.demand]))
+        return make_asks(slots, lengths, bounds, demand, need[None])
 
     def _asks_of(self, jobs: Sequence[Waiting]) -> Asks:
         """Return what jobs ask for, from the entries."""
@@ -345,7 +347,7 @@ class Profile(ProfileSearch):
         else:
             rows = [(job.nodes, job.predicted, job.job.walltime, *job.demand) for job in jobs]
         columns = np.array(rows, dtype=np.int64).T
-        return make_asks(columns[:3], columns[3:].T, self._shared_amounts().need_of_all(jobs))
+        return make_asks(columns[0], columns[1], columns[2], columns[3:].T, self._shared_amounts().need_of_all(jobs))
 
     def _queue_asks(self) -> Asks:
         """Return what the waiting jobs ask for, in queue order."""
@@ -357,7 +359,7 @@ class Profile(ProfileSearch):
             if self._book is not None:  # A job that ran before may run for its whole walltime again.
                 bound = np.array([entry.job.walltime for entry in entries], dtype=np.int64)
             need = self._shared_amounts().need_of_all(entries)
-            self._asks = make_asks(np.stack((table[1], seconds, bound)), table[6:].T, need)
+            self._asks = make_asks(table[1], seconds, bound, table[6:].T, need)
             if self._book is not None:
                 self._span = int(max(seconds.max(), bound.max()))
         return self._asks
@@ -371,12 +373,17 @@ class Profile(ProfileSearch):
         kept = self._all_kept()
         begin = self.now
         until = begin
+        starts: list[Start] = []
+        # A job that lacks a shared amount stops no other. So without any, the first that does not fit stops all.
+        first_only = not skip and not self._shared_amounts().keys
+        if not self._any_fits(asks, order[:1] if first_only else order):  # The profile need not be built.
+            if first_only:
+                self._set_behind(jobs, order)
+            if skip or first_only:
+                return starts
         if self._book is not None:  # All closures that a job could reach must be on it.
             span = self._span if asks is self._asks else int(max(asks.seconds.max(), asks.bound.max()))
             until = max(self._horizon, begin + span)
-        elif kept.number[0] and not self._whole and not self._any_fits(asks, order):
-            return []  # Without running jobs on it.
-        starts: list[Start] = []
         while True:
             line = self._reach(until, whole=kept.number[0] > 0)
             nodes = len(line.free)
@@ -406,18 +413,20 @@ class Profile(ProfileSearch):
             self._settle()
             until = max(until, self._horizon)
         if stopped >= 0:
-            order = order[stopped:]
-            first = int(order[0])
-            straight = bool((order == np.arange(first, first + len(order))).all())
-            self.behind = jobs[first : first + len(order)] if straight else [jobs[place] for place in order.tolist()]
-            self._behind = order if jobs is self._state.queue.entries else None
+            self._set_behind(jobs, order[stopped:])
         return starts
+
+    def _set_behind(self, jobs: Sequence[Waiting], order: IntArray) -> None:
+        """Remember the jobs that wait behind the first of these, and that one."""
+        first = int(order[0])
+        straight = bool((order == np.arange(first, first + len(order))).all())
+        self.behind = jobs[first : first + len(order)] if straight else [jobs[place] for place in order.tolist()]
+        self._behind = order if jobs is self._state.queue.entries else None
 
     def _any_fits(self, asks: Asks, order: IntArray) -> bool:
         """Return whether any of these jobs fits into the free sums."""
         free = self._state.free if self._line is None else self._line.free
-        need = asks.slots[order, None] * asks.demand[order]
-        return bool((need <= np.maximum(free, 0).sum(axis=0)).all(axis=1).any())
+        return any_fits(free, asks.memory, asks.need.shape[1], order)
 
     def _shared_amounts(self) -> Shared:
         if self._shared is None:
@@ -519,7 +528,7 @@ class Profile(ProfileSearch):
                 if open_from is not None:
                     begin[place] = open_from
         need = self._shared_amounts().need_of_all(jobs.entries)
-        asks = make_asks(np.stack((table[1], end, bound)), table[4:].T, need)
+        asks = make_asks(table[1], end, bound, table[4:].T, need)
         placed = _NONE if len(line.free) == 1 else np.concatenate([run.placement for run in jobs.entries])
         add_running(line.memory, asks.memory, begin, end, bound, placed)
 

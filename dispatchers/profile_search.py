@@ -140,9 +140,8 @@ def open_line(
     capacity = machine.capacity if amounts.shape == shape else amounts
     line = open_timeline(state.now, amounts, left, capacity, rows, entries, falls, longest)
     if closed is not None:
-        times = np.stack((closed.begin, closed.end, closed.begin))
         nothing = np.zeros((len(closed.begin), keys), dtype=np.int64)
-        add_rows(line.memory, times, closed.demand, nothing, closed.last, closed.node, np.ones_like(closed.node))
+        add_rows(line.memory, closed.times, closed.demand, nothing, closed.last, closed.node, closed.slots)
         none = np.zeros(shape[1], dtype=np.int64)
         for place, begin, end, missing in steps:
             need = np.zeros(keys, dtype=np.int64)
@@ -159,7 +158,7 @@ def _falls(
     left = np.empty((len(closed.fall_at), keys), dtype=np.int64)
     left[:] = NEVER
     if not steps:
-        return closed.fall_at, closed.fall_free.copy(), left
+        return closed.fall_at, closed.fall_free, left
     lower = [
         (begin, place, int(shared.most[place]) - missing) for place, begin, _, missing in steps if begin > shared.now
     ]

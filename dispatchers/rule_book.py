@@ -40,8 +40,10 @@ class ClosedRows(NamedTuple):
         Of each row, seconds. Shape (rows,).
     demand
         Closed amounts per node, shape (rows, resources).
-    last, node
-        End of each row's nodes among all, shape (rows,), and the nodes.
+    last, node, slots
+        End of each row's nodes among all, shape (rows,), the nodes, and 1 for each.
+    times
+        Begin, end and begin again of the rows, as a profile takes them. Shape (3, rows).
     fall_at, fall_free
         Begins of closures, shape (falls,), and what they leave. :data:`.NEVER` where nothing closes. Shape (falls,
         nodes, resources).
@@ -56,6 +58,8 @@ class ClosedRows(NamedTuple):
     demand: IntArray
     last: IntArray
     node: IntArray
+    slots: IntArray
+    times: IntArray
     fall_at: IntArray
     fall_free: IntArray
     partial: bool
@@ -226,17 +230,22 @@ class RuleBook:
                     closes[nodes] |= np.array(amounts) > 0
             left[closes] = np.maximum(self.machine.capacity - closed, 0)[closes]
             partial = partial or bool((left[closes] > 0).any())
+        begin = np.array([begin for begin, *_ in rows], dtype=np.int64)
+        end = np.array([end for _, end, *_ in rows], dtype=np.int64)
+        node = np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)])
         return ClosedRows(
-            until,
-            min(times, default=NEVER),
-            np.array([begin for begin, *_ in rows], dtype=np.int64),
-            np.array([end for _, end, *_ in rows], dtype=np.int64),
-            np.array([amounts for *_, amounts in rows], dtype=np.int64).reshape(-1, len(self.machine.resources)),
-            np.cumsum([len(nodes) for *_, nodes, _ in rows], dtype=np.int64),
-            np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)]),
-            np.array(begins, dtype=np.int64),
-            fall_free,
-            partial,
+            until=until,
+            valid=min(times, default=NEVER),
+            begin=begin,
+            end=end,
+            demand=np.array([amounts for *_, amounts in rows], dtype=np.int64).reshape(-1, len(self.machine.resources)),
+            last=np.cumsum([len(nodes) for *_, nodes, _ in rows], dtype=np.int64),
+            node=node,
+            slots=np.ones_like(node),
+            times=np.stack((begin, end, begin)),
+            fall_at=np.array(begins, dtype=np.int64),
+            fall_free=fall_free,
+            partial=partial,
         )
 
     def next_change(self, now: int) -> int | None:

@@ -258,8 +258,11 @@ def open_timeline(
     memory = np.empty(size, dtype=np.int64)
     memory[:_HEAD] = now, nodes, resources, keys, rows, entries, len(falls[0]), len(longest), 0, 0, 0, 0
     line = _read_timeline(memory)
-    line.free[:], line.shared[:], line.capacity[:] = free, shared, capacity
-    line.fall_at[:], line.fall_free[:], line.fall_shared[:] = falls
+    line.free[:], line.capacity[:] = free, capacity
+    if keys:
+        line.shared[:] = shared
+    if len(falls[0]):
+        line.fall_at[:], line.fall_free[:], line.fall_shared[:] = falls
     line.longest[:] = longest
     return line
 
@@ -282,16 +285,23 @@ def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
     return longer
 
 
-def make_asks(numbers: IntArray, demand: IntArray, need: IntArray) -> Asks:
-    """Return jobs that ask for these. `numbers` are slots, seconds and bounds, shape (3, jobs). See :class:`Asks`."""
-    memory = np.concatenate((numbers.reshape(-1), demand.reshape(-1), need.reshape(-1)), dtype=np.int64)
-    return _read_asks(memory, demand.shape[1], need.shape[1])
+def make_asks(slots: IntArray, seconds: IntArray, bound: IntArray, demand: IntArray, need: IntArray) -> Asks:
+    """Return jobs that ask for these. See :class:`Asks`."""
+    jobs, resources = demand.shape
+    keys = need.shape[1]
+    memory = np.empty(jobs * (3 + resources + keys), dtype=np.int64)
+    memory[:jobs], memory[jobs : 2 * jobs], memory[2 * jobs : 3 * jobs] = slots, seconds, bound
+    asks = _read_asks(memory, resources, keys)
+    asks.demand[:] = demand
+    if keys:
+        asks.need[:] = need
+    return asks
 
 
 def one_of(asks: Asks, job: int) -> Asks:
     """Return one of several jobs that ask."""
-    numbers = np.array([asks.slots[job], asks.seconds[job], asks.bound[job]])
-    return make_asks(numbers, asks.demand[job : job + 1], asks.need[job : job + 1])
+    part = slice(job, job + 1)
+    return make_asks(asks.slots[part], asks.seconds[part], asks.bound[part], asks.demand[part], asks.need[part])
 
 
 @compiled
@@ -793,6 +803,27 @@ def fit_now(memory: IntArray, asks: IntArray, best_fit: bool) -> BoolArray:
     for job in range(len(fits)):
         fits[job] = _search(line, jobs, job, line.now, line.now + 1, buffer, best_fit) >= 0
     return fits
+
+
+@compiled
+def any_fits(free: IntArray, wanted: IntArray, keys: int, order: IntArray) -> bool:
+    """Return whether any job fits into the sums of the free amounts, shape (nodes, resources), of all nodes.
+
+    `order` has the places of the jobs. Their shared amounts, of so many keys, do not count.
+    """
+    nodes, resources = free.shape
+    totals = np.zeros(resources, dtype=np.int64)
+    for node in range(nodes):
+        for resource in range(resources):
+            totals[resource] += max(free[node, resource], 0)
+    asks = asks_of(wanted, resources, keys)
+    for job in order:
+        fits = True
+        for resource in range(resources):
+            fits = fits and asks.slots[job] * asks.demand[job, resource] <= totals[resource]
+        if fits:
+            return True
+    return False
 
 
 @compiled
