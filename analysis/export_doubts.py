@@ -65,7 +65,8 @@ def of_other_sites(workload: Workload, site: SlurmSite, limits: SlurmLimits | No
     if limits is None:
         return
     if known := limits.associations:
-        owners = Counter(zip(columns.group.each(), columns.user.each(), strict=True))
+        jobs = zip(columns.group.each(), columns.user.each(), columns.queue.each(), strict=True)
+        owners = Counter((account, limits.member(account, user, queue)) for account, user, queue in jobs)
         lacking = {f"{user} in {account}": n for (account, user), n in owners.items() if (account, user) not in known}
         if lacking:
             yield (

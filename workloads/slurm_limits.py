@@ -1,7 +1,7 @@
 """Read associations and qualities of service from ``sacctmgr``: limits, priorities, and preemption."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 from os import PathLike
@@ -160,6 +160,16 @@ class SlurmQos:
     exempt: int | None = None
 
 
+def member(associations: Collection[tuple[str, str]], account: str, user: str, partition: str) -> str:
+    """Return the name of a user in associations, for jobs in a partition.
+
+    A user may have an association for one partition (``User=ann Partition=gpu``). It counts for jobs in that partition
+    in place of the user's plain association. Its name is ``ann/gpu``.
+    """
+    own = f"{user}/{partition}"
+    return own if (account, own) in associations else user
+
+
 @dataclass(frozen=True, slots=True)
 class SlurmLimits:
     """The output of ``sacctmgr`` on jobs.
@@ -167,7 +177,7 @@ class SlurmLimits:
     Attributes
     ----------
     associations
-        By account and user; the user of an account is empty.
+        By account and user; the user of an account is empty. See :func:`member` for those of a partition.
     qualities
         By name.
     passed
@@ -180,6 +190,10 @@ class SlurmLimits:
     qualities: Mapping[str, SlurmQos] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
     guesses: tuple[str, ...] = ()
+
+    def member(self, account: str, user: str, partition: str) -> str:
+        """Return the name of a user in the associations for jobs in a partition, see :func:`member`."""
+        return member(self.associations, account, user, partition)
 
     def above(self, account: str) -> Iterator[str]:
         """Yield an account and those above it."""
@@ -235,7 +249,8 @@ class SiteLimits:
 
     def name_of(self, job: LimitedJob) -> str:
         """Return the name of the quality of service of a job."""
-        return self._limits.quality_of(job.qos, job.group, job.user)
+        user = self._limits.member(job.group, job.user, job.queue)
+        return self._limits.quality_of(job.qos, job.group, user)
 
     def quality(self, job: LimitedJob) -> SlurmQos:
         """Return the quality of service of a job."""
@@ -291,7 +306,7 @@ class SiteLimits:
         """
         limits = self._limits
         account = job.group
-        user = job.user
+        user = limits.member(account, job.user, job.queue)
         associations = limits.associations
         most_jobs = [each.most_jobs for each in limits.associated(account, user) if each.most_jobs is not None]
         if most_jobs:
@@ -307,7 +322,7 @@ class SiteLimits:
             quality = limits.qualities.get(name, SlurmQos())
             for kind, most, taken in (
                 (("quality", name), quality.all, before.all),
-                (("quality user", name, user), quality.users, before.users),
+                (("quality user", name, job.user), quality.users, before.users),
                 (("quality account", name, account), quality.accounts, before.accounts),
             ):
                 yield kind, {each: amount for each, amount in most.items() if each not in taken}
@@ -315,13 +330,14 @@ class SiteLimits:
 
     def over(self, job: LimitedJob) -> set[str]:
         """Return the limits that a job exceeds by itself. Such a job waits for ever."""
+        user = self._limits.member(job.group, job.user, job.queue)
         minutes = -(-job.walltime // 60)
         plain = self.amounts(job)
         amounts = plain | {f"{MINUTES}{name}": amount * minutes for name, amount in plain.items()}
         amounts |= {WALL: 60 * minutes, JOBS: 1}
         quality = self.quality(job)
         partition = self._limits.qualities.get(self._of_partition.get(job.queue, ""), SlurmQos())
-        above = [each.job for each in self._limits.associated(job.group, job.user)]
+        above = [each.job for each in self._limits.associated(job.group, user)]
         most = [most for _, most in self.groups(job)] + [{**quality.job, **partition.job}, *above]
         least = [least for each in (quality, partition) for least in each.least.items()]
         found = {name for each in most for name, amount in each.items() if amounts.get(name, 0) > amount}
@@ -362,11 +378,10 @@ def read_slurm_limits(path: str | PathLike[str], cluster: str = "") -> SlurmLimi
     usual = ("", "1.000000", "1", "0.000000", "0")
     for where, row in tables.values():
         passed |= dict.fromkeys(f"{name}={row[name]}" for name in PASSED if row.get(name, "") not in usual)
-        if row.get("Partition") and _ASSOCIATIONS in row:
-            passed[f"Partition={row['Partition']} of an association"] = None
-        elif _ASSOCIATIONS in row:
+        if _ASSOCIATIONS in row:
             share = row.get("Share", row.get("Fairshare", ""))
-            associations[row[_ASSOCIATIONS], row.get("User", "")] = SlurmAssociation(
+            user = "/".join(filter(None, (row.get("User", ""), row.get("Partition", ""))))
+            associations[row[_ASSOCIATIONS], user] = SlurmAssociation(
                 _most(row, _ALL, where),
                 _whole(row.get("MaxJobs", ""), where),
                 _most(row, _OF_JOBS, where),

@@ -76,6 +76,7 @@ MODELLED = (
     "bf_max_job_user_part",
     "bf_max_job_start",
     "bf_min_prio_reserve",
+    "bf_busy_nodes",
     "batch_sched_delay",
     "sched_interval",
     "default_queue_depth",
@@ -121,7 +122,12 @@ _EFFECTS = (
 )
 
 
-def unmodelled(site: SlurmSite, records: pd.DataFrame, ids: Sequence[str] = ()) -> tuple[str, ...]:
+def unmodelled(
+    site: SlurmSite,
+    records: pd.DataFrame,
+    ids: Sequence[str] = (),
+    node_names: Mapping[str, Collection[str]] | None = None,
+) -> tuple[str, ...]:
     """Return what is not modelled, the largest expected effect first.
 
     A line is ``GraceTime=9 (which jobs stop; large effect; 12 jobs of partition all)``: a setting, or an option of
@@ -136,10 +142,13 @@ def unmodelled(site: SlurmSite, records: pd.DataFrame, ids: Sequence[str] = ()) 
         The accounting records of :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`.
     ids
         Ids of the jobs, for examples.
+    node_names
+        The names in each node list of the records, if they are known.
     """
     touched = Counter(name for text in records["partitions"] for name in set(text.split(",")))
     for text, jobs in Counter(records["node_list"]).items():
-        for name in set() if " " in text else set(expand_names(text, "field 'NodeList'")):
+        names = expand_names(text, "field 'NodeList'") if node_names is None and " " not in text else ()
+        for name in set(names if node_names is None else node_names[text]):
             touched[f"node {name}"] += jobs
     every = len(records)
     found = [(line, every, "") for line in _of_settings(site)] + _of_tables(site.tables, touched)
@@ -147,6 +156,9 @@ def unmodelled(site: SlurmSite, records: pd.DataFrame, ids: Sequence[str] = ()) 
     for row, text in enumerate(records["other_options"].tolist()):
         for name in text.split() if text != UNTOLD else ():
             options.setdefault(f"{name} (of jobs", []).append(row)
+    for row, text in enumerate(records["partitions"].tolist()):
+        if "," in text:
+            options.setdefault(f"Partition={text} (which jobs start, only in the first one", []).append(row)
     for row, text in enumerate(records["constraint"].tolist()):
         if text and ("*" in text or "[" in text):
             options.setdefault(f"-C {text} (of jobs, how many nodes have which feature", []).append(row)

@@ -74,7 +74,8 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
     if records is None or "nodes_asked" not in records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
     constraints = met_by_some(site, records["constraint"])
-    used = {name for text in records["node_list"].unique() for name in _names(text, site)}
+    node_names = {text: _names(text, site) for text in records["node_list"].unique()}
+    used = {name for names in node_names.values() for name in names}
     closed = [name for name in site.away if name not in used]
     machine = site.machine(constraints, closed)
     jobs = tuple(_jobs(workload, records, machine, site))
@@ -94,11 +95,10 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         notes.append(
             f"{untold:,} of {len(records):,} jobs have no SubmitLine: {what} are guessed, which costs accuracy"
         )
-    left_out = unmodelled(site, records, [job.id for job in workload.jobs])
+    left_out = unmodelled(site, records, [job.id for job in workload.jobs], node_names)
     notes += [f"{site.source}: not modelled: {line}" for line in left_out]
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    node_names = {text: _names(text, site) for text in records["node_list"].unique()}
     on_nodes = [" ".join(node_names[text]) for text in records["node_list"].tolist()]
     records = records.assign(placement=_placements(jobs, records, machine, site, node_names), on_nodes=on_nodes)
     return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))

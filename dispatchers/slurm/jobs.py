@@ -122,7 +122,7 @@ class Jobs:
 
     def _charge(self, running: Running, usage: AccountUsage) -> Charge:
         if running.order not in self.owners:  # The job ran when the simulation began.
-            owner = (running.job.group, running.job.user)
+            owner = usage.owner(running.job.group, running.job.user, running.job.queue)
             self.owners[running.order] = owner, usage.user(*owner)
         return self.owners[running.order][0], running.start, self._limits.charged(running)
 
@@ -250,7 +250,7 @@ class Jobs:
             *self._nodes_of(waiting, apart),
             self._together.setdefault(job.together, len(self._together)) if job.together else -1,
         )
-        owner = (job.group, job.user)
+        owner = usage.owner(job.group, job.user, job.queue)
         self.owners[order] = owner, usage.user(*owner)
         self.ids[order] = waiting.id
 

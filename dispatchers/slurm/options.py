@@ -47,6 +47,8 @@ class SlurmOptions(Checked):
         Jobs that a backfill cycle starts. 0 for all.
     bf_min_prio_reserve
         Least priority for which backfill reserves nodes. A job with less starts at once or not.
+    bf_busy_nodes
+        Whether backfill plans later starts on nodes with jobs first.
     batch_sched_delay
         Least seconds between two runs of the main scheduler.
     sched_interval
@@ -118,6 +120,7 @@ class SlurmOptions(Checked):
     bf_max_job_user_part: _Count = 0
     bf_max_job_start: _Count = 0
     bf_min_prio_reserve: _Count = 0
+    bf_busy_nodes: bool = False
     batch_sched_delay: _Seconds = 3
     sched_interval: _Interval = 60
     default_queue_depth: _Tests = 100
@@ -259,6 +262,8 @@ def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[Slur
     found: dict[str, object] = {}
     for option in fields(options):
         text = settings.get(option.name.lower())
+        if text == "" and isinstance(option.default, bool):  # A part of SchedulerParameters without a value.
+            text = "yes"
         if text and text != "(null)" and option.name not in given:
             found[option.name] = _value(option.name, text, option.default, site.source)
     try:

@@ -29,6 +29,13 @@ class Partitions:
     gpus
         Whether there are GPUs. Requests of GPUs per node need a configuration.
 
+    Parameters
+    ----------
+    machine, site
+        Machine, and configuration or ``None``.
+    busy_first
+        ``bf_busy_nodes``.
+
     Raises
     ------
     InputError
@@ -42,10 +49,11 @@ class Partitions:
     most_nodes: IntArray
     factor: FloatArray
 
-    def __init__(self, machine: Machine, site: SlurmSite | None) -> None:
+    def __init__(self, machine: Machine, site: SlurmSite | None, *, busy_first: bool = False) -> None:
         if site is not None and len(site.nodes) != machine.nodes:
             raise InputError(f"{site.source}: expected the {machine.nodes} nodes of the machine, got {len(site.nodes)}")
         self._machine = machine
+        self._busy_first = busy_first
         self._total = machine.capacity.copy()  # A copy, because a read-only array would compile the passes once more.
         self.weight = weights_below(np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights))
         names = machine.resources if site is not None else ()
@@ -79,7 +87,10 @@ class Partitions:
     def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
         """Return the nodes with these free amounts, shape (nodes, resources), and these partition members."""
         primary = self._machine.primary
-        return Cluster(free, members, primary, self.weight, self._total, self._gpu, self._memory, self._types)
+        idle = np.empty(0, np.bool_)
+        if self._busy_first:
+            idle = (free == self._machine.capacity).all(axis=1)
+        return Cluster(free, members, primary, self.weight, self._total, self._gpu, self._memory, self._types, idle)
 
     def _make_columns(self) -> None:
         known = self._partitions

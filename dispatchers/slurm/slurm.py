@@ -154,7 +154,7 @@ class Slurm(Configured[SlurmOptions]):
     def _open(self, machine: Machine) -> None:
         rules, site = self._rules, self._site
         self._machine = machine
-        self._partitions = Partitions(machine, site)
+        self._partitions = Partitions(machine, site, busy_first=rules.bf_busy_nodes)
         self._limits = Limits(self._given_limits, site, machine)
         self._jobs = Jobs(
             machine,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...models.slurm.priorities import Association, decay_over, rank_users
 from ...workloads import EndedJob, Job
-from ...workloads.slurm_limits import ROOT, SlurmAssociation
+from ...workloads.slurm_limits import ROOT, SlurmAssociation, member
 
 #: Account and user, start and CPUs of a job.
 Charge = tuple[tuple[str, str], int, float]
@@ -51,6 +51,10 @@ class AccountUsage:
         self._rank()
         self._ticked = now
 
+    def owner(self, account: str, user: str, partition: str) -> tuple[str, str]:
+        """Return the account and the name of a user's association for jobs in a partition."""
+        return account, member(self._known, account, user, partition)
+
     def user(self, account: str, name: str) -> Association:
         """Return a user of an account. A new user is added and ranked."""
         found = self._users.get((account, name))
@@ -82,7 +86,7 @@ class AccountUsage:
 
     def _association(self, name: str, key: tuple[str, str]) -> Association:
         known = self._known.get(key)
-        shares = self._shares.get(name)
+        shares = self._shares.get(name.partition("/")[0])
         inherits = shares is None and known is not None and known.inherits
         if shares is None:
             shares = 1 if known is None or known.shares is None else known.shares
@@ -128,7 +132,7 @@ class AccountUsage:
         """
         self._ticked = now
         for each in ended:
-            owner = (each.job.group, each.job.user)
+            owner = self.owner(each.job.group, each.job.user, each.job.queue)
             if owner not in self._users:
                 self._add_user(*owner)
             spent = max(each.end - each.end % period - each.start, 0)

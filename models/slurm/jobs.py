@@ -97,6 +97,9 @@ class Cluster(NamedTuple):
         Numbers of these resources, -1 for none.
     gpu_types
         Number of resources after the GPUs that are GPU types.
+    idle
+        Nodes without a job, shape (nodes,). Jobs that start later prefer others (``bf_busy_nodes``). Empty: no
+        preference.
     """
 
     free: IntArray
@@ -107,6 +110,7 @@ class Cluster(NamedTuple):
     gpu: int = -1
     memory: int = -1
     gpu_types: int = 0
+    idle: BoolArray = np.empty(0, np.bool_)
 
 
 class JobTable(NamedTuple):

@@ -183,7 +183,13 @@ def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray,
 
 @borrowing
 def choose_nodes(
-    job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray, usable: BoolArray, scratch: Scratch
+    job: int,
+    jobs: WaitingJobs,
+    cluster: Cluster,
+    free: IntArray,
+    usable: BoolArray,
+    scratch: Scratch,
+    later: bool,
 ) -> bool:
     """Choose nodes for a job with ``scratch.cpus`` on each. Return whether there are enough.
 
@@ -202,6 +208,8 @@ def choose_nodes(
         Nodes that the job may use, shape (nodes,).
     scratch
         Receives the slots on each node in `taken`.
+    later
+        Whether the job starts later. It then prefers nodes that are not in ``cluster.idle``.
     """
     lower_weights(job, jobs, cluster, free, usable)
     slots = jobs.slots[job]
@@ -225,7 +233,14 @@ def choose_nodes(
     count, most = 0, 0
     # Tasks that must lie on several nodes are spread evenly.
     even = wanted > 1 and not apart
-    while not _take_sets(slots, least, wanted, largest, unit, at_most, even, cluster.weight, scratch):
+    busy_first = later and len(cluster.idle) > 0
+    while True:
+        if busy_first:
+            enough = _take_busy(slots, least, wanted, largest, unit, at_most, even, cluster, scratch)
+        else:
+            enough = _take_sets(slots, least, wanted, largest, unit, at_most, even, cluster.weight, scratch)
+        if enough:
+            break
         if nodes <= least:
             return False
         if count == 0:
@@ -347,4 +362,66 @@ def _take_sets(
             nodes -= 1
             most_nodes -= 1
         sets[best, COUNT] = 0
+    return largest - most_nodes >= least and wanted <= 0
+
+
+@borrowing
+def _take_busy(
+    slots: int,
+    least: int,
+    aim: int,
+    largest: int,
+    unit: int,
+    at_most: int,
+    even: bool,
+    cluster: Cluster,
+    scratch: Scratch,
+) -> bool:
+    """Take nodes in their order until a job has enough: by weight, and of one weight those with jobs first.
+
+    Parameters and result are those of :func:`_take_sets`.
+    """
+    cpus, taken, weight = scratch.left, scratch.taken, cluster.weight
+    for node in range(len(cpus)):
+        taken[node] = 0
+    wanted = slots * unit
+    most_cpus = slots * unit
+    nodes = aim
+    most_nodes = largest
+    done = LARGEST  # No node has a weight below this, at first.
+    first = True
+    while most_nodes > 0 and (nodes > 0 or wanted > 0):
+        lightest: int = LARGEST
+        for node in range(len(cpus)):
+            if cpus[node] > 0 and weight[node] < lightest and (first or weight[node] > done):
+                lightest = weight[node]
+        if lightest == LARGEST:
+            break
+        for idle in range(2):
+            rest: int = 0
+            for node in range(len(cpus)):
+                if weight[node] == lightest and cluster.idle[node] == (idle == 1):
+                    rest += cpus[node] - cpus[node] % unit
+            for node in range(len(cpus)):
+                if most_nodes == 0 or (nodes <= 0 and wanted <= 0):
+                    break
+                has = cpus[node] if cpus[node] < at_most else at_most
+                if has <= 0 or weight[node] != lightest or cluster.idle[node] != (idle == 1):
+                    continue
+                rest -= cpus[node] - cpus[node] % unit
+                others = aim - (largest - most_nodes) - 1  # Leave at least one CPU to each of them.
+                room = most_cpus - (others if others > 0 else 0)
+                if has > room:
+                    has = room if room > unit else unit
+                if even and nodes > 1:
+                    share = -(-most_cpus // (nodes * unit)) * unit
+                    share = share if share > most_cpus - rest else most_cpus - rest
+                    has = has if has < share else share
+                taken[node] = has
+                wanted -= has
+                most_cpus -= has
+                nodes -= 1
+                most_nodes -= 1
+        done = lightest
+        first = False
     return largest - most_nodes >= least and wanted <= 0

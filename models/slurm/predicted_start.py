@@ -20,7 +20,7 @@ def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, 
     """
     without_closed(cluster.free, scratch)
     free_cpus(scratch.free, job, jobs, cluster.primary, usable, scratch.cpus)
-    return choose_nodes(job, jobs, cluster, scratch.free, usable, scratch)
+    return choose_nodes(job, jobs, cluster, scratch.free, usable, scratch, False)
 
 
 @borrowing
@@ -70,13 +70,15 @@ def predicted_start(
     barrier = -1
     at = 0
     running = table.counts[0]
-    while not choose_nodes(job, jobs, cluster, free, usable, scratch):
+    later = False
+    while not choose_nodes(job, jobs, cluster, free, usable, scratch, later):
         if stops:
             stops = False
             for row in range(len(stopped)):
                 if stopped[row]:
                     give_back(row, table, free, job, jobs, cluster.primary, scratch)
             continue
+        later = True
         last = -1
         while at < running:
             row = table.order[at]

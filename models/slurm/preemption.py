@@ -109,6 +109,6 @@ def take_away(job: int, jobs: WaitingJobs, cluster: Cluster, table: JobTable, or
     free_cpus(free, job, jobs, cluster.primary, scratch.usable, scratch.cpus)
     for place in range(len(order)):
         gave = give_back(order[place], table, free, job, jobs, cluster.primary, scratch)
-        if gave and choose_nodes(job, jobs, cluster, free, scratch.usable, scratch):
+        if gave and choose_nodes(job, jobs, cluster, free, scratch.usable, scratch, False):
             return place
     return -1

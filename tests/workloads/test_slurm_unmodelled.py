@@ -41,7 +41,11 @@ def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
             "preempt/partition_prio\nPreemptMode=SUSPEND,GANG",
             "PreemptMode=SUSPEND,GANG (which jobs stop; 2 jobs)",
         ),
-        ("bf_continue", "bf_continue,bf_busy_nodes", "SchedulerParameters=bf_busy_nodes (which jobs start; 2 jobs)"),
+        (
+            "bf_continue",
+            "bf_continue,bf_one_resv_per_job",
+            "SchedulerParameters=bf_one_resv_per_job (which jobs start; 2 jobs)",
+        ),
         ("OverSubscribe=NO", "OverSubscribe=FORCE:4", "OverSubscribe=FORCE:4 (beside which jobs; 2 jobs)"),
         ("QoS=N/A", "LLN=YES ExclusiveUser=NO", "LLN=YES (on which nodes; 2 jobs)"),
         ("Nodes=ALL", "Nodes=ALL State=DRAIN", "PartitionName=all State=DRAIN (which jobs start; 2 jobs)"),
@@ -67,6 +71,10 @@ def test_what_is_not_modelled_is_said_once_with_what_it_changes(tmp_path, before
         (
             {"other_options": ["-w", "-w --contiguous"]},
             ("-w (of jobs; medium effect; 2 jobs)", "--contiguous (of jobs; medium effect; 1 job)"),
+        ),
+        (
+            {"partitions": ["all", "all,fast"]},
+            ("Partition=all,fast (which jobs start, only in the first one; large effect; 1 job)",),
         ),
         ({"constraint": ["fat", "slim"]}, ("-C slim (of jobs, no node has it; medium effect; 1 job)",)),
         (

@@ -176,7 +176,8 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, Rec
     said = read_slurm_limits(limits) if limits else SlurmLimits()
     highest = max((qos.priority for qos in said.qualities.values()), default=0) or 1
     for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
-        quality = said.qualities.get(said.quality_of(job.qos, job.group, job.user), SlurmQos())
+        user = said.member(job.group, job.user, job.queue)
+        quality = said.qualities.get(said.quality_of(job.qos, job.group, user), SlurmQos())
         made = _site_job(job, machine, zero + job.submit, int(start))
         found[job.id] = replace(
             made, qos=quality.priority / highest, constraint=had[job.id][0], cpus=int(had[job.id][1])
