@@ -313,6 +313,8 @@ def consider_next(
                 table.slots[last] = taken[node]
                 last += 1
                 if starts:
+                    if len(cluster.idle):
+                        cluster.idle[node] = False
                     for resource in range(resources):
                         cluster.free[node, resource] -= (
                             taken[node] * waiting.demand[job, resource] + waiting.by_node[job, resource]

@@ -162,7 +162,8 @@ def job_table(running: Sequence[RunningJob], waiting: WaitingJobs, nodes: int) -
     resources = waiting.demand.shape[1]
     used = [len(job.nodes) for job in running]
     filled = sum(used)
-    node, slots = np.empty((2, filled + int(np.minimum(waiting.slots, nodes).sum())), np.int64)
+    # With bf_busy_nodes a job may be planned on one node more than it has slots.
+    node, slots = np.empty((2, filled + int(np.minimum(waiting.slots + 1, nodes).sum())), np.int64)
     end, place, begin, stop, order = np.zeros((5, count + jobs), np.int64)
     demand, by_node = np.zeros((2, count + jobs, resources), np.int64)
     if running:

@@ -379,7 +379,8 @@ def _take_busy(
 ) -> bool:
     """Take nodes in their order until a job has enough: by weight, and of one weight those with jobs first.
 
-    Parameters and result are those of :func:`_take_sets`.
+    Slurm looks at the idle nodes of a weight even if the job has enough after the others. So it plans one idle node
+    more. Parameters and result are those of :func:`_take_sets`.
     """
     cpus, taken, weight = scratch.left, scratch.taken, cluster.weight
     for node in range(len(cpus)):
@@ -403,8 +404,6 @@ def _take_busy(
                 if weight[node] == lightest and cluster.idle[node] == (idle == 1):
                     rest += cpus[node] - cpus[node] % unit
             for node in range(len(cpus)):
-                if most_nodes == 0 or (nodes <= 0 and wanted <= 0):
-                    break
                 has = cpus[node] if cpus[node] < at_most else at_most
                 if has <= 0 or weight[node] != lightest or cluster.idle[node] != (idle == 1):
                     continue
@@ -422,6 +421,8 @@ def _take_busy(
                 most_cpus -= has
                 nodes -= 1
                 most_nodes -= 1
+                if most_nodes <= 0 or (nodes <= 0 and wanted <= 0):
+                    break
         done = lightest
         first = False
     return largest - most_nodes >= least and wanted <= 0

@@ -84,6 +84,7 @@ class RecordedDecisions:
         self._begun = dict[str, int]()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
         self._types = sum(name.startswith(GPU_TYPE) for name in names)
+        self._busy_first = "bf_busy_nodes" in site.scheduler_parameters
         self._free = self._total.copy()
         self._base = weights_below(np.array(site.weights))
         self._weights = self._base.copy() if weights is None else weights_below(weights)
@@ -177,7 +178,8 @@ class RecordedDecisions:
         return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
 
     def _cluster(self, free: IntArray, members: BoolArray) -> Cluster:
-        return Cluster(free, members, 0, self._weights, self._total, self._gpu, self._memory, self._types)
+        idle = (free == self._total).all(axis=1) if self._busy_first else np.empty(0, np.bool_)
+        return Cluster(free, members, 0, self._weights, self._total, self._gpu, self._memory, self._types, idle)
 
     def _decide(self) -> None:
         """Decide the last cycle once more, and compare."""
