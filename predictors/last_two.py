@@ -43,8 +43,8 @@ class LastTwo:
         Number of last jobs, at least 1.
     correction
         Meaning of the increments of 1, 5, 15, 30 min, 1, 2, 5, ... h: ``"tsafrir"`` adds each to the elapsed time.
-        ``"sc15"`` adds it to the first prediction, as the simulator of that study does. By name also any registered
-        correction.
+        ``"sc15"`` adds it to the first prediction, and rounds the mean down to whole seconds, as the simulator of that
+        study does. By name also any registered correction.
 
     Raises
     ------
@@ -65,7 +65,8 @@ class LastTwo:
         last = self._runtimes.get(job.user, ())
         if len(last) < self.count:
             return float(job.walltime)
-        return min(sum(last) / self.count, float(job.walltime))
+        mean = sum(last) // self.count if self.correction == "sc15" else sum(last) / self.count
+        return min(float(mean), float(job.walltime))
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
         """Return `elapsed` plus the increment of this miss, seconds. See `tsafrir_correction`."""

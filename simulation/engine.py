@@ -47,7 +47,7 @@ from .simulation_errors import asked
 from .vain_rules import warn_of_vain_rules
 
 #: Whether the events of one instant get one dispatch together, or one each.
-SameInstant = Literal["batch", "sequence"]
+SameInstant = Literal["batch", "sequence", "arrivals-first"]
 #: Jobs read at a time: few, since each job needs several objects until it leaves.
 _BLOCK = 64
 #: Jobs taken from a workload at a time: many, since each part of its columns needs several arrays.
@@ -206,8 +206,10 @@ def simulate(
         For the random numbers of a generated workload and of a dispatcher.
     same_instant
         ``"batch"``: one dispatch after all completions and arrivals of an instant. ``"sequence"``: one after each of
-        them, as in the simulators behind many published figures. There, jobs that end exactly as predicted count as one
-        completion.
+        them, completions first. There, jobs that end exactly as predicted count as one completion.
+        ``"arrivals-first"``: the order of pyss and of studies with it, such as SC 2015. Predictions are corrected
+        first. Then come the arrivals and then the completions, with a dispatch after each. Nodes of jobs that end
+        exactly as predicted are free from the first arrival on.
     progress
         Called from time to time, and at the end, with the number of jobs that have left the system.
     budget
@@ -417,7 +419,6 @@ def engine_of(
     """Return the engine for the workload of a recorder, as for :func:`simulate`."""
     if same_instant not in get_args(SameInstant):
         raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
-    sequential = same_instant == "sequence"
     told = let_learn(dispatcher, Replayer(engine_of, predictor, overrun, same_instant))
     mapper = DispatchEvents(
         recorder.workload.machine,
@@ -425,7 +426,7 @@ def engine_of(
         predictor,
         overrun,
         recorder,
-        sequential=sequential,
+        same_instant=same_instant,
         progress=progress,
         budget=budget,
         told=told,

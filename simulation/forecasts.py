@@ -35,6 +35,8 @@ class Forecasts:
     ----------
     cut
         Number of predictions that were above the walltime, and are the walltime now.
+    above_walltime
+        Whether the predictor keeps predictions above the walltime where jobs are killed there.
     """
 
     def __init__(self, predictor: Predictor, recorder: Recorder, bounded: bool) -> None:
@@ -43,6 +45,7 @@ class Forecasts:
         self._observe = predictor.observe
         self._recorder = recorder
         contract = PredictorContract(predictor)
+        self.above_walltime = contract.above_walltime
         self._bounded = bounded and not contract.above_walltime
         self._correct = correction_of(predictor)
         self._distribution = contract.distribution

@@ -85,6 +85,13 @@ class LifeCycle:
         for place, job in enumerate(jobs):
             self.submit(job, now, None if known is None else known[place])
 
+    def predictions(self, jobs: Sequence[SimulatedJob], now: int) -> Sequence[int | None]:
+        """Return the predicted run times of jobs that will be submitted now; ``None`` for those that may be held."""
+        if self.eligibility is not None:
+            return [None] * len(jobs)
+        known = self._forecasts.of_all([job.job for job in jobs], now)
+        return [self._forecasts.of(job.job, now) for job in jobs] if known is None else known
+
     def release(self, job: SimulatedJob, now: int) -> None:
         """Let a held job enter the queue."""
         assert self.eligibility is not None
@@ -122,10 +129,13 @@ class LifeCycle:
         running.done = done
         running.restart = job.restart
         running.walltime = job.restart + max(1, request.walltime - done)
+        # With a predictor that keeps predictions above the walltime, the walltime is no end that dispatchers count on.
+        counted = limit is not None and not (self._forecasts.above_walltime and limit >= request.walltime - done)
         if limit is not None:
             limit += running.restart
-            running.kill_at = now + limit
-            predicted = min(predicted, limit)
+            if counted:
+                running.kill_at = now + limit
+                predicted = min(predicted, limit)
         running.predicted_end = now + predicted
         self.running.add(running)
         self._forecasts.started(request.job, now)

@@ -73,7 +73,7 @@ _NotEmpty = Annotated[str, Field(min_length=1)]
 _Texts = Annotated[list[_NotEmpty], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Numbers = Annotated[list[_Whole], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Cut = Annotated[Cut, BeforeValidator(_cut)]
-_Instant = Literal["batch", "sequence"]
+_Instant = Literal["batch", "sequence", "arrivals-first"]
 _Instants = Annotated[list[_Instant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 
 

@@ -1,6 +1,7 @@
 """The event manager that AccaSim's main loop calls."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...dispatchers import Dispatcher, Waiting
@@ -19,7 +20,7 @@ from ..recorder import Recorder
 from ..simulated_job import SimulatedJob
 from ..simulation_errors import SimulationError
 from .decisions import Answer, Decisions
-from .event_calendar import COMPLETION, ELIGIBLE, OUTAGE, TIMER, EventCalendar
+from .event_calendar import COMPLETION, CORRECTION, ELIGIBLE, OUTAGE, TIMER, EventCalendar
 
 #: AccaSim's main loop reads jobs when fewer than this are still to arrive.
 _READ_BELOW = 10
@@ -44,7 +45,8 @@ class Plan:
 class DispatchEvents(EventManager):  # type: ignore[misc]
     """The event manager behind AccaSim's main loop.
 
-    At every instant: completions, then arrivals, then corrections of predictions, then one dispatch.
+    At every instant: completions, then arrivals, then corrections of predictions, then one dispatch. Or one event at a
+    time with a dispatch after each, by the order of `same_instant`, see :func:`hpcdispatch.simulation.simulate`.
 
     Attributes
     ----------
@@ -60,7 +62,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         overrun: Overrun,
         recorder: Recorder,
         *,
-        sequential: bool = False,
+        same_instant: str = "batch",
         progress: Callable[[int], None] | None = None,
         budget: Budget | None = None,
         told: Sequence[Told] = (),
@@ -68,7 +70,11 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         # AccaSim's constructor is not called: it opens writers by its process-wide constants.
         self.machine = machine
         self.recorder = recorder
-        self.sequential = sequential
+        # What happens before a dispatch, where there are several in an instant; ``None`` if all happens before one.
+        steps = {"sequence": self._one_event, "arrivals-first": self._one_arrival_or_end}
+        self._step = steps.get(same_instant)
+        self._opened = -1
+        self._predicted: deque[int | None] = deque()
         self.current_time = 0
         bounded = overrun.mode != "run"
         self.calendar = EventCalendar()
@@ -158,7 +164,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         cycle = self.cycle
         loaded = self.loaded
         heap = self.calendar.heap
-        if self.sequential and self._one_event(now):
+        if self._step is not None and self._step(now):
             return
         if heap and heap[0][0] == now:
             for _, _, _, job in self.calendar.due(now, COMPLETION):
@@ -205,3 +211,59 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             return False
         self.calendar.add(now, TIMER, None)
         return True
+
+    def _one_arrival_or_end(self, now: int) -> bool:
+        """Run one arrival, or else one end, and return to this instant. Return whether there was one.
+
+        The first call of an instant corrects predictions, predicts all arrivals, and ends the jobs that end exactly as
+        predicted. So these free their nodes before the first arrival, and no prediction learns from an end of its own
+        instant.
+        """
+        cycle, calendar = self.cycle, self.calendar
+        ending = [job for _, _, _, job in calendar.due(now, COMPLETION)]
+        happened = False
+        if self._opened != now:
+            self._opened = now
+            foreseen = [job for job in ending if job.running.predicted_end == now]
+            # The dispatch after a first end that was foreseen comes before the other ends.
+            first = bool(foreseen) and foreseen[0] is ending[0]
+            happened = self._open(now, foreseen) or first
+            ending = [job for job in ending if job.running is not None]
+        if self.loaded and self.loaded[0].queued_time == now:
+            cycle.submit(self.loaded.popleft(), now, self._predicted.popleft() if self._predicted else None)
+            happened = True
+        elif ending and not happened:
+            cycle.end(ending[0], ending[0].outcome, now)
+            del ending[0]
+            happened = True
+        for job in ending:
+            job.completion = calendar.add(now, COMPLETION, job)
+        if happened:
+            calendar.add(now, TIMER, None)
+        return happened
+
+    def _open(self, now: int, foreseen: list[SimulatedJob]) -> bool:
+        """Begin an instant in which arrivals come first. Return whether nodes failed or held jobs entered the queue."""
+        cycle = self.cycle
+        rest = self.calendar.due(now)
+        for _, kind, _, job in rest:
+            if kind == CORRECTION:
+                cycle.correct(job, now)
+        arriving = []
+        for job in self.loaded:
+            if job.queued_time != now:
+                break
+            arriving.append(job)
+        self._predicted = deque(cycle.predictions(arriving, now))
+        for job in foreseen:
+            cycle.end(job, job.outcome, now)
+        others = False
+        for _, kind, _, payload in rest:
+            if kind == OUTAGE:
+                cycle.fail(payload, now)
+            elif kind == ELIGIBLE:
+                cycle.release(payload, now)
+            else:
+                continue
+            others = True
+        return others
