@@ -171,7 +171,8 @@ OverrunOption = Annotated[
     ),
 ]
 SameInstantOption = Annotated[
-    SameInstant, option("Dispatch once a second, or after each event.", "batch|sequence|arrivals-first", default="batch")
+    SameInstant,
+    option("Dispatch once a second, or after each event.", "batch|sequence|arrivals-first", default="batch"),
 ]
 UsersOption = Annotated[
     Users,
