@@ -42,7 +42,7 @@ logging.getLogger("hpcdispatch").setLevel(logging.ERROR)
 # Tests do not check wall-clock times. The first of many examples compiles the tested code. Random inputs are the same
 # in each run, and others each night: ``--hypothesis-profile=night --hypothesis-seed=N``. A test says with
 # :func:`drawn.number_of_inputs` how many it draws, or draws as many as here.
-settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=33)
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("night", deadline=None, print_blob=True)
 settings.load_profile("fixed")
 

@@ -3,7 +3,7 @@
 from hypothesis import settings
 
 #: The part of the inputs in ``make test``, and the least number.
-_SHARE, _LEAST = 3, 8
+_SHARE, _LEAST = 5, 6
 
 
 def number_of_inputs(at_night: int) -> int:

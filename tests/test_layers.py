@@ -84,8 +84,10 @@ def private_names(module, path):
         if full.startswith("hpcdispatch.") and any(is_private(part) for part in full.split(".")):
             found.add(full)
     for node in ast.walk(module):
-        if isinstance(node, ast.Attribute) and is_private(node.attr) and ast.unparse(node.value) in modules:
-            found.add(f"{modules[ast.unparse(node.value)]}.{node.attr}")
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            of = node.value.id if isinstance(node.value, ast.Name) else ast.unparse(node.value)
+            if of in modules:
+                found.add(f"{modules[of]}.{node.attr}")
     return found
 
 

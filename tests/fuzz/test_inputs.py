@@ -7,11 +7,9 @@ from fuzz.targets import TARGETS, attempt
 
 @pytest.mark.parametrize("target", TARGETS)
 # By day a part of the seeds for each target; nightly-fuzz draws many more.
-@pytest.mark.parametrize(
-    "part", [0, pytest.param(1, marks=pytest.mark.nightly), pytest.param(2, marks=pytest.mark.nightly)]
-)
-def test_one_line_or_a_result(target, part, tmp_path):
-    for seed in range(part * 15, part * 15 + 15):
+@pytest.mark.parametrize("seeds", [range(7), pytest.param(range(7, 45), marks=pytest.mark.nightly)], ids=len)
+def test_one_line_or_a_result(target, seeds, tmp_path):
+    for seed in seeds:
         try:
             attempt(target, seed, tmp_path)
         except Exception as error:

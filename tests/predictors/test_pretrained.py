@@ -138,8 +138,17 @@ def test_a_history_by_name(tmp_path):
             SklearnPredictor("Ridge", warm=given)
 
 
-@pytest.mark.parametrize("estimator", [Ridge(), SGDRegressor(random_state=0), pipeline(Ridge())], ids=repr)
-@pytest.mark.parametrize("quantile", [None, 0.8])
+@pytest.mark.parametrize(
+    ("estimator", "quantile"),
+    [
+        (Ridge(), None),
+        (Ridge(), 0.8),
+        (SGDRegressor(random_state=0), 0.8),
+        # Refits of pipelines are slow.
+        *(pytest.param(pipeline(Ridge()), quantile, marks=pytest.mark.nightly) for quantile in (None, 0.8)),
+    ],
+    ids=repr,
+)
 def test_a_stored_predictor_goes_on_where_it_was(estimator, quantile, tmp_path):
     predictor = SklearnPredictor(estimator, jobs=40, least=40, quantile=quantile)
     hd.simulate(HISTORY, "easy", predictor)

@@ -122,8 +122,8 @@ class Unclonable(Bare):
 KINDS["bare"] = Bare()
 
 
-#: Slow ones for nights. By day there is a pipeline within another estimator.
-NESTED = ("pipeline", "stack of pipelines")
+#: Slow ones for nights.
+NESTED = ("pipeline", "stack of pipelines", "around a pipeline")
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.nightly] * (kind in NESTED)) for kind in KINDS])

@@ -125,7 +125,14 @@ def test_what_ended_later_does_not_correct_what_was_outlived_before():
 
 
 @pytest.mark.parametrize("over", ["easy", "conservative"])
-@pytest.mark.parametrize("options", ["", ",again=1,gain=0", ",share=0.5", ",by=range", ",by=knee"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        ",again=1,gain=0",
+        *(pytest.param(f",{each}", marks=pytest.mark.nightly) for each in ("share=0.5", "by=range")),
+    ],
+)
 def test_moldable_jobs_keep_what_they_have_chosen(over, options):
     workload = moldable(30)
     dispatcher = f"sa:over={over}{options}"

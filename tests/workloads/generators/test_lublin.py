@@ -71,12 +71,6 @@ def test_users_repeat_themselves():
     assert {len(one) for one in owners.values()} == {1}
 
 
-def test_the_same_in_any_process(digests_elsewhere):
-    seen = digests_elsewhere("generate('lublin', jobs=300, seed=3)")
-    assert seen == {generate("lublin", jobs=300, seed=3).digest()}
-    assert seen != {generate("lublin", jobs=300, seed=4).digest()}
-
-
 def test_global_random_state_is_left_alone():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     generate("lublin", jobs=50)
