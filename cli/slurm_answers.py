@@ -1,6 +1,7 @@
 """Call Slurm's commands. Each gets its arguments as a list, and has a time limit."""
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterable
@@ -22,6 +23,13 @@ SACCTMGR_SHOWN = (
     ),
     ("qos",),
 )
+#: What sacct says of a column that it does not have, and what is guessed without one.
+_UNKNOWN_COLUMN = re.compile(r"Invalid field requested: \W?(\w+)")
+_GUESSED = {
+    "SubmitLine": "nodes or tasks, memory by core or by node, whole nodes and nice values are guessed, which costs "
+    "accuracy",
+    "Constraints": "features of jobs are unknown, and jobs start on other nodes in the model",
+}
 #: Most seconds for a command of Slurm.
 PATIENCE = 30
 
@@ -52,6 +60,25 @@ def answer(arguments: list[str]) -> bytes:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
         raise CommandFailedError(f"{name}: ended with code {done.returncode} and said: {lines[0]}")
     return done.stdout
+
+
+def answer_with_columns(arguments: list[str]) -> bytes:
+    """Return the output of ``sacct``, without those columns at the end of its arguments that its release lacks.
+
+    Slurm before 21.08 has no ``SubmitLine``. A note says what is then guessed. Raises as :func:`answer`.
+    """
+    *fixed, names = arguments
+    while True:
+        try:
+            return answer([*fixed, names])
+        except CommandFailedError as error:
+            unknown = _UNKNOWN_COLUMN.search(str(error))
+            left = [name for name in names.split(",") if unknown is None or name.lower() != unknown[1].lower()]
+            if len(left) == len(names.split(",")) or not left:
+                raise
+            assert unknown is not None
+            say("note", f"sacct here has no column {unknown[1]}: {_GUESSED.get(unknown[1], 'it is guessed')}")
+            names = ",".join(left)
 
 
 def say_of_limits(limits: str) -> None:
@@ -101,9 +128,10 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
 
 def accounting(folder: Path, days: int) -> Path:
     """Write the jobs that ended within `days` days to a file in a folder, and return it."""
-    return _written(
-        folder / "jobs.sacct", ["sacct", "-a", "-D", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS]
-    )
+    path = folder / "jobs.sacct"
+    command = ["sacct", "-a", "-D", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS]
+    path.write_bytes(answer_with_columns(command))
+    return path
 
 
 def configuration(folder: Path) -> Path:

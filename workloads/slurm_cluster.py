@@ -15,7 +15,7 @@ from .job import CONDITIONS, MOST_PRIORITY
 from .slurm_conf import expand_names
 
 #: Supported releases of Slurm.
-RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
+RELEASES = ("21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
 _RUNS = ("running", "suspended", "completing")
 #: States and flags of nodes on which no job can start.
 _AWAY = {
@@ -191,7 +191,7 @@ class Snapshot:
 
 
 def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: int) -> Snapshot:
-    """Read the output of ``squeue --json`` and ``sinfo --json``, of Slurm 22.05 to 25.05.
+    """Read the output of ``squeue --json`` and ``sinfo --json``, of Slurm 21.08 to 25.05.
 
     ``scontrol show jobs --json`` and ``scontrol show nodes --json`` have the same forms. A job that Slurm lists twice
     counts once.

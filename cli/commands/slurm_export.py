@@ -14,8 +14,8 @@ from ..command_errors import say
 from ..output import finish
 from ..parameters import argument, option
 from ..progress import spinner
-from ..site_folder import DAYS, NOW, Export, exports
-from ..slurm_answers import CommandFailedError, answer
+from ..site_folder import DAYS, NOW, SACCT, Export, exports
+from ..slurm_answers import CommandFailedError, answer, answer_with_columns
 
 
 @subcommand("export", "hpcdispatch slurm export site", "hpcdispatch slurm export site --run --days 90")
@@ -55,7 +55,9 @@ def export(
 
 
 def _answer(command: tuple[str, ...]) -> bytes:
-    return f"{time.time():.0f}\n".encode() if command[0] == "date" else answer(list(command))
+    if command[0] == "date":
+        return f"{time.time():.0f}\n".encode()
+    return answer_with_columns(list(command)) if command[0] == "sacct" else answer(list(command))
 
 
 def _lines(folder: Path, files: tuple[Export, ...]) -> list[str]:
@@ -66,4 +68,6 @@ def _lines(folder: Path, files: tuple[Export, ...]) -> list[str]:
         commands = "; ".join(map(shlex.join, each.commands))
         commands = f"({commands})" if len(each.commands) > 1 else commands
         lines.append(f"{commands} > {place}/{each.name}")
+        if each.name == SACCT[0]:  # Slurm before 21.08 has no SubmitLine.
+            lines[-1] += f" || {commands.removesuffix(',SubmitLine')} > {place}/{each.name}"
     return [line.replace("'+%s'", "+%s") if line.endswith(NOW) else line for line in lines]

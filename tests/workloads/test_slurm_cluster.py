@@ -12,6 +12,8 @@ from hpcdispatch.base import InputError
 from hpcdispatch.workloads.slurm_cluster import ClusterNode, read_cluster
 
 NOW = 10_000
+#: Releases that print plain numbers.
+PLAIN = ("21.08", "22.05")
 
 
 def wrapped(value):
@@ -27,7 +29,7 @@ def meta(release):
 
 
 def job(release, id_, state, nodes="", limit=5, cpus=4, **more):
-    number = (lambda value: value) if release == "22.05" else wrapped
+    number = (lambda value: value) if release in PLAIN else wrapped
     return {
         "job_id": id_,
         "job_state": [state] if release == "24.05" else state,
@@ -58,12 +60,12 @@ def files(tmp_path):
 
 
 def nodes(release):
-    away = {"state": "idle", "state_flags": ["DRAIN"]} if release == "22.05" else {"state": ["IDLE", "DRAIN"]}
-    plain = {"state": "mixed", "state_flags": []} if release == "22.05" else {"state": ["MIXED"]}
+    away = {"state": "idle", "state_flags": ["DRAIN"]} if release in PLAIN else {"state": ["IDLE", "DRAIN"]}
+    plain = {"state": "mixed", "state_flags": []} if release in PLAIN else {"state": ["MIXED"]}
     return {"n1": plain, "n2": plain, "n3": away, "n4": plain}
 
 
-@pytest.mark.parametrize("release", ["22.05", "23.02", "24.05"])
+@pytest.mark.parametrize("release", ["21.08", "22.05", "23.02", "24.05"])
 def test_every_release_says_the_same(files, release):
     jobs = [
         job(release, 1, "RUNNING", "n[1-2]", cpus=8),
@@ -102,7 +104,7 @@ def test_every_release_says_the_same(files, release):
     ],
 )
 def test_memory_and_gpus_are_read(files, release, tres, gpus):
-    number = (lambda value: value) if release == "22.05" else wrapped
+    number = (lambda value: value) if release in PLAIN else wrapped
     jobs = [
         job(release, 1, "RUNNING", "n1", tres_per_node=tres, memory_per_node=number(1500), node_count=number(1)),
         job(release, 2, "PENDING", memory_per_cpu=number(700), memory_per_node=None),
@@ -132,7 +134,7 @@ def test_jobs_that_share_a_node_are_counted_by_cores(files):
 def test_a_release_that_is_not_known_is_named(files):
     squeue, sinfo = files("25.11", [], {})
     with pytest.raises(
-        InputError, match=r"sinfo.json: expected JSON of Slurm 22.05, 23.02, 23.11, 24.05, 24.11, 25.05, got '25.11'"
+        InputError, match=r"sinfo.json: expected JSON of Slurm 21.08, 22.05, 23.02, 23.11, 24.05, 24.11, 25.05, got '25.11'"
     ):
         read_cluster(squeue, sinfo, NOW)
 
@@ -204,11 +206,11 @@ def test_a_task_that_runs_is_none_of_those_of_its_array_that_wait(files):
 
 @pytest.mark.parametrize("release", ["22.05", "24.11"])
 def test_what_a_job_asks_for_is_read(files, release):
-    number = (lambda value: value) if release == "22.05" else wrapped
+    number = (lambda value: value) if release in PLAIN else wrapped
     more = {
         "qos": "high",
         "features": "fat&ib",
-        "shared": "none" if release == "22.05" else ["none"],
+        "shared": "none" if release in PLAIN else ["none"],
         "cpus": number(8),
         "tres_req_str": "cpu=2,mem=4G,node=1,billing=2,gres/gpu=2,gres/gpu:a100=2,license/matlab=1",
         "dependency": "afterok:28(unfulfilled),after:30+5(unfulfilled),afterany:7(fulfilled),singleton(unfulfilled)",
@@ -216,8 +218,8 @@ def test_what_a_job_asks_for_is_read(files, release):
         "state_reason": "Dependency",
         "node_count": number(1),
     }
-    held = job(release if release == "22.05" else "24.05", 2, "PENDING", state_reason="JobHeldUser")
-    jobs = [job(release if release == "22.05" else "24.05", 1, "PENDING") | more, held]
+    held = job(release if release in PLAIN else "24.05", 2, "PENDING", state_reason="JobHeldUser")
+    jobs = [job(release if release in PLAIN else "24.05", 1, "PENDING") | more, held]
     one, other = read_cluster(*files(release, jobs, nodes(release)), NOW).waiting
     assert (one.qos, one.constraint, one.exclusive, one.cores) == ("high", "fat&ib", True, 2)
     assert (one.gpus, one.gpu_types, one.licences, one.begin) == (2, "a100=2", "matlab=1", 12_000)

@@ -76,7 +76,10 @@ def test_the_commands_are_printed_and_only_read(invoke, tmp_path):
     assert found.exit_code == 0, found.stderr
     lines = found.stdout.splitlines()
     assert f"date +%s > {tmp_path}/new/now" in lines
-    assert any("sacct -a -D -X -P -S now-7days" in line and line.endswith("/jobs.sacct") for line in lines)
+    (sacct,) = (line for line in lines if line.startswith("sacct -a"))
+    first, second = sacct.split(" || ")
+    assert first == second.replace("Constraints >", "Constraints,SubmitLine >")
+    assert all("sacct -a -D -X -P -S now-7days" in part and part.endswith("/jobs.sacct") for part in (first, second))
     assert any("ParentName" in line and line.endswith("/assoc.txt") for line in lines)
     assert not (tmp_path / "new").exists()
     called = {line.lstrip("(").split()[0] for line in lines[2:-1]}
@@ -110,6 +113,48 @@ def test_an_export_is_a_site(invoke, site, tmp_path, monkeypatch):
     found = invoke("what-if", "--site", tmp_path / "new", "--dispatchers", "slurm", "--repeats", 0)
     assert found.exit_code == 0, found.stderr
     assert "has no assoc.txt: all accounts are taken to lie below the root" in found.stderr
+
+
+@pytest.mark.parametrize("lacks", [("SubmitLine",), ("SubmitLine", "Constraints"), ("Reservation",)])
+def test_an_older_sacct_gives_fewer_columns(invoke, site, tmp_path, monkeypatch, lacks):
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    refused = "; ".join(
+        f"case ,$last, in *,{name},*) echo 'sacct: fatal: Invalid field requested: \"{name}\"' >&2; exit 1;; esac"
+        for name in lacks
+    )
+    # Each call leaves the columns that it was asked for.
+    script(
+        commands, "sacct", f'for last; do :; done; echo "$last" > {tmp_path}/asked; {refused}; cat {site}/jobs.sacct'
+    )
+    script(commands, "scontrol", f"[ $2 = config ] && cat {site}/site.txt; true")
+    script(commands, "sacctmgr", f"[ $3 = qos ] && cat {site}/qos.txt || cat {site}/assoc.txt")
+    for name in ("squeue", "sinfo"):
+        script(commands, name, "echo \"unrecognized option '--json'\" >&2; exit 1")
+    monkeypatch.setenv("PATH", str(commands), prepend=":")
+    found = invoke("slurm", "export", tmp_path / "new", "--run")
+    assert found.exit_code == 0, found.stderr
+    asked = (tmp_path / "asked").read_text().strip().split(",")
+    assert not set(asked) & set(lacks)
+    assert {"JobID", "QOS"} <= set(asked)
+    for name in lacks:
+        assert f"sacct here has no column {name}:" in found.stderr
+    assert "squeue.json is left out: forecast, why and evict need it; what-if does not" in found.stderr
+    found = invoke("what-if", "--site", tmp_path / "new", "--dispatchers", "slurm", "--repeats", 0)
+    assert found.exit_code == 0, found.stderr
+
+
+def test_another_failure_of_sacct_is_said(invoke, site, tmp_path, monkeypatch):
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in {"sacct": "echo 'Connection refused' >&2; exit 1", "scontrol": f"cat {site}/site.txt"}.items():
+        script(commands, name, text)
+    for name in ("squeue", "sinfo", "sacctmgr"):
+        script(commands, name, "exit 1")
+    monkeypatch.setenv("PATH", str(commands), prepend=":")
+    found = invoke("slurm", "export", tmp_path / "new", "--run")
+    assert found.exit_code == 2
+    assert "sacct: ended with code 1 and said: Connection refused" in found.stderr
 
 
 def test_a_site_begins_with_the_self_check(invoke, site):
