@@ -151,7 +151,8 @@ class SiteRecord:
         limits = read_slurm_limits(self.texts.limits, cluster) if self.texts.limits else None
         reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
         reserved += self.inferred
-        workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero)
+        running = {since.id for since in self.state.running}
+        workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero, running)
         return workload, (f"it has no {', '.join(missing)}",) if missing else ()
 
     def scenario(self, text: str, folder: Path) -> Case:

@@ -45,10 +45,11 @@ def under_rules(
     limits: SlurmLimits | None,
     reservations: Sequence[SlurmReservation],
     epoch: int,
+    running: Collection[str] = (),
 ) -> tuple[Workload, list[str]]:
     """Return the jobs of a site on a machine with its rules, and the rules that are missing.
 
-    A job that exceeds a limit by itself is held: it waits for ever.
+    A job that exceeds a limit by itself is held: it waits for ever. If it runs already, no limit counts it.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def under_rules(
         Its configuration, the output of ``sacctmgr``, and that of ``scontrol show reservation``.
     epoch
         Seconds since 1970 at time 0 of the workload.
+    running
+        Jobs that run when the simulation begins.
 
     Raises
     ------
@@ -78,7 +81,10 @@ def under_rules(
         rows = SiteLimits(limits, site, workload.machine)
         found, left_out = site_limits(rows, jobs, workload.machine)
         missing += left_out
-        jobs = [replace(job, hold=True) if rows.over(JobView(job, workload.machine)) else job for job in jobs]
+        for place, job in enumerate(jobs):
+            if rows.over(JobView(job, workload.machine)):
+                beyond = {"qos": f"{job.qos} beyond a limit"} if job.id in running else {"hold": True}
+                jobs[place] = replace(job, **beyond)  # type: ignore[arg-type]
     machine = workload.machine
     rules = Rules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
@@ -120,46 +120,78 @@ def started_at(workload: Workload) -> int:
 
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
-    known = {partition.name: partition for partition in site.partitions}
     values = [records[name].tolist() for name in _Asked._fields]
-    largest = int(machine.capacity[:, machine.primary].max(initial=0))
-    by_core = site.memory_by_core
-    maps: dict[tuple[tuple[str, int], ...], ResourceMap] = {}  # Equal requests are one object, hashed once.
+    form = _Form.maker(machine, site)
+    # Equal requests have one form, and their maps are one object, hashed once.
+    own = [_Asked._fields.index(name) for name in ("account", "array", "reservation")]
+    forms: dict[tuple[Any, ...], _Form] = {}
     for job, *fields in zip(workload.jobs, *values, strict=True):
         asked = _Asked(*fields)
-        partition = next((name for name in asked.partitions.split(",") if name in known), None)
-        if partition is None and known:
-            where = f"{site.source}: job {job.id}"
-            wanted = f"one of {', '.join(sorted(known))}"
-            raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(asked.partitions)}")
-        alone = asked.exclusive == "yes" or site.whole_nodes or (partition is not None and known[partition].exclusive)
-        if alone:
-            asked = asked.of_whole_nodes()
-        apart = asked.apart(largest)
-        spread = None if alone else asked.spread()
-        apart = apart if spread is None else 0
-        slots = apart or asked.tasks
-        if apart and asked.nodes_by_tasks:
-            spread = 1, apart
-        per_node = asked.per_slot(machine, slots, by_core=by_core)
-        if partition is not None:
-            per_node |= of_partition(known[partition], per_node["core"])
-        if apart:
-            per_node[APART] = 1
+        for place in own:
+            fields[place] = ""
+        key = tuple(fields)
+        found = forms.get(key)
+        if found is None:
+            found = forms[key] = form(job, asked)
         yield replace(
             job,
-            nodes=slots,
-            per_node=maps.setdefault(tuple(per_node.items()), ResourceMap(per_node)),
+            nodes=found.slots,
+            per_node=found.per_node,
             group=asked.account or job.group,
-            queue=partition or job.queue,
+            queue=found.partition or job.queue,
             array=asked.array,
             reservation=asked.reservation,
-            exclusive=alone,
-            licences=licences_of(asked.licences, machine),
+            exclusive=found.alone,
+            licences=found.licences,
             priority=-int(asked.nice),
             together=job.id.partition("+")[0] if "+" in job.id else "",
-            spread=spread,
+            spread=found.spread,
         )
+
+
+class _Form(NamedTuple):
+    """What the jobs of one request have in common."""
+
+    partition: str | None
+    slots: int
+    per_node: ResourceMap
+    alone: bool
+    licences: ResourceMap
+    spread: tuple[int, int] | None
+
+    @staticmethod
+    def maker(machine: Machine, site: SlurmSite) -> Callable[[Job, _Asked], _Form]:
+        """Return a function that makes the form of a job's request."""
+        known = {partition.name: partition for partition in site.partitions}
+        largest = int(machine.capacity[:, machine.primary].max(initial=0))
+        by_core = site.memory_by_core
+        maps: dict[tuple[tuple[str, int], ...], ResourceMap] = {}
+
+        def form(job: Job, asked: _Asked) -> _Form:
+            partition = next((name for name in asked.partitions.split(",") if name in known), None)
+            if partition is None and known:
+                where = f"{site.source}: job {job.id}"
+                wanted = f"one of {', '.join(sorted(known))}"
+                raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(asked.partitions)}")
+            alone = asked.exclusive == "yes" or site.whole_nodes
+            alone = alone or (partition is not None and known[partition].exclusive)
+            if alone:
+                asked = asked.of_whole_nodes()
+            apart = asked.apart(largest)
+            spread = None if alone else asked.spread()
+            apart = apart if spread is None else 0
+            slots = apart or asked.tasks
+            if apart and asked.nodes_by_tasks:
+                spread = 1, apart
+            per_node = asked.per_slot(machine, slots, by_core=by_core)
+            if partition is not None:
+                per_node |= of_partition(known[partition], per_node["core"])
+            if apart:
+                per_node[APART] = 1
+            amounts = maps.setdefault(tuple(per_node.items()), ResourceMap(per_node))
+            return _Form(partition, slots, amounts, alone, licences_of(asked.licences, machine), spread)
+
+        return form
 
 
 def of_partition(partition: SlurmPartition, cores: int) -> dict[str, int]:

@@ -53,7 +53,7 @@ from ..slurm_answers import cluster, say_of_limits, say_of_reservations
 #: Largest distances in seconds from the real start that count as near.
 NEAR = (10, 60, 600)
 #: Most records that are simulated whole by default, and of more the number of last jobs for a quick first answer.
-MANY, LAST = 20_000, 2_000
+MANY, LAST = 20_000, 1_000
 #: Least relative change of the mean wait that is worth a note.
 _LEAST_BIAS = 0.1
 #: Left out of the first answer on many records.

@@ -134,7 +134,8 @@ def test_jobs_that_share_a_node_are_counted_by_cores(files):
 def test_a_release_that_is_not_known_is_named(files):
     squeue, sinfo = files("25.11", [], {})
     with pytest.raises(
-        InputError, match=r"sinfo.json: expected JSON of Slurm 21.08, 22.05, 23.02, 23.11, 24.05, 24.11, 25.05, got '25.11'"
+        InputError,
+        match=r"sinfo.json: expected JSON of Slurm 21.08, 22.05, 23.02, 23.11, 24.05, 24.11, 25.05, got '25.11'",
     ):
         read_cluster(squeue, sinfo, NOW)
 

@@ -52,7 +52,7 @@ NodeName=n[1-{NODES}] CPUs={CORES} RealMemory=64000
 PartitionName=batch Nodes=ALL MaxTime=5-0 Default=YES
 PartitionName=short Nodes=ALL MaxTime=1:00:00 PriorityTier=2
 """
-_QUALITIES = "Name|Priority|MaxTRESPU\nnormal|0|\nhigh|10|cpu=256\n"
+_QUALITIES = "Name|Priority|MaxTRESPU\nnormal|0|\nhigh|10|cpu=2048\n"
 #: Accounts, and users of each.
 _ACCOUNTS, _USERS = 8, 12
 

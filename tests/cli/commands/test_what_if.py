@@ -201,6 +201,16 @@ def test_running_jobs_keep_nodes_beyond_a_new_limit(files, tmp_path):
     assert found["slurm"]["unstarted"] == 0
 
 
+def test_a_running_job_beyond_a_new_limit_stays(files, tmp_path):
+    # The limit is of a later day. Job 1 runs with 4 cores when the simulation begins, and job 2 requests 8.
+    (tmp_path / "limits.txt").write_text("Account|User|MaxTRES\nx||\nx|a|cpu=3\n")
+    given = ("--limits", str(tmp_path / "limits.txt"), "--dispatchers", "fcfs", "--repeats", "0", "--json")
+    done = run("what-if", *files, *given)
+    assert done.exit_code == 0, done.output
+    found = {row["name"]: row for row in json.loads(done.stdout)["schedulers"]}
+    assert found["fcfs"]["unstarted"] == 1
+
+
 def test_load_brings_jobs_sooner(files):
     found = waits(*files, "--dispatchers", "slurm", "--scenario", "load=0.5")
     assert found["load=0.5"] == pytest.approx((0 + 298 + 1) / 3)

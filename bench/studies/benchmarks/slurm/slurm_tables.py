@@ -28,10 +28,11 @@ from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, s
 from .forecast_table import forecasts, replay_forecasts
 from .live_replay import LOG
 from .recorded_decisions import RecordedDecisions, compared_priorities
+from .recorded_scenes import scenes
 from .recorded_text import recorded_table, recorded_time
 from .site_classes import classes
 
-Part = Literal["decisions", "free", "forecast", "scale", "classes"]
+Part = Literal["decisions", "free", "forecast", "scale", "classes", "scenes"]
 #: Shares of the accounts of the record, as its set-up made them.
 SHARES = {"phys": 10, "chem": 20, "bio": 30}
 #: Seconds within which a start counts as met.
@@ -254,7 +255,8 @@ def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
 @click.option(
     "--replay",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For the parts decisions, forecast and classes, what `live replay --keep` has kept, in place of the record.",
+    help="For the parts decisions, forecast and classes, what `live replay --keep` has kept, in place of the record. "
+    "For the part scenes, a folder of scenes.",
 )
 @click.option(
     "--again",
@@ -285,9 +287,13 @@ def main(
                 yield classes(replay, shares or "", again)
             elif part in (None, "forecast"):
                 yield replay_forecasts(replay, shares or "", every, 4 if small else 25)
+            elif part == "scenes":
+                yield scenes(replay)
             else:
-                raise InputError(f"--replay: expected the part decisions, forecast or classes, got {part}")
+                raise InputError(f"--replay: expected the part decisions, forecast, classes or scenes, got {part}")
             return
+        if part in ("classes", "scenes"):
+            raise InputError(f"--part {part}: expected a folder, --replay FOLDER, got none")
         if part in (None, "decisions"):
             yield decisions(recorded(), _SMALL if small else None)
         if part in (None, "free"):

@@ -74,7 +74,7 @@ def test_decisions_of_a_kept_replay_are_made_again(replay):
     assert "slurmctld.log: no such file" in done.output
     done = CliRunner().invoke(main, ["--part", "scale", "--replay", str(replay)])
     assert done.exit_code == 1
-    assert "expected the part decisions, forecast or classes, got scale" in done.output
+    assert "expected the part decisions, forecast, classes or scenes, got scale" in done.output
 
 
 @pytest.mark.parametrize(
