@@ -84,7 +84,7 @@ def under_rules(
         for place, job in enumerate(jobs):
             if rows.over(JobView(job, workload.machine)):
                 beyond = {"qos": f"{job.qos} beyond a limit"} if job.id in running else {"hold": True}
-                jobs[place] = replace(job, **beyond)  # type: ignore[arg-type]
+                jobs[place] = replace(job, **beyond)
     machine = workload.machine
     rules = Rules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
     try:
