@@ -38,6 +38,7 @@ from .views import Placement, Running, StateView, Waiting
 _MOST_GONE = 64
 #: Node of the entries of a pool.
 _POOL = np.zeros(1, dtype=np.int64)
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -218,7 +219,7 @@ class Overlay(ProfileSearch):
         opens = book.reserved_until(run.job.reservation, now)
         booking.start = run.start if opens is None else opens
         booking.bound = run.walltime_end(now)
-        booking.uses = book.uses(run)
+        booking.uses = book.uses(run) if opens is None else {}  # Those inside are on the profile from now on.
 
     def hold_overruns(self, bookings: Iterable[Booking]) -> None:
         """Occupy the next second for jobs that run longer than planned. Their room is not free yet."""
@@ -465,7 +466,25 @@ class Overlay(ProfileSearch):
         self._line = open_line(state, book, closed, self._shared, (free, self._shared.most), room)
         self._rows = int(self._line.numbers[ROWS])
         self._entries = int(self._line.numbers[ENTRIES])
+        self._add_amounts_inside()
         self.add_all(bookings)
+
+    def _add_amounts_inside(self) -> None:
+        """Occupy the shared amounts of running jobs inside of reservations. Their nodes are closed for others."""
+        book = self._book
+        if book is None or not book.named or not self._shared.keys:
+            return
+        now = self.now
+        for run in self._state.running.entries:
+            if book.reserved_until(run.job.reservation, now) is None:
+                continue
+            line = self._room(1, 0)
+            uses = book.uses(run)
+            need = np.array([uses.get(key, 0) for key in self._shared.keys], dtype=np.int64)
+            end = max(run.predicted_end, now + 1)
+            bound = max(run.walltime_end(now), end)
+            add_row(line.memory, now, end, bound, np.zeros_like(line.demand[0]), need, _NONE, _NONE)
+            self._rows += 1
 
 
 def _by_start(booking: Any) -> int:

@@ -492,7 +492,7 @@ class Profile(ProfileSearch):
         self._until = NEVER if closed is None else closed.until
         pool = machine.nodes == 1
         # Room for the waiting jobs, too, so that it seldom grows.
-        rows = len(state.running) * whole + min(len(state.queue.entries), LONG) + len(shared.keys) + 2
+        rows = 2 * len(state.running) * whole + min(len(state.queue.entries), LONG) + len(shared.keys) + 2
         entries = rows
         if not pool:
             entries = min(int(state.queue.nodes.sum()), LONG * machine.nodes) + (2 + len(shared.keys)) * machine.nodes
@@ -522,13 +522,20 @@ class Profile(ProfileSearch):
             end = np.minimum(end, given)
             bound = np.minimum(bound, given)
         begin = np.full(len(end), now)
+        need = self._shared_amounts().need_of_all(jobs.entries)
+        inside: list[int] = []
         if self._book is not None and self._book.named:  # Their nodes are closed while their reservation is on.
             for place, run in enumerate(jobs.entries):
                 open_from = self._book.reserved_until(run.job.reservation, now)
                 if open_from is not None:
                     begin[place] = open_from
-        need = self._shared_amounts().need_of_all(jobs.entries)
+                    inside.append(place)
         asks = make_asks(table[1], end, bound, table[4:].T, need)
+        if inside:  # Their shared amounts are in use from now on. So these have rows of their own.
+            nothing = np.zeros_like(inside)
+            amounts = make_asks(nothing, end[inside], bound[inside], np.zeros_like(table[4:].T[inside]), need[inside])
+            add_running(line.memory, amounts.memory, np.full(len(inside), now), end[inside], bound[inside], _NONE)
+            asks.need[inside] = 0
         placed = _NONE if len(line.free) == 1 else np.concatenate([run.placement for run in jobs.entries])
         add_running(line.memory, asks.memory, begin, end, bound, placed)
 

@@ -230,19 +230,19 @@ class RuleBook:
                     closes[nodes] |= np.array(amounts) > 0
             left[closes] = np.maximum(self.machine.capacity - closed, 0)[closes]
             partial = partial or bool((left[closes] > 0).any())
-        begin = np.array([begin for begin, *_ in rows], dtype=np.int64)
-        end = np.array([end for _, end, *_ in rows], dtype=np.int64)
+        row_begin = np.array([begin for begin, *_ in rows], dtype=np.int64)
+        row_end = np.array([end for _, end, *_ in rows], dtype=np.int64)
         node = np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)])
         return ClosedRows(
             until=until,
             valid=min(times, default=NEVER),
-            begin=begin,
-            end=end,
+            begin=row_begin,
+            end=row_end,
             demand=np.array([amounts for *_, amounts in rows], dtype=np.int64).reshape(-1, len(self.machine.resources)),
             last=np.cumsum([len(nodes) for *_, nodes, _ in rows], dtype=np.int64),
             node=node,
             slots=np.ones_like(node),
-            times=np.stack((begin, end, begin)),
+            times=np.stack((row_begin, row_end, row_begin)),
             fall_at=np.array(begins, dtype=np.int64),
             fall_free=fall_free,
             partial=partial,

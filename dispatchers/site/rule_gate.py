@@ -402,6 +402,10 @@ class RuleGate:
         now, actions = state.now, []
         wakes: list[int] = []
         started: list[tuple[Placement, tuple[int, ...], str]] = []
+        check = StartCheck(self._book, state)
+        change = self._book.next_change(now) if self._steps and inside else None
+        if change is not None:
+            wakes.append(change)
         for entry in inside:
             reservation = self._named[entry.job.reservation]
             walltime = entry.job.walltime
@@ -427,11 +431,15 @@ class RuleGate:
             counts = count_slots(room, entry.demand)
             if now + walltime > end:
                 wakes += [] if reservation.every is None else [begin + reservation.every]
-            elif int(counts.sum()) >= entry.nodes and rest.take_quotas(uses):
+            elif int(counts.sum()) >= entry.nodes:
                 placement = choose(room, self._machine.capacity, counts, entry.nodes)
+                start = Start(entry, placement)
+                # A cap may be lower now, or fall during the walltime.
+                if (self._steps and check.refusal(start, amounts_only=True)) or not rest.take_quotas(uses):
+                    continue
                 shift(free, placement, entry.demand, -1)
                 started.append((placement, entry.demand, reservation.name))
-                actions.append(Start(entry, placement))
+                actions.append(start)
         return [*actions, *([Wake(min(wakes))] if wakes else [])]
 
 

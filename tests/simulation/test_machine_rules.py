@@ -769,3 +769,21 @@ def test_no_random_schedule_breaks_a_rule(dispatcher):
 @pytest.mark.parametrize("dispatcher", [name for name in registry.names() if name not in ("slurm", "pcp21")])
 def test_no_random_schedule_breaks_a_rule_under_any_dispatcher(dispatcher):
     assert_kept(dispatcher, range(100, 200), lambda seed: OVERRUNS)
+
+
+def test_a_job_inside_its_reservation_holds_licences_and_obeys_the_cap():
+    inside = [Reservation(0, 100, name="r", amounts={"core": 1})]
+    jobs = [
+        Job("in", 0, 60, 60, licences={"x": 2}, reservation="r"),
+        Job("out", 1, 10, 10, licences={"x": 2}),
+        Job("small", 2, 10, 10, licences={"x": 1}),
+    ]
+    licensed = replace(Machine.pool(4), reservations=inside, licences={"x": 3})
+    for dispatcher in ("easy", "conservative", "lxf"):
+        result = run(jobs, licensed, dispatcher, overrun="kill")
+        assert result.jobs["start"].tolist()[:2] == [0, 60], dispatcher
+        assert "refused" not in result.manifest
+    capped = replace(
+        Machine.pool(4), reservations=inside, power=Power({"core": 10}, cap=((0, 5), (50, 50)), every=None)
+    )
+    assert run([Job("in", 0, 20, 20, reservation="r")], capped, overrun="kill").jobs["start"].tolist() == [50]
