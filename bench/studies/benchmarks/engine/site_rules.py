@@ -24,9 +24,9 @@ JOBS, _SMALL = 100_000, 12_000
 _ROUNDS = 3
 
 
-def workloads(jobs: int) -> dict[str, Workload]:
+def workloads(jobs: int, seed: int = 1) -> dict[str, Workload]:
     """Return jobs of Lublin and Feitelson without and with both. Each tenth waits for the one before it."""
-    made = generate("lublin", jobs=jobs, processors=256, load=0.8, seed=1)
+    made = generate("lublin", jobs=jobs, processors=256, load=0.8, seed=seed)
     plain = [replace(job, walltime=min(job.walltime, WEEK - LENGTH)) for job in made.jobs]
     linked = [
         replace(job, depends=((plain[place - 1].id, "afterany"),)) if place % 10 == 1 else job
@@ -41,14 +41,31 @@ def workloads(jobs: int) -> dict[str, Workload]:
     }
 
 
+def waits_by_prediction(jobs: int, seeds: int) -> Table:
+    """Return mean waits under a weekly maintenance, with walltimes and with perfect predictions as predictions."""
+    names = ("walltime", "oracle")
+    rows, sums = [], [0.0, 0.0]
+    for seed in range(1, seeds + 1):
+        workload = workloads(jobs, seed)["maintenance"]
+        waits = [simulate(workload, "easy", name).summary()["wait_mean"] for name in names]
+        sums = [total + wait for total, wait in zip(sums, waits, strict=True)]
+        rows.append([str(seed), *(f"{wait:,.0f}" for wait in waits)])
+    rows.append(["mean", *(f"{total / seeds:,.0f}" for total in sums)])
+    return Table(f"EASY with a weekly maintenance, {jobs:,} jobs: mean wait (s)", ["seed", *names], rows)
+
+
 @click.command(help=__doc__)
 @click.option("--small", is_flag=True, help="Smoke test: 12,000 jobs.")
 @click.option("--jobs", "count", type=click.IntRange(1), help="Number of jobs.")
+@click.option("--seeds", type=click.IntRange(1), help="Print mean waits of walltimes and perfect predictions instead.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
-def main(small: bool, count: int | None, as_markdown: bool) -> None:
+def main(small: bool, count: int | None, seeds: int | None, as_markdown: bool) -> None:
     """Measure, and print the table."""
     jobs = count or (_SMALL if small else JOBS)
+    if seeds is not None:
+        show([waits_by_prediction(jobs, seeds)], as_markdown)
+        return
     rows, base = [], None
     for name, workload in workloads(jobs).items():
         simulate(workload, "easy")  # Compiled before it is measured.
