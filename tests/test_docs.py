@@ -116,7 +116,7 @@ def test_the_site_has_the_numbers_of_the_studies():
     results = (DOCS / "evidence" / "results.md").read_text(encoding="utf-8")
     for name in ("easy", "easy-sjbf", "conservative", "lxf", "lookahead"):
         means = re.findall(rf"\| \**{name}\** \| ([\d,.]+) \(", table)
-        shown = re.findall(rf"\| `{name}` \|(?: [^|]* \|){{3}} \**([\d,]+)", results)
+        shown = re.findall(rf"\| `{name}` \| \**([\d,]+)", results)
         assert len(means) == len(shown) == 4
         for mean, rounded in zip(means, shown, strict=True):
             assert abs(float(mean.replace(",", "")) - int(rounded.replace(",", ""))) < 0.6
