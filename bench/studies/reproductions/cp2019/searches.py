@@ -36,10 +36,12 @@ def searches(means: Means) -> Outcome:
     """Return slowdown, wait and decisions of HCP by search. Version 0 runs under its budget, where many jobs wait."""
     contest = searched(means)
     pairs = {
-        (label, system): _with(contest.spec(label), options) for label in LABELS for system, options in SYSTEMS.items()
+        (label, system): with_options(contest.spec(label), options)
+        for label in LABELS
+        for system, options in SYSTEMS.items()
     }
     found = dict(zip(pairs, contest.simulated(list(pairs.values()), means), strict=True))
-    first = [_with(contest.spec("HCP"), each) for each in (*list(SYSTEMS.values())[:-1], _FIRST_LISTS)]
+    first = [with_options(contest.spec("HCP"), each) for each in (*list(SYSTEMS.values())[:-1], _FIRST_LISTS)]
     stretches = crowds.stretches(contest, means)
     early = zip(*(stretch.simulated(first, means) for stretch in stretches), strict=True)
     found |= {("HCP", system): list(parts) for system, parts in zip(SYSTEMS, early, strict=True)}
@@ -80,7 +82,7 @@ def searched(means: Means) -> runs.Contest:
     return replace(contest, samples=(samples,), past=past, monthly=False)
 
 
-def _with(pair: tuple[str, str], options: str) -> tuple[str, str]:
+def with_options(pair: tuple[str, str], options: str) -> tuple[str, str]:
     """Return dispatcher and predictor with more options of the dispatcher."""
     dispatcher, predictor = pair
     name, known = parse_spec(dispatcher)

@@ -6,14 +6,16 @@ import pytest
 
 from hpcdispatch.bench.studies.reproductions import Means, find
 from hpcdispatch.bench.studies.reproductions.cp2019 import contenders
-from hpcdispatch.bench.studies.reproductions.cp2019.searches import LABELS, SYSTEMS, _with
+from hpcdispatch.bench.studies.reproductions.cp2019.searches import LABELS, SYSTEMS, with_options
 from hpcdispatch.dispatchers import create_dispatcher
 
 
 def test_each_system_is_a_dispatcher_with_the_same_model():
     contest = contenders.eurora(Means("smoke", Path("unused")))
     for label in LABELS:
-        made = [create_dispatcher(_with(contest.spec(label), options)[0]).options for options in SYSTEMS.values()]
+        made = [
+            create_dispatcher(with_options(contest.spec(label), options)[0]).options for options in SYSTEMS.values()
+        ]
         assert [options.search for options in made] == ["cp-sat", "schedule-or-postpone", "cp-sat"]
         assert [options.solver for options in made] == ["cp-sat", "cp-sat", "none"]
         assert len({(options.version, options.ewt, options.m) for options in made}) == 1

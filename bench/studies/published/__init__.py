@@ -1,0 +1,1 @@
+"""Tables of other papers under their own rules."""
