@@ -418,7 +418,7 @@ def engine_of(
 ) -> Engine:
     """Return the engine for the workload of a recorder, as for :func:`simulate`."""
     if same_instant not in get_args(SameInstant):
-        raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
+        raise InputError(f"same_instant: expected one of {', '.join(get_args(SameInstant))}, got {same_instant!r}")
     told = let_learn(dispatcher, Replayer(engine_of, predictor, overrun, same_instant))
     mapper = DispatchEvents(
         recorder.workload.machine,

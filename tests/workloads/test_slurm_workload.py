@@ -152,6 +152,8 @@ def test_what_slurm_does_not_do_is_noted(site):
     notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "not modelled" in note]
     assert notes == [
         f"{conf}: not modelled: PriorityFlags=MAX_TRES (the order; large effect; 3 jobs)",
+        f"{conf}: not modelled: Partition=nowhere,short (which jobs start, only in the first one; large effect; 1 job, "
+        "such as 2)",
         f"{conf}: not modelled: CompleteWait=9 (when nodes are free; medium effect; 3 jobs)",
     ]
 

@@ -68,7 +68,7 @@ def test_parts_that_do_not_load_are_listed_with_their_error(invoke, plugin):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("evict", ["Maurya et al., DS-RT 2020", "policy=dp (dp|greedy|kill|wait|static)", "least loss"]),
+        ("evict", ["Maurya et al., DS-RT 2020", "policy=dp (dp|greedy|kill|random|wait|static)", "least loss"]),
         ("last2", ["IEEE TPDS 18(6), 2007", "count=2", "Number of last jobs, at least 1."]),
         ("lublin", ["jobs=1000", "Lublin"]),
         ("conservative", ["compress=until-stable (until-stable|once|never)"]),
