@@ -140,7 +140,10 @@ def read_json(path: Path, what: str) -> Any:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected {what} in UTF-8, got byte {error.object[error.start]:#x}") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: expected JSON, got {error.msg} (column {error.colno})") from None
+        why = error.msg[:1].lower() + error.msg[1:]
+        raise InputError(
+            f"{path}:{error.lineno}: expected JSON, got other text ({why}, column {error.colno})"
+        ) from None
     except RecursionError:
         raise InputError(f"{path}: expected {what}, got JSON nested too deeply") from None
     except ValueError:

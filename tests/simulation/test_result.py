@@ -164,7 +164,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("name", "text", "message"),
         [
-            ("manifest.json", "{", r"manifest.json:1: expected JSON, got Expecting property name"),
+            ("manifest.json", "{", r"manifest.json:1: expected JSON, got other text \(expecting property name"),
             ("manifest.json", '{"format": 99}', r"manifest of a result, got one without a schema number"),
             ("manifest.json", "[]", r"manifest.json: expected a JSON object, got list"),
             ("manifest.json", "\udcff", r"manifest.json: expected the manifest of a result in UTF-8"),
