@@ -132,7 +132,7 @@ def differences(study: Study, workload: str) -> Figure:
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["contender", "metric", "ratio"])
     note = (
         f"Ratio of the means over the seeds, contender over {study.baseline}; lines are the intervals of the table "
-        "above, or the range over shifts. Left of 1 is better than the baseline. Logarithmic scale."
+        f"'Compared with {study.baseline}', or the range over shifts. Left of 1 is better. Logarithmic scale."
     )
     title = f"Ratios to {study.baseline} on the same samples"
     return Figure(
