@@ -42,6 +42,8 @@ LEAST_BLOCKS = 5
 DAY = 86400
 #: Days of a trace from which on its blocks have at least a week.
 _LONG, _WEEK = 42, 7
+#: Ratios for which a study shows that blocks of a trace cover the true one.
+_NEAR = (0.4, 2.5)
 #: Metrics of which more is better.
 MORE_IS_BETTER = ("utilization", "occupancy", "efficiency")
 #: Columns of :func:`conclusions`, beside ``workload``, ``contender`` and ``metric``.
@@ -119,7 +121,8 @@ class Estimate:
         Why there is no interval, for the user; empty if there is one.
     tested
         Whether a study shows that such intervals cover the truth in 95% of the cases. It does for independent samples,
-        and for blocks of a week or more. Others must not be called intervals of 95%.
+        and for blocks of a week or more where the ratio is between 0.4 and 2.5. Others must not be called intervals of
+        95%.
     """
 
     ratio: float
@@ -239,8 +242,9 @@ def of_days(values: Daily, baseline: Daily) -> Estimate:
     law, weight = _jackknife(*(sums[place] for place in (0, 2, 1, 3)))
     if law is None:
         return replace(made, reason=_ONE)
+    tested = days >= _LONG and _NEAR[0] <= ratio <= _NEAR[1]
     return _settled(
-        replace(made, blocks=blocks, tested=days >= _LONG), law._replace(freedom=max(1.0, min(blocks - 1, weight)))
+        replace(made, blocks=blocks, tested=tested), law._replace(freedom=max(1.0, min(blocks - 1, weight)))
     )
 
 

@@ -71,6 +71,15 @@ def test_shifts_give_a_range_and_never_an_interval():
     assert found.span[0] < found.ratio < found.span[1]
 
 
+@pytest.mark.parametrize(
+    ("count", "ratio", "tested"), [(84, 0.9, True), (84, 5.0, False), (84, 0.2, False), (20, 0.9, False)]
+)
+def test_only_blocks_like_those_of_the_study_give_95_percent(count, ratio, tested):
+    found = of_days(*days(count, ratio))
+    assert not math.isnan(found.low)
+    assert found.tested == tested
+
+
 def test_blocks_are_as_long_as_days_depend_on_each_other():
     rng = np.random.default_rng(3)
     assert block_length(rng.normal(size=30)) == 3

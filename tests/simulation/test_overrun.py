@@ -3,8 +3,8 @@
 import pytest
 
 from hpcdispatch.dispatchers import FCFS
-from hpcdispatch.simulation import Overrun
-from hpcdispatch.workloads import Checkpoint, Job
+from hpcdispatch.simulation import Overrun, simulate
+from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload
 
 LATE = (0, 100, 40, 2)
 
@@ -115,3 +115,17 @@ def test_text_round_trip(text):
 def test_an_object_does_as_well(run, overrun):
     one, other = (run([LATE], overrun=given).jobs for given in (overrun, Overrun(overrun)))
     assert one["end"].tolist() == other["end"].tolist()
+
+
+@pytest.mark.parametrize(("predictor", "seen"), [("walltime", (100, 100)), ("scaled:factor=2", (200, None))])
+def test_dispatchers_count_on_the_walltime_unless_a_predictor_keeps_more(predictor, seen):
+    ends = []
+
+    class Watch(FCFS):
+        def dispatch(self, state):
+            ends.extend((run.predicted_end, run.kill_at) for run in state.running)
+            return super().dispatch(state)
+
+    jobs = [Job("1", 0, 90, 100, 1), Job("2", 10, 5, 5, 1)]
+    simulate(Workload(jobs, Machine.pool(1)), Watch(), predictor, overrun="kill")
+    assert ends[0] == seen
