@@ -43,7 +43,7 @@ DAY = 86400
 #: Days of a trace from which on its blocks have at least a week.
 _LONG, _WEEK = 42, 7
 #: Ratios for which a study shows that blocks of a trace cover the true one.
-_NEAR = (0.4, 2.5)
+_NEAR = (0.8, 1.25)
 #: Metrics of which more is better.
 MORE_IS_BETTER = ("utilization", "occupancy", "efficiency")
 #: Columns of :func:`conclusions`, beside ``workload``, ``contender`` and ``metric``.
@@ -121,7 +121,7 @@ class Estimate:
         Why there is no interval, for the user; empty if there is one.
     tested
         Whether a study shows that such intervals cover the truth in 95% of the cases. It does for independent samples,
-        and for blocks of a week or more where the ratio is between 0.4 and 2.5. Others must not be called intervals of
+        and for blocks of a week or more where the ratio is between 0.8 and 1.25. Others must not be called intervals of
         95%.
     """
 

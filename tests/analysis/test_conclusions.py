@@ -72,7 +72,7 @@ def test_shifts_give_a_range_and_never_an_interval():
 
 
 @pytest.mark.parametrize(
-    ("count", "ratio", "tested"), [(84, 0.9, True), (84, 5.0, False), (84, 0.2, False), (20, 0.9, False)]
+    ("count", "ratio", "tested"), [(84, 0.9, True), (84, 1.5, False), (84, 0.6, False), (20, 0.9, False)]
 )
 def test_only_blocks_like_those_of_the_study_give_95_percent(count, ratio, tested):
     found = of_days(*days(count, ratio))

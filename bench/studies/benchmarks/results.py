@@ -40,7 +40,7 @@ COLUMNS = (
     "utilization, %",
 )
 NOTE = (
-    "Against the first: the interval of the ratio of the mean waits, one of 95% on six weeks and more. "
+    "Against the first: the interval of the ratio of the mean waits, from blocks of the trace. "
     "Predictions: the walltimes. Jobs run on to their real end."
 )
 
