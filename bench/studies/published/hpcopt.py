@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import numpy as np
-import pandas as pd
 
 from ....dispatchers import Dispatcher, Start, State, Waiting
 from ....models import pool_placement
@@ -27,6 +25,7 @@ from ....workloads.fetching import fetch
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
+from .rules import records, shadow_time
 
 
 class BackfillsToTheRealEnd:
@@ -36,7 +35,8 @@ class BackfillsToTheRealEnd:
         """Start all that fits, or what ends by the shadow time of the first job."""
         queue, free, starts = state.queue, int(state.free.sum()), list[Start]()
         first = queue[0]
-        last = None if first.nodes <= free else _shadow_time(first.nodes, free, state)
+        ends = ((run.predicted_end, run.nodes) for run in state.running)
+        last = None if first.nodes <= free else shadow_time(first.nodes, free, ends, state.now)
         for waiting in queue:
             if waiting.nodes <= free and (last is None or state.now + waiting.job.walltime <= last):
                 free -= waiting.nodes
@@ -73,16 +73,6 @@ def _start(waiting: Waiting) -> Start:
     return Start(waiting, pool_placement(waiting.nodes))
 
 
-def _shadow_time(nodes: int, free: int, state: State) -> int:
-    """Return when so many processors are free."""
-    time = state.now
-    for run in state.running:
-        if free >= nodes:
-            break
-        free, time = free + run.nodes, run.predicted_end
-    return time
-
-
 def _earliest(times: list[int], left: list[int], nodes: int, seconds: int) -> tuple[int, int]:
     """Return the first and the one after the last step of the earliest place of a job. The last step has no end."""
     begin = step = 0
@@ -110,15 +100,12 @@ TABLE: dict[str, tuple[int, bool, dict[str, float]]] = {
     "ctc-sp2": (512, True, {"FIFO": 6_183, "EASY": 2_466, "conservative": 2_270}),
     "hpc2n": (240, True, {"FIFO": 16_189, "EASY": 12_369}),
 }
-#: Columns of a line of SWF: submission, run time, processors used, processors and time requested.
-_COLUMNS = (1, 3, 4, 7, 8)
 
 
 def jobs_of(path: Path, with_zero: bool) -> list[Job]:
     """Return the jobs of a trace. A missing request is the run time."""
-    table = pd.read_csv(path, sep=r"\s+", comment=";", header=None, usecols=_COLUMNS)[[*_COLUMNS]].to_numpy(np.int64)
     made = []
-    for number, (submit, ran, used, nodes, requested) in enumerate(table.tolist()):
+    for number, (submit, ran, used, nodes, requested) in enumerate(records(path)):
         if ran > 0 or with_zero:
             runtime = max(ran, 0)
             walltime = max(1, requested if requested > 0 else runtime)

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
-import pandas as pd
 
-from ....base import FloatArray
 from ....dispatchers import JobView, Start, State, Waiting
 from ....models import pool_placement
 from ....simulation import simulate
@@ -30,6 +28,7 @@ from ....workloads.fetching import fetch
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
+from .rules import records, shadow_time
 
 #: First job of each window, among the first 10,000 of the trace.
 WINDOWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)
@@ -40,10 +39,8 @@ TABLE: dict[str, tuple[int, dict[str, tuple[float, float]]]] = {
     "sdsc-sp2": (128, {"FCFS": (1727.54, 1595.12), "SJF": (2680.55, 2167.84), "F1": (1232.06, 1098.22)}),
     "hpc2n": (240, {"FCFS": (297.18, 127.38), "SJF": (157.71, 122.04), "F1": (118.01, 71.95)}),
 }
-#: Seconds that a run time of -1 counts, and threshold of the bounded slowdown.
-UNKNOWN = THRESHOLD = 10
-#: Columns of a line of SWF: submission, run time, processors used, processors and time requested.
-_COLUMNS = (1, 3, 4, 7, 8)
+#: Seconds that a run time of -1 counts.
+UNKNOWN = 10
 
 
 def submission(job: JobView) -> float:
@@ -102,7 +99,7 @@ class Committed:
         while queue:
             if self._chosen is None:
                 self._chosen = min(queue, key=lambda waiting: self._key(waiting.job))
-                self._shadow = self._when(self._chosen.nodes, free, ends)
+                self._shadow = shadow_time(self._chosen.nodes, free, sorted(ends), now)
             if self._chosen.nodes > free:
                 break
             start(self._chosen)
@@ -112,16 +109,6 @@ class Committed:
                 if waiting is not self._chosen and waiting.nodes <= free and now + waiting.job.walltime < self._shadow:
                     start(waiting)
         return starts
-
-    @staticmethod
-    def _when(nodes: int, free: int, ends: list[tuple[int, int]]) -> int:
-        """Return the time at which so many nodes are free by the requests of the running jobs."""
-        time = 0
-        for end, more in sorted(ends):
-            if free >= nodes:
-                break
-            free, time = free + more, end
-        return time
 
 
 class NeverMet:
@@ -137,10 +124,9 @@ class NeverMet:
 
 def jobs_of(path: Path) -> list[Job]:
     """Return the first 10,000 jobs of a trace, as the paper's simulator reads them."""
-    table = pd.read_csv(path, sep=r"\s+", comment=";", header=None, usecols=_COLUMNS)[[*_COLUMNS]].to_numpy(np.int64)
-    table = table[table[:, 1] != 0][:JOBS]
     made = []
-    for number, (submit, ran, used, nodes, requested) in enumerate(table.tolist()):
+    counted = islice((each for each in records(path) if each[1] != 0), JOBS)
+    for number, (submit, ran, used, nodes, requested) in enumerate(counted):
         runtime = UNKNOWN if ran < 0 else ran
         walltime = runtime if requested < 0 else max(1, requested)
         made.append(Job(str(number), submit, runtime, walltime, max(used, nodes), {"core": 1}))
@@ -152,14 +138,9 @@ def bounded_slowdown(jobs: list[Job], processors: int, order: str, backfill: boo
     values = []
     for first in WINDOWS:
         window = Workload(jobs[first : first + LENGTH], Machine.pool(processors))
-        found = simulate(window, Committed(ORDERS[order], backfill), NeverMet(), same_instant="arrivals-first").jobs
-        values.append(float(_slowdowns(found).mean()))
+        found = simulate(window, Committed(ORDERS[order], backfill), NeverMet(), same_instant="arrivals-first")
+        values.append(found.summary()["bounded_slowdown_mean"])
     return float(np.mean(values))
-
-
-def _slowdowns(jobs: Any) -> FloatArray:
-    wait, runtime = (jobs[name].to_numpy(dtype=float) for name in ("wait", "runtime"))
-    return np.asarray(np.maximum(1, (wait + runtime) / np.maximum(runtime, THRESHOLD)))
 
 
 def rows(traces: tuple[str, ...]) -> Iterator[list[str]]:
