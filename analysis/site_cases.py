@@ -97,7 +97,7 @@ class SiteRecord:
             usage. 0: no record is shortened.
         """
         whole = load(texts.config)
-        if begin is None and 0 < max(last, most) < len(whole) and last:
+        if begin is None and last and len(whole) > max(last, most):
             begin = int(whole.columns.submit[-last])
         workload, state = recorded_state(whole, begin)
         zero = started_at(whole)

@@ -81,7 +81,7 @@ class LifeCycle:
 
     def submit_all(self, jobs: Sequence[SimulatedJob], now: int) -> None:
         """Let jobs come at the same time, see :meth:`submit`; those that are not held are predicted together."""
-        known = self._forecasts.of_all([job.job for job in jobs], now) if self.eligibility is None else None
+        known = self._predicted_together(jobs, now)
         for place, job in enumerate(jobs):
             self.submit(job, now, None if known is None else known[place])
 
@@ -89,8 +89,11 @@ class LifeCycle:
         """Return the predicted run times of jobs that will be submitted now; ``None`` for those that may be held."""
         if self.eligibility is not None:
             return [None] * len(jobs)
-        known = self._forecasts.of_all([job.job for job in jobs], now)
-        return [self._forecasts.of(job.job, now) for job in jobs] if known is None else known
+        return self._predicted_together(jobs, now) or [self._forecasts.of(job.job, now) for job in jobs]
+
+    def _predicted_together(self, jobs: Sequence[SimulatedJob], now: int) -> Sequence[int] | None:
+        """Return the predicted run times of jobs that the predictor takes together; ``None``: each has its own call."""
+        return self._forecasts.of_all([job.job for job in jobs], now) if self.eligibility is None else None
 
     def release(self, job: SimulatedJob, now: int) -> None:
         """Let a held job enter the queue."""

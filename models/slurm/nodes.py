@@ -270,6 +270,19 @@ def choose_nodes(
 
 
 @borrowing
+def _beside_others(most_cpus: int, others: int) -> int:
+    """Return the CPUs that a node may give, so that at least one is left to each of the other nodes."""
+    return most_cpus - (others if others > 0 else 0)
+
+
+@borrowing
+def _even_share(most_cpus: int, nodes: int, unit: int, rest: int) -> int:
+    """Return a node's share of the CPUs in whole units. It is more if the nodes after it have only `rest` CPUs."""
+    share = -(-most_cpus // (nodes * unit)) * unit
+    return share if share > most_cpus - rest else most_cpus - rest
+
+
+@borrowing
 def _take_sets(
     slots: int,
     least: int,
@@ -345,16 +358,14 @@ def _take_sets(
             has = cpus[node] if cpus[node] < at_most else at_most
             if taken[node] or (most_nodes == 1 and has < wanted):
                 continue
-            others = aim - (largest - most_nodes) - 1  # Leave at least one CPU to each of them.
-            room = most_cpus - (others if others > 0 else 0)
+            room = _beside_others(most_cpus, aim - (largest - most_nodes) - 1)
             if has > room:
                 has = cpus[node] = room if room > unit else unit
             if even and nodes > 1:
                 rest: int = 0
                 for other in range(node + 1, last + 1):
                     rest += 0 if taken[other] else cpus[other] - cpus[other] % unit
-                share = -(-most_cpus // (nodes * unit)) * unit
-                share = share if share > most_cpus - rest else most_cpus - rest
+                share = _even_share(most_cpus, nodes, unit, rest)
                 has = has if has < share else share
             taken[node] = has
             wanted -= has
@@ -408,13 +419,11 @@ def _take_busy(
                 if has <= 0 or weight[node] != lightest or cluster.idle[node] != (idle == 1):
                     continue
                 rest -= cpus[node] - cpus[node] % unit
-                others = aim - (largest - most_nodes) - 1  # Leave at least one CPU to each of them.
-                room = most_cpus - (others if others > 0 else 0)
+                room = _beside_others(most_cpus, aim - (largest - most_nodes) - 1)
                 if has > room:
                     has = room if room > unit else unit
                 if even and nodes > 1:
-                    share = -(-most_cpus // (nodes * unit)) * unit
-                    share = share if share > most_cpus - rest else most_cpus - rest
+                    share = _even_share(most_cpus, nodes, unit, rest)
                     has = has if has < share else share
                 taken[node] = has
                 wanted -= has

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from ...dispatchers import Dispatcher, Waiting
 from ...dispatchers.registered import knows_site
@@ -249,11 +250,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         for _, kind, _, job in rest:
             if kind == CORRECTION:
                 cycle.correct(job, now)
-        arriving = []
-        for job in self.loaded:
-            if job.queued_time != now:
-                break
-            arriving.append(job)
+        arriving = list(takewhile(lambda job: job.queued_time == now, self.loaded))
         self._predicted = deque(cycle.predictions(arriving, now))
         for job in foreseen:
             cycle.end(job, job.outcome, now)

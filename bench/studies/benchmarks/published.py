@@ -152,7 +152,7 @@ def study(traces: tuple[str, ...]) -> Iterator[Row]:
                 simulate(
                     workload,
                     dispatcher,
-                    PREDICTORS.get(predictor, lambda name=predictor: name)(),
+                    PREDICTORS[predictor]() if predictor in PREDICTORS else predictor,
                     overrun="kill",
                     same_instant=order,
                 ).summary()
@@ -183,7 +183,7 @@ def cells(row: Row) -> list[str]:
 
 
 @click.command(help=__doc__)
-@click.option("--trace", "traces", multiple=True, default=("kth-sp2", "ctc-sp2", "sdsc-sp2"), show_default=True)
+@click.option("--trace", "traces", multiple=True, type=click.Choice([*STUDY]), default=tuple(STUDY), show_default=True)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
