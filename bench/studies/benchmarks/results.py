@@ -62,11 +62,11 @@ def compared(trace: str, dispatchers: tuple[str, ...], out: Path, workers: int, 
         return compare(workload, dispatchers, out=out / name, workers=workers, progress=reached)
 
 
-def rows(name: str, comparison: Comparison) -> Iterator[list[str]]:
-    """Yield the row of each dispatcher with a finished run."""
+def rows(name: str, comparison: Comparison, first: str) -> Iterator[list[str]]:
+    """Yield the row of each dispatcher with a finished run. Without a run of the first nothing is held against it."""
     estimates: dict[str, Estimate] = {}
-    if len(comparison.runs) > 1:
-        found = comparison.conclusions(baseline=comparison.runs["dispatcher"].iloc[0])
+    if first in comparison.contenders:
+        found = comparison.conclusions(baseline=first)
         estimates = {row["contender"]: estimate_of(row) for row in found.to_dict("records")}
     for run in comparison.runs.to_dict("records"):
         yield [
@@ -124,7 +124,7 @@ def main(dispatchers: tuple[str, ...], traces: tuple[str, ...], workers: int, ou
             )
         failed += len(comparison.failures)
         if not comparison.runs.empty:
-            printed += rows(trace, comparison)
+            printed += rows(trace, comparison, dispatchers[0])
     show([Table("Whole traces, once, as they stand", COLUMNS, printed, 2, NOTE)], as_markdown)
     if failed:
         raise click.ClickException(f"{failed} runs failed, see above")

@@ -65,6 +65,9 @@ def test_failed_runs_are_told_and_not_kept(folder, monkeypatch):
     assert done.exit_code == 1
     assert "dispatch raised RuntimeError: no plan today" in done.stderr
     assert len(list(Store(folder / "failed" / "small").finished())) == 1
+    # Nothing is held against a first one that failed.
+    others = table(call(folder, "--out", str(folder / "failed"), "--dispatcher", "easy-sjbf", names=NAMES[::-1]))
+    assert [others[name]["against the first"] for name in ("easy", "easy-sjbf")] == ["", ""]
 
 
 @pytest.mark.parametrize(
