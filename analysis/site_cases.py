@@ -14,7 +14,7 @@ from ..dispatchers import Dispatcher, Slurm, create_dispatcher
 from ..workloads import Job, MachineState, Workload, recorded_state
 from ..workloads.machine_state import stop_time
 from ..workloads.slurm_conf import PARTITION, SlurmSite, read_slurm_conf, slurm_seconds
-from ..workloads.slurm_limits import read_slurm_limits
+from ..workloads.slurm_limits import SlurmLimits, read_slurm_limits
 from ..workloads.slurm_reservations import SlurmReservation, inferred_reservations, read_slurm_reservations
 from ..workloads.slurm_workload import started_at
 from .site_rules import under_rules
@@ -110,6 +110,12 @@ class SiteRecord:
         inferred = inferred_reservations(whole, site, known, zero)
         return cls(texts, shares, load, begin, workload, state, site, inferred, stop_time(whole))
 
+    def limits(self) -> SlurmLimits | None:
+        """Return the associations and QOS of the site's cluster, ``None`` if no file of them is given."""
+        if not self.texts.limits:
+            return None
+        return read_slurm_limits(self.texts.limits, self.site.settings.get("clustername", ""))
+
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
         own: dict[str, object] = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
@@ -146,9 +152,7 @@ class SiteRecord:
 
     def _under_rules(self) -> tuple[Workload, tuple[str, ...]]:
         """Return the jobs under the site's rules, and a note on the missing rules."""
-        site = self.site
-        cluster = site.settings.get("clustername", "")
-        limits = read_slurm_limits(self.texts.limits, cluster) if self.texts.limits else None
+        site, limits = self.site, self.limits()
         reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
         reserved += self.inferred
         running = {since.id for since in self.state.running}

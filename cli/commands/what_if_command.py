@@ -38,7 +38,6 @@ from ...bench.reports.what_if_page import (
 )
 from ...workloads import MachineState, Workload
 from ...workloads.formats.read_log import zone_of
-from ...workloads.slurm_limits import read_slurm_limits
 from ...workloads.slurm_reservations import read_slurm_reservations
 from ...workloads.slurm_workload import started_at
 from ..app import OUTPUT, subcommand
@@ -158,7 +157,7 @@ def command(
             f"{site.sacct_file} has more than {MANY:,} jobs: for a quick first answer the last {LAST:,} are simulated, "
             f"and earlier ones count as past usage; --last N or --begin 0 simulates more{left_out}",
         )
-    _say_doubts(record, site, given)
+    _say_doubts(record, site)
     if repeats is None:
         repeats = 4 if len(record.workload) <= MANY and not quick else 0
     with temporary_folder() as folder:
@@ -192,22 +191,21 @@ def command(
     )
 
 
-def _say_doubts(record: SiteRecord, site: SiteFiles, limits: str) -> None:
+def _say_doubts(record: SiteRecord, site: SiteFiles) -> None:
     """Print notes on files that do not belong together, and on records without jobs that ran or waited."""
     workload, there = record.workload, site.folder
     now = None if there is None else there.now
-    known = read_slurm_limits(limits, record.site.settings.get("clustername", "")) if limits else None
     last = int(workload.columns.submit.max()) + started_at(workload)
     printed = (record.texts.config.name, printed_at(record.texts.config))
     doubts = [*of_different_days([(site.sacct_file.name, last), printed, ("now", now)])]
-    for doubt in (*doubts, *of_other_sites(workload, record.site, known)):
+    for doubt in (*doubts, *of_other_sites(workload, record.site, record.limits())):
         say("note", doubt)
     lacking: tuple[int, int] | None = None
     if there is not None and there.squeue is not None and there.sinfo is not None and now is not None:
         snapshot = cluster(there.squeue, there.sinfo, now)
-        clusters = snapshot.clusters - {record.site.settings.get("clustername", "").lower()}
-        if clusters and record.site.settings.get("clustername"):
-            named = record.site.settings["clustername"]
+        named = record.site.settings.get("clustername", "")
+        clusters = snapshot.clusters - {named.lower()}
+        if clusters and named:
             say("note", f"{there.squeue} is of cluster {', '.join(sorted(clusters))}, {record.site.source} of {named}")
         lacking = unfinished(workload, snapshot)
         if lacking[0]:
