@@ -1,4 +1,4 @@
-from .arrays import BoolArray, FloatArray, IntArray, count_slots
+from .arrays import BoolArray, FloatArray, IntArray, count_slots, rises
 from .checks import LONGEST, check_choice, check_number, check_whole, shown
 from .errors import InputError
 from .files import read_bounded
@@ -35,6 +35,7 @@ __all__ = [
     "part_label",
     "read_bounded",
     "register",
+    "rises",
     "seconds_of",
     "shown",
     "time_text",

@@ -1,11 +1,18 @@
 """Array types, and the count of slots that fit."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+
+def rises(values: NDArray[Any]) -> bool:
+    """Return whether each number is above the one before it. False for texts."""
+    return values.dtype.kind in "iuf" and bool((values[1:] > values[:-1]).all())
 
 
 def count_slots(free: IntArray, demand: tuple[int, ...]) -> IntArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, InputError, IntArray, shown, time_text
+from ..base import FloatArray, InputError, IntArray, rises, shown, time_text
 from ..base.facts import Facts
 from .dependencies import Link, links, without_missing
 from .job import Job
@@ -224,7 +224,10 @@ def _check_arrays(names: Iterable[str]) -> None:
 
 def _check_order(ids: Any, submit: IntArray) -> None:
     """Refuse repeated ids, and submissions before that of the previous job."""
-    twice = pd.Series(ids, dtype=None if len(ids) else object).duplicated().to_numpy()
+    if isinstance(ids, np.ndarray) and rises(ids):
+        twice = np.zeros(len(ids), dtype=np.bool_)
+    else:
+        twice = pd.Series(ids, dtype=None if len(ids) else object).duplicated().to_numpy()
     wrong = np.flatnonzero(twice | (np.diff(submit, prepend=0) < 0))
     if len(wrong):
         row = int(wrong[0])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError, IntArray
+from ...base import FloatArray, InputError, IntArray, rises
 from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
@@ -149,18 +149,20 @@ def _shapes(table: Table, slotter: Slotter) -> _Shapes:
     memory = np.ceil(np.maximum(table.memory, 0)).astype(np.int64) if slotter.takes(MEMORY) else zero
     gpus = table.gpus if slotter.takes(GPU) else zero
     columns = [np.maximum(table.processors, 0), memory, gpus, table.nodes]
-    combined = zero
-    different: list[IntArray] = []
+    codes = zero
     for column in columns:
-        codes, values = pd.factorize(column)
-        different.append(values)
-        combined, kept = pd.factorize(combined * len(values) + codes)
-        different = [*(known[kept // len(values)] for known in different[:-1]), values[kept % len(values)]]
+        if (column == column[:1]).all():  # Most traces have no memory, GPUs or nodes.
+            continue
+        mine, values = pd.factorize(column)
+        codes = pd.factorize(codes * len(values) + mine)[0] if codes.any() else mine
+    rows = np.arange(len(codes))
+    first = np.empty(codes.max(initial=-1) + 1, dtype=np.int64)
+    first[codes[::-1]] = rows[::-1]
     shapes = [
         slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1)) if processors > 0 else None
-        for processors, mem, gpu, least in zip(*(one.tolist() for one in different), strict=True)
+        for processors, mem, gpu, least in zip(*(column[first].tolist() for column in columns), strict=True)
     ]
-    return _Shapes(np.asarray(combined, dtype=np.int64), shapes)
+    return _Shapes(np.asarray(codes, dtype=np.int64), shapes)
 
 
 def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Mask:
@@ -309,6 +311,8 @@ def peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
 def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which `kept` records repeat an earlier id, shape (records,)."""
     twice = np.zeros(len(ids), dtype=np.bool_)
+    if rises(ids):
+        return twice
     chosen = np.flatnonzero(kept)
     twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True
     return twice

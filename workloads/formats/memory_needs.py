@@ -18,11 +18,11 @@ RECORDS = Needs(0.1, 900)
 RUNS = Needs(8.0, 240)
 JSONL = Needs(4.0, 2400, json=True)
 JSON = Needs(12.0, json=True)
-_SAMPLE = 1 << 20
+_SAMPLE = 1 << 18
 #: Packed bytes that are unpacked at a time.
 _STEP = 1 << 10
-#: The largest compression factor of gzip.
-_SMALLEST = 1032
+#: Bytes for which the system is not asked: that takes longer than the reading of a small trace.
+_UNASKED = 1 << 24
 #: How many times longer an unpacked trace is, for packings whose files are not sampled.
 _EXPANDED = 8
 
@@ -48,15 +48,17 @@ def refuse_if_too_large(path: Path, needs: Needs, lines: int | None, memory: int
     InputError
         With the estimate, and advice.
     """
-    room = available_memory() if memory is None else memory
-    limited = room is None or bounds.memory < room
-    room = bounds.memory if room is None else min(room, bounds.memory)
-    if not path.is_file() or path.stat().st_size * _SMALLEST * (needs.text + needs.record) < room:
+    if not path.is_file():
         return
     text, length = _size(path)
     text = text if lines is None else min(text, lines * length)
     a_record = needs.text * length + needs.record
     records = text / length
+    if memory is None and records * a_record < _UNASKED:
+        return
+    room = available_memory() if memory is None else memory
+    limited = room is None or bounds.memory < room
+    room = bounds.memory if room is None else min(room, bounds.memory)
     if records * a_record > room:
         raise InputError(
             f"{path}: expected a trace that fits into memory, got about {_rounded(records)} records, which take "

@@ -8,7 +8,7 @@ import io
 import re
 import warnings
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...base import FloatArray, InputError, IntArray, shown
+from ...base import FloatArray, InputError, IntArray, rises, shown
 from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range
 from ..job_columns import Coded
 from ..machine import Machine
@@ -85,8 +85,8 @@ FRONTIER = ("gpus", "soft_walltime", "site")
 
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LEADING = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d.])|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_TO_LINE_END = re.compile(rb"[^\r\n]*")
 _FIRST_RECORD = re.compile(rb"^[ \t]*[^;\s][^\r\n]*", re.MULTILINE)
-_HEADER_LINE = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
 
 
 def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
@@ -106,6 +106,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     values, read = _parse(data), _Lines()
     if values is None:
         values, read = _parse_carefully(data)
+    values = np.asfortranarray(values)  # All that follows works on single columns.
     if not len(values) and not read.malformed:
         raise InputError(f"{log.path}: expected records of 18 fields, got none")
 
@@ -122,7 +123,7 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         values = values[kept]
         rows = np.flatnonzero(kept) if rows is None else rows[kept]
     values, rows = _in_order(values, rows, log)
-    header = tuple(decode(line) for line in _HEADER_LINE.findall(data))
+    header = tuple(map(decode, _header_lines(data)))
 
     def lines() -> Sequence[int]:
         every = np.array(numbers())
@@ -131,12 +132,27 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
 
     table = _table(values, lines)
     del values  # the largest array
-    extra = _beyond(read, header, file, log)
-    if not extra.empty:
+    if read.beyond:
+        extra = _beyond(read, header, file, log)
         extra = extra if rows is None else extra.iloc[rows]
         table = replace(table, records=pd.concat([table.records, extra.reset_index(drop=True)], axis=1))
     machine = options.machine or _pool(header, table, log)
     return _with_dependencies(assemble(_that_ran(table, machine, log), machine, header, options, log))
+
+
+def _header_lines(data: bytes) -> Iterator[bytes]:
+    """Yield the lines that begin with a semicolon, without their ends.
+
+    A search for semicolons is quick, since records have none.
+    """
+    at = data.find(b";")
+    while at >= 0:
+        begin = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
+        line = _TO_LINE_END.match(data, at)
+        assert line is not None
+        if not data[begin:at].strip(b" \t"):
+            yield data[begin : line.end()]
+        at = data.find(b";", line.end())
 
 
 @dataclass(slots=True)
@@ -193,8 +209,8 @@ def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntAr
         )
         partial[first] = False
         leave_out(partial, "partial execution", "folded into the record of the whole job", "partial executions")
-    twice = np.flatnonzero(kept & pd.Series(np.where(kept, ids, np.nan)).duplicated(keep=False).to_numpy())
-    if len(twice):
+    if not rises(ids):
+        twice = np.flatnonzero(kept & pd.Series(np.where(kept, ids, np.nan)).duplicated(keep=False).to_numpy())
         repeats = np.zeros(len(values), dtype=np.bool_)
         repeats[twice[pd.DataFrame(values[twice]).duplicated().to_numpy()]] = True
         leave_out(repeats, "record", "merged with an equal one", "repeated records")
@@ -229,9 +245,7 @@ def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[Floa
 
 def _beyond(read: _Lines, header: Sequence[str], file: TraceFile, log: Log) -> pd.DataFrame:
     """Return the numeric fields beyond the 18, one row per line of the file, and note them."""
-    width = max((fields.count(b" ") + 1 for fields in read.beyond if fields), default=0)
-    if not width:
-        return pd.DataFrame()
+    width = max(fields.count(b" ") + 1 for fields in read.beyond if fields)
     file.take(_A_FIELD * width * len(read.beyond))
     whole = len(FIELDS) + width
     titles = [read.names, *(line.lstrip("; \t").split() for line in header)]
@@ -259,7 +273,7 @@ def _with_dependencies(workload: Workload) -> Workload:
     """
     records = workload.records
     ids = workload.columns.ids
-    if records is None or not (records["preceding_job"] > 0).any():
+    if records is None or not (records["preceding_job"].to_numpy() > 0).any():
         return workload
     places = pd.Series(np.arange(len(ids)), index=ids)
     before = places.reindex(records["preceding_job"]).to_numpy(dtype=np.float64)

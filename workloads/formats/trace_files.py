@@ -153,7 +153,7 @@ class TraceFile:
             bound.
         """
         parts, length = [], 0
-        for part in self._text(_PART) if self.needs.json else self.blocks(_PART):
+        for part in self._text(_PART) if self.needs.json else self.blocks():
             length += len(part)
             if length * _COPIES > self.bounds.memory:
                 raise self.bounds.refuse(self.path, f"at most {self.bounds.memory // _COPIES:,} bytes of text", "more")
