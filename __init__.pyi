@@ -3,7 +3,7 @@ from .analysis import evaluate_predictors
 from .api import compare, example, fetch, simulate
 from .base import register
 from .bench.campaigns.comparison import Comparison
-from .simulation import Result, check
+from .simulation import Result, check, conventions
 from .workloads import Job, Machine, Workload, closed_loop, generate, read, resample, write
 
 __version__: str
@@ -16,6 +16,7 @@ __all__ = [
     "check",
     "closed_loop",
     "compare",
+    "conventions",
     "dispatchers",
     "evaluate_predictors",
     "example",

@@ -23,9 +23,17 @@ Show = Callable[[int, int | None], None]
 Tell = Callable[[str], None]
 
 
-def fetch(name: str) -> Workload:
-    """Return a published trace. It is downloaded if it is not in the cache. See :func:`hpcdispatch.workloads.fetch`."""
-    return read(fetching.fetch(name))
+def fetch(name: str, **reading: Any) -> Workload:
+    """Return a published trace. It is downloaded if it is not in the cache. See :func:`hpcdispatch.workloads.fetch`.
+
+    Parameters
+    ----------
+    name
+        Its name, such as ``kth-sp2``.
+    **reading
+        Settings of :func:`hpcdispatch.read`, such as ``conventions("sc15").reading(name)``.
+    """
+    return read(fetching.fetch(name), **reading)
 
 
 def example() -> Workload:

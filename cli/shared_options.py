@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,14 +11,14 @@ import click
 
 from ..analysis import LEAST_TO_TRUST
 from ..base import InputError, shown
-from ..base.checks import MOST_JOBS, MOST_STEPS
+from ..base.checks import MOST_JOBS, MOST_PROCESSORS, MOST_STEPS
 from ..bench.campaigns.molding_specs import check_molding
 from ..bench.campaigns.samples import Users, seed_range
 from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
 from ..predictors import Empirical
 from ..predictors import create as create_predictor
-from ..simulation import SameInstant
+from ..simulation import SameInstant, conventions
 from ..simulation.trimming import Cut
 from ..workloads.formats.read_log import DefaultWalltime
 from ..workloads.formats.run_times import Unit
@@ -33,11 +33,11 @@ _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
 
 
 class _DefaultWalltime(Duration):
-    """A walltime, or ``runtime``."""
+    """A walltime, ``runtime`` or ``drop``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return seconds, or ``runtime``."""
-        return value if value == "runtime" else super().convert(value, param, ctx)
+        """Return seconds, ``runtime`` or ``drop``."""
+        return value if value in ("runtime", "drop") else super().convert(value, param, ctx)
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -68,7 +68,9 @@ class ReadingOptions:
     default_walltime: Annotated[
         DefaultWalltime,
         option(
-            "Walltime of jobs without one. Default: the largest of their queue.", "TIME|runtime", _DefaultWalltime(1)
+            "Walltime of jobs without one; drop leaves them out. Default: the largest of their queue.",
+            "TIME|runtime|drop",
+            _DefaultWalltime(1),
         ),
     ] = None
     head: Annotated[
@@ -90,7 +92,23 @@ class ReadingOptions:
         None
     )
     columns: Annotated[str | None, option("The columns of what sacct prints without a header.", "NAMES")] = None
-    keep_zero: Annotated[bool, option("Keep jobs with a recorded run time of 0 as one second.")] = False
+    keep_zero: Annotated[
+        bool, option("Keep jobs with a recorded run time of 0 as one second, but for cancelled ones.")
+    ] = False
+    zero_runtime: Annotated[
+        int | None, option("Run time of all jobs with a recorded one of 0, as papers count them.", "TIME", Duration())
+    ] = None
+    unknown_runtime: Annotated[
+        int | None, option("Run time of jobs of which it is unknown (-1), as papers count them.", "TIME", Duration(1))
+    ] = None
+    processors: Annotated[
+        int | None,
+        option(
+            "The machine is a pool of so many cores, whatever the header says.",
+            "N",
+            click.IntRange(min=1, max=MOST_PROCESSORS),
+        ),
+    ] = None
     max_size: Annotated[
         int | None,
         option(
@@ -102,6 +120,15 @@ class ReadingOptions:
     ] = None
     no_cache: NoCacheOption = False
 
+    def under(self, name: str | None, trace: str) -> "ReadingOptions":
+        """Return the options with the settings of conventions, if any, where none is given."""
+        if name is None:
+            return self
+        found = conventions(name).reading(trace)
+        if self.machine is not None:
+            found.pop("processors", None)
+        return replace(self, **{key: value for key, value in found.items() if getattr(self, key) is None})
+
 
 def seed_option(help: str, group: str | None = None) -> Declared:
     """Return the seed of random numbers."""
@@ -112,6 +139,17 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     if value is not None:
         check_molding(value)
     return value
+
+
+def _conventions(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Make the settings of conventions the defaults of the options."""
+    if value is None or ctx.resilient_parsing:
+        return value
+    rules = conventions(value)
+    known = {each.name for each in ctx.command.params}
+    given = {**rules.simulate, "predictor": rules.predictor, "predictors": (rules.predictor,)}
+    ctx.default_map = {**(ctx.default_map or {}), **{name: each for name, each in given.items() if name in known}}
+    return rules.name
 
 
 class _Cut(click.ParamType[Cut]):
@@ -172,7 +210,20 @@ OverrunOption = Annotated[
 ]
 SameInstantOption = Annotated[
     SameInstant,
-    option("Dispatch once a second, or after each event.", "batch|sequence|arrivals-first", default="batch"),
+    option(
+        "Dispatch once a second, or after each event.",
+        "batch|sequence|arrivals-first|arrivals-alone-first",
+        default="batch",
+    ),
+]
+ConventionsOption = Annotated[
+    str | None,
+    option(
+        "Read and simulate as a paper does, where no other option says otherwise: sc15, rlscheduler, hpcopt.",
+        "NAME",
+        is_eager=True,
+        callback=_conventions,
+    ),
 ]
 UsersOption = Annotated[
     Users,

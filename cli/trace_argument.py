@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..base import InputError, shown
+from ..simulation import conventions
 from ..workloads import TraceWarning, Workload, generate, read, sources
 from ..workloads.fetching import cache_folder
 from ..workloads.formats.memory_needs import half_the_memory
@@ -84,11 +85,26 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
     return workload if reading.head is None else workload.head(reading.head)
 
 
+def under_conventions(name: str | None, source: Source, reading: ReadingOptions) -> ReadingOptions:
+    """Return the reading options under the conventions of a paper, if any, and say what they are.
+
+    Generated jobs need no reading; there, they only decide how is simulated.
+    """
+    if name is None:
+        return reading
+    rules = conventions(name)
+    say("note", f"conventions {name}, where no option says otherwise: {rules}; {rules.remark}")
+    return reading if source.spec is not None else reading.under(name, source.name)
+
+
 def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
     """Raise :class:`InputError` if reading options are given for a generated workload."""
     for option, given in (
         ("--machine", reading.machine),
         ("--default-walltime", reading.default_walltime),
+        ("--zero-runtime", reading.zero_runtime),
+        ("--unknown-runtime", reading.unknown_runtime),
+        ("--processors", reading.processors),
         ("--timezone", reading.timezone),
         ("--format", reading.format),
     ):

@@ -6,6 +6,7 @@ from .instants import guaranteed_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics
 from .overrun import Overrun
+from .paper_conventions import Conventions, conventions
 from .result import Result
 from .simulation_errors import ActionError, InvariantError, SimulationError
 from .trimming import Cut, Window, steady_state
@@ -15,6 +16,7 @@ __all__ = [
     "ActionError",
     "Budget",
     "BudgetError",
+    "Conventions",
     "Cut",
     "InvariantError",
     "Overrun",
@@ -30,6 +32,7 @@ __all__ = [
     "accasim_predictor",
     "accasim_scheduler",
     "check",
+    "conventions",
     "guaranteed_starts",
     "job_metrics",
     "simulate",

@@ -47,7 +47,7 @@ from .simulation_errors import asked
 from .vain_rules import warn_of_vain_rules
 
 #: Whether the events of one instant get one dispatch together, or one each.
-SameInstant = Literal["batch", "sequence", "arrivals-first"]
+SameInstant = Literal["batch", "sequence", "arrivals-first", "arrivals-alone-first"]
 #: Jobs read at a time: few, since each job needs several objects until it leaves.
 _BLOCK = 64
 #: Jobs taken from a workload at a time: many, since each part of its columns needs several arrays.
@@ -209,7 +209,8 @@ def simulate(
         them, completions first. There, jobs that end exactly as predicted count as one completion.
         ``"arrivals-first"``: the order of pyss and of studies with it, such as SC 2015. Predictions are corrected
         first. Then come the arrivals and then the completions, with a dispatch after each. Nodes of jobs that end
-        exactly as predicted are free from the first arrival on.
+        exactly as predicted are free from the first arrival on. ``"arrivals-alone-first"``: likewise, but no node is
+        free before the completion of its job, as in RLScheduler.
     progress
         Called from time to time, and at the end, with the number of jobs that have left the system.
     budget

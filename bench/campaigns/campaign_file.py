@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...base import LONGEST, InputError, read_bounded, shown
 from ...base.checks import LARGEST, MOST_STEPS
 from ...base.printed import near_name
-from ...simulation import Overrun
+from ...simulation import Overrun, SameInstant
 from ...simulation.trimming import EXPECTED, NOTHING, Cut
 from .molding_specs import check_molding
 from .samples import Users, seed_range
@@ -73,8 +73,7 @@ _NotEmpty = Annotated[str, Field(min_length=1)]
 _Texts = Annotated[list[_NotEmpty], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Numbers = Annotated[list[_Whole], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Cut = Annotated[Cut, BeforeValidator(_cut)]
-_Instant = Literal["batch", "sequence", "arrivals-first"]
-_Instants = Annotated[list[_Instant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+_Instants = Annotated[list[SameInstant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 
 
 class _Table(BaseModel):
@@ -100,7 +99,7 @@ class WorkloadTable(_Table):
         :func:`hpcdispatch.workloads.closed_loop`.
     mold
         The speedup that makes the jobs moldable, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`.
-    machine, lenient, strict, default_walltime, timezone
+    machine, lenient, strict, default_walltime, zero_runtime, unknown_runtime, processors, timezone
         Reading options, as in :func:`hpcdispatch.workloads.read`.
     """
 
@@ -116,7 +115,10 @@ class WorkloadTable(_Table):
     machine: _NotEmpty | None = None
     lenient: bool = False
     strict: bool = False
-    default_walltime: _Positive | Literal["runtime"] | None = None
+    default_walltime: _Positive | Literal["runtime", "drop"] | None = None
+    zero_runtime: _Whole | None = None
+    unknown_runtime: _Positive | None = None
+    processors: _Positive | None = None
     timezone: _NotEmpty | None = None
 
     @property

@@ -23,6 +23,9 @@ from .samples import Loaders
 from .toml_lines import line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
+#: Options of reading by which papers count jobs and processors.
+_COUNTS = ("zero_runtime", "unknown_runtime", "processors")
+
 
 @dataclass(frozen=True)
 class WorkloadSource:
@@ -53,7 +56,8 @@ class WorkloadSource:
         else:
             head = table.head if table.slice is None else table.slice[1]
             options = (self.machine, table.lenient, table.strict, table.default_walltime, head, table.timezone)
-            workload = self.reader(self.source.file(), *options)
+            given = {name: value for name in _COUNTS if (value := getattr(table, name)) is not None}
+            workload = self.reader(self.source.file(), *options, **given)
         if table.head is not None:
             workload = workload.head(table.head)
         elif table.slice is not None:
@@ -195,7 +199,8 @@ def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[...,
         source = resolve(own.source, path.parent)
     except InputError as error:
         raise InputError(f"{_where(path, ('workload', index, 'source'))} {index + 1} source: {error}") from None
-    for key in ("machine", "default_walltime", "lenient", "strict", "timezone") if source.spec is not None else ():
+    reading = ("machine", "lenient", "strict", "timezone", "default_walltime", *_COUNTS)
+    for key in reading if source.spec is not None else ():
         if key in own.model_fields_set:
             where = f"{_where(path, ('workload', index, key))} {index + 1} {key}"
             raise InputError(f"{where}: it says how to read a trace, and {own.source} is generated")

@@ -22,6 +22,7 @@ from ..progress import JobBar
 from ..shared_options import (
     SEEDS,
     CheckOption,
+    ConventionsOption,
     CoolDownOption,
     MoldOption,
     OverrunOption,
@@ -37,7 +38,7 @@ from ..shared_options import (
     split_specs,
     validate,
 )
-from ..trace_argument import load, resolve
+from ..trace_argument import load, resolve, under_conventions
 
 DISPATCHERS = "fcfs,lxf,easy,easy-sjbf,conservative"
 BUILT_IN_SEEDS = 10
@@ -72,6 +73,7 @@ def command(
     cool_down: CoolDownOption,
     overrun: OverrunOption,
     same_instant: SameInstantOption,
+    conventions: ConventionsOption,
     mold: MoldOption,
     users: UsersOption,
     checked: CheckOption,
@@ -99,6 +101,7 @@ def command(
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
     source = resolve(*trace)
+    reading = under_conventions(conventions, source, reading)
     samples: Workload | Sampler = molded(load(source, reading), mold)
     if source.spec is not None and source.sampled:
         samples = Generated(source.spec, reading.head, mold)

@@ -30,6 +30,7 @@ from ..parameters import argument, option
 from ..progress import JobBar, spinner
 from ..shared_options import (
     CheckOption,
+    ConventionsOption,
     CoolDownOption,
     MoldOption,
     OverrunOption,
@@ -42,7 +43,7 @@ from ..shared_options import (
     split_specs,
     validate,
 )
-from ..trace_argument import load, resolve
+from ..trace_argument import load, resolve, under_conventions
 
 #: The baseline of the answer.
 BASE = "easy"
@@ -82,6 +83,7 @@ def command(
     ],
     overrun: OverrunOption,
     same_instant: SameInstantOption,
+    conventions: ConventionsOption,
     mold: MoldOption,
     users: UsersOption,
     warm_up: WarmUpOption,
@@ -124,6 +126,7 @@ def command(
         (workload, started) = from_state(begin)
     else:
         source, started = resolve(*trace), None
+        reading = under_conventions(conventions, source, reading)
         workload = molded(load(source, reading, seed), mold, seed)
         if begin is not None:
             workload, started = from_state(begin, workload)

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
+
+import numpy as np
 
 from ...base import part_label
 from ...models.backfilling.easy import SUBMISSION
 from ...models.backfilling.job_queue import EXPANSION, LONGEST, SHORTEST
+from ...workloads import Machine
 from ..options import Preset
-from ..protocol import Action, Start, State
+from ..protocol import Action, Start, State, Waiting, id_of
 from ..rule_book import has_rules
 from ..space import space_of
 from .counted import indexed, start_at
@@ -35,12 +39,35 @@ class ListScheduler(OrderOption):
         registered one, with its options as in ``fairshare:half_life=3600``. Or an object with ``ranks(state)``.
     blocked
         What happens if a job does not fit: ``"wait"`` blocks all jobs behind it, ``"skip"`` tries them.
+    commit
+        Whether a job that blocks others is kept in front until it starts, whatever the order says later.
+
+    Raises
+    ------
+    ValueError
+        For ``commit`` with ``blocked="skip"``, under which no job blocks others.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
     blocked: Blocked = "wait"
+    commit: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.commit and self.blocked == "skip":
+            raise ValueError("commit must be false with blocked=skip, under which no job blocks others")
+
+    @cached_property
+    def _blocking(self) -> list[str]:
+        """The id of the job that was kept at the last decision; empty if there is none."""
+        return []
+
+    def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
+        """Reset the order, and forget the job that is kept."""
+        super().reset(machine, rng)
+        self._blocking.clear()
 
     @property
     def name(self) -> str:
@@ -51,7 +78,9 @@ class ListScheduler(OrderOption):
 
     @property
     def compiled_order(self) -> int | None:
-        """The number of its order in compiled code, ``None`` if that has another."""
+        """The number of its order in compiled code, ``None`` if that has another, or a job is kept in front."""
+        if self.commit and not is_submission(self.order):
+            return None
         return COMPILED.get(self.order) if isinstance(self.order, str) else None
 
     def dispatch(self, state: State) -> Sequence[Action]:
@@ -59,6 +88,7 @@ class ListScheduler(OrderOption):
         skip = self.blocked == "skip"
         if has_rules(state):
             started = state.profile(self.placement).start_now(self.sorted_queue(state), skip)
+            self._keep_first(state, started)
             self.tell_order(started, state.now)
             return started
         order = self.compiled_order
@@ -75,8 +105,25 @@ class ListScheduler(OrderOption):
                 actions.append(Start(waiting, placement))
             elif not skip:
                 break
+        self._keep_first(state, actions)
         self.tell_order(actions, state.now)
         return actions
+
+    def sorted_queue(self, state: State) -> Sequence[Waiting]:
+        """Return the waiting jobs in order, the one that is kept in front."""
+        queue = super().sorted_queue(state)
+        if not self._blocking:
+            return queue
+        kept = next((job for job in queue if job.id in self._blocking), None)
+        return queue if kept is None else [kept, *(job for job in queue if job is not kept)]
+
+    def _keep_first(self, state: State, started: Sequence[Action]) -> None:
+        """Keep the first job that did not start."""
+        if not self.commit:
+            return
+        gone = {id_of(action.job) for action in started if isinstance(action, Start)}
+        first = next((job.id for job in self.sorted_queue(state) if job.id not in gone), None)
+        self._blocking[:] = [] if first is None else [first]
 
 
 FCFS = ListScheduler

@@ -72,8 +72,13 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.machine = machine
         self.recorder = recorder
         # What happens before a dispatch, where there are several in an instant; ``None`` if all happens before one.
-        steps = {"sequence": self._one_event, "arrivals-first": self._one_arrival_or_end}
+        steps = {
+            "sequence": self._one_event,
+            "arrivals-first": self._one_arrival_or_end,
+            "arrivals-alone-first": self._one_arrival_or_end,
+        }
         self._step = steps.get(same_instant)
+        self._frees_foreseen = same_instant == "arrivals-first"
         self._opened = -1
         self._predicted: deque[int | None] = deque()
         self.current_time = 0
@@ -216,16 +221,16 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     def _one_arrival_or_end(self, now: int) -> bool:
         """Run one arrival, or else one end, and return to this instant. Return whether there was one.
 
-        The first call of an instant corrects predictions, predicts all arrivals, and ends the jobs that end exactly as
-        predicted. So these free their nodes before the first arrival, and no prediction learns from an end of its own
-        instant.
+        The first call of an instant corrects predictions and predicts all arrivals. By the order of pyss it also ends
+        the jobs that end exactly as predicted. So these free their nodes before the first arrival, and no prediction
+        learns from an end of its own instant.
         """
         cycle, calendar = self.cycle, self.calendar
         ending = [job for _, _, _, job in calendar.due(now, COMPLETION)]
         happened = False
         if self._opened != now:
             self._opened = now
-            foreseen = [job for job in ending if job.running.predicted_end == now]
+            foreseen = [job for job in ending if self._frees_foreseen and job.running.predicted_end == now]
             # The dispatch after a first end that was foreseen comes before the other ends.
             first = bool(foreseen) and foreseen[0] is ending[0]
             happened = self._open(now, foreseen) or first

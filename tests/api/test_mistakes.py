@@ -95,7 +95,7 @@ MISTAKES = {
     ),
     "an unknown order": (
         lambda w, r, c: hd.simulate(w, "easy", same_instant="x"),
-        "expected one of batch, sequence, arrivals-first, got 'x'",
+        "expected one of batch, sequence, arrivals-first, arrivals-alone-first, got 'x'",
     ),
     "text as a seed": (lambda w, r, c: hd.simulate(w, "easy", seed="1"), "seed must be a whole number >= 0, got '1'"),
     "a number as a budget": (

@@ -111,11 +111,16 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
         If no usable records are left, walltimes cannot be filled in, or the machine lacks a resource. With `strict`
         also for an unusable record.
     """
-    table = _zero_as_a_second(table, log) if options.keep_zero else table
+    table = _with_run_times(table, options, log)
     shapes = _shapes(table, Slotter(machine))
     usable = _usable(table, shapes, options, log)
     shapes = _Shapes(shapes.codes[usable], shapes.values)
     table = table if usable.all() else table.take(usable)
+    table = _partition_limits(table, options, log)
+    if options.default_walltime == "drop":
+        known = _with_walltime(table, log)
+        shapes = _Shapes(shapes.codes[known], shapes.values)
+        table = table.take(known)
     table = _fill_requested_times(table, options, log)
     table = _whole_seconds(table, log)
     shown = {
@@ -126,22 +131,52 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
         "timezone": options.timezone,
     }
     shown |= {name: value for name in ("format", "cluster", "keep_zero") if (value := getattr(options, name))}
+    rules = {name: getattr(options, name) for name in ("zero_runtime", "unknown_runtime")}
+    shown |= {name: value for name, value in rules.items() if value is not None}
     provenance = Provenance(log.path.name, shown, header, tuple(log.notes), dict(log.counts), dict(log.examples))
     return Workload(_jobs(table, shapes), machine, provenance, table.records)
 
 
-def _zero_as_a_second(table: Table, log: Log) -> Table:
-    """Set run times recorded as 0 (less than half a second) to one second."""
-    zero = (table.runtime == 0) & (table.processors > 0)
-    if "status" in table.records:
-        zero &= table.records["status"].to_numpy() != CANCELLED
+def _with_run_times(table: Table, options: ReadOptions, log: Log) -> Table:
+    """Replace run times that are 0 or unknown, as the options say. Notes say which are, and which are left out."""
+    ended = np.ones(len(table.submit), dtype=np.bool_)
     for _, mask in table.unusable:
-        zero &= ~mask
-    if zero.any():
-        log.note(
-            f"{counted(int(zero.sum()), 'job')} with run time 0 kept, as one second", kept_as_one_second=int(zero.sum())
-        )
-    return replace(table, runtime=np.where(zero, 1.0, table.runtime))
+        ended &= ~mask
+    runtime = table.runtime
+    if options.keep_zero:
+        runtime = _zero_as_a_second(table, ended, log)
+    for kind, mask, seconds in (
+        ("run time 0", table.runtime == 0, options.zero_runtime),
+        ("an unknown run time", table.runtime < 0, options.unknown_runtime),
+    ):
+        chosen = mask & ended
+        if seconds is not None and chosen.any():
+            count = int(chosen.sum())
+            log.notes.append(f"{counted(count, 'job')} with {kind} counted as {seconds} s")
+            log.counts[f"{kind.removeprefix('an ')} counted as {seconds} s"] = count
+            runtime = np.where(chosen, float(seconds), runtime)
+    return replace(table, runtime=runtime)
+
+
+def _zero_as_a_second(table: Table, ended: Mask, log: Log) -> FloatArray:
+    """Return the run times, those recorded as 0 (less than half a second) as one second.
+
+    Jobs that were cancelled before they started, or have no processors, keep theirs, and are left out.
+    """
+    zero = (table.runtime == 0) & ended
+    left = {"without a processor count": zero & (table.processors <= 0)}
+    if "status" in table.records:
+        left["cancelled"] = zero & (table.records["status"].to_numpy() == CANCELLED) & (table.processors > 0)
+    kept = zero.copy()
+    for mask in left.values():
+        kept &= ~mask
+    if kept.any():
+        count = int(kept.sum())
+        log.note(f"{counted(count, 'job')} with run time 0 kept, as one second", kept_as_one_second=count)
+    if (kept != zero).any():
+        said = ", ".join(f"{int(mask.sum()):,} {reason}" for reason, mask in left.items() if mask.any())
+        log.notes.append(f"{counted(int((kept != zero).sum()), 'job')} with run time 0 not kept: {said}")
+    return np.where(kept, 1.0, table.runtime)
 
 
 def _shapes(table: Table, slotter: Slotter) -> _Shapes:
@@ -170,7 +205,7 @@ def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Ma
     misfit = np.array([value is None for value in shapes.values], dtype=np.bool_)[shapes.codes]
     reasons = [
         *table.unusable,
-        ("run time <= 0", table.runtime <= 0),
+        ("run time <= 0", table.runtime < 0 if options.zero_runtime == 0 else table.runtime <= 0),
         ("no processor count", table.processors <= 0),
         ("larger than the machine", misfit),
     ]
@@ -210,9 +245,23 @@ def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
     return f"{log.place(line)}: {expected} ({unusable}; strict refuses them)"
 
 
+def _with_walltime(table: Table, log: Log) -> Mask:
+    """Return the mask of the jobs with a walltime. Note the others."""
+    known = table.requested_time > 0
+    if not known.any():
+        raise NoRequestedTimesError(
+            f"{log.path}: field 'walltime': expected some > 0, got none in {len(known):,} records; "
+            "give another default_walltime than drop (seconds, or 'runtime')"
+        )
+    count = int((~known).sum())
+    if count:
+        log.notes.append(f"{count:,} of {len(known):,} jobs have no walltime and are left out")
+        log.counts["no walltime"] = count
+    return known
+
+
 def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:
-    """Set missing walltimes. Unlimited jobs take the limit of their partition, others a default."""
-    table = _partition_limits(table, options, log)
+    """Set missing walltimes to a default."""
     missing = table.requested_time <= 0
     if not missing.any():
         return table
@@ -224,7 +273,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
             requested[missing] = np.maximum(table.runtime[missing], 1)
             how = "their own run time"
         else:
-            requested[missing] = options.default_walltime
+            requested[missing] = float(options.default_walltime)
             how = f"{options.default_walltime} s"
         if "requested_time" in records:
             records = records.assign(requested_time=compact(np.ceil(requested)))

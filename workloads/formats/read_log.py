@@ -28,7 +28,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
-DefaultWalltime = int | Literal["runtime"] | None
+DefaultWalltime = int | Literal["runtime", "drop"] | None
 
 
 class TraceWarning(UserWarning):
@@ -59,7 +59,8 @@ class ReadOptions:
     Raises
     ------
     InputError
-        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"``. Also if there is no such time zone.
+        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"`` nor ``"drop"``. If a replacement of a run
+        time is no whole number of seconds, or there is no such time zone.
     """
 
     machine: Machine | None = None
@@ -72,18 +73,30 @@ class ReadOptions:
     delimiter: str | None = None
     columns: str | None = None
     keep_zero: bool = False
+    zero_runtime: int | None = None
+    unknown_runtime: int | None = None
     bounds: Bounds = field(default_factory=Bounds)
     partition_limits: Mapping[str, int | None] = field(default_factory=dict)
     components: bool = False
 
     def __post_init__(self) -> None:
         value = self.default_walltime
-        if value is not None and value != "runtime":
+        if value is not None and value not in ("runtime", "drop"):
             try:
                 check_whole("default_walltime", value, 1, LONGEST)
             except ValueError:
-                expected = f"whole seconds >= 1 and <= {LONGEST} or 'runtime'"
+                expected = f"whole seconds >= 1 and <= {LONGEST}, 'runtime' or 'drop'"
                 raise InputError(f"default_walltime: expected {expected}, got {shown(value)}") from None
+        for name, least in (("zero_runtime", 0), ("unknown_runtime", 1)):
+            seconds = getattr(self, name)
+            try:
+                check_whole(name, least if seconds is None else seconds, least, LONGEST)
+            except ValueError:
+                raise InputError(
+                    f"{name}: expected whole seconds >= {least} and <= {LONGEST}, got {shown(seconds)}"
+                ) from None
+        if self.keep_zero and self.zero_runtime is not None:
+            raise InputError("keep_zero: expected it or zero_runtime, got both")
         if self.timezone is not None:
             zone_of(self.timezone)
 

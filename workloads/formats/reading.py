@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
+from ...base.checks import MOST_PROCESSORS, check_whole
 from ...base.user_warnings import warn
 from ..fetching import TRACES
 from ..machine import Machine
@@ -51,6 +52,9 @@ def read(
     delimiter: str | None = None,
     columns: str | None = None,
     keep_zero: bool = False,
+    zero_runtime: int | None = None,
+    unknown_runtime: int | None = None,
+    processors: int | None = None,
     max_size: int | None = None,
     partition_limits: Mapping[str, int | None] | None = None,
     components: bool = False,
@@ -81,8 +85,8 @@ def read(
         Refuse the file for an unusable record instead of dropping it. This has a run time <= 0 or no processor count.
         Or it does not fit the machine. The same holds for a shape that does not fit the machine.
     default_walltime
-        Replaces a missing walltime: whole seconds, or ``"runtime"`` for the job's own run time. The default is the
-        largest of the job's queue. It is that of the trace if the queue has none.
+        Replaces a missing walltime: whole seconds, or ``"runtime"`` for the job's own run time. ``"drop"`` leaves jobs
+        without one out. The default is the largest of the job's queue. It is that of the trace if the queue has none.
     head
         Return only the first jobs. Read no further than needed: twice as many lines, and at least 100,000. The rest is
         ignored, also for values computed from a trace. One is the largest walltime of a queue. Another is the size of
@@ -107,7 +111,14 @@ def read(
     columns
         Column names, separated by commas, for a file of ``sacct`` without a header.
     keep_zero
-        Keep jobs with a recorded run time of 0 as one second. In SWF, 0 is less than half a second.
+        Keep jobs with a recorded run time of 0 as one second. In SWF, 0 is less than half a second. Jobs that were
+        cancelled, or have no processor count, are left out nevertheless; a note counts them.
+    zero_runtime
+        Run time of every job with a recorded one of 0, cancelled or not, seconds >= 0. Without it they are left out.
+    unknown_runtime
+        Run time of every job of which it is unknown (-1 in SWF), seconds >= 1. Without it they are left out.
+    processors
+        The machine is one pool of so many cores, whatever the header says. Papers often count others.
     max_size
         Bytes of the largest file to read, by default 4 GB. A larger value raises the other bounds in proportion. These
         are 200 times that when unpacked: 100 million records, 2 GB of memory.
@@ -140,6 +151,8 @@ def read(
         raise FileNotFoundError(f"{path}: no such file; hpcdispatch.fetch({str(path)!r}) gets the published trace")
     if machine is not None and not isinstance(machine, Machine):
         machine = Machine.from_file(machine)
+    if processors is not None:
+        machine = _pool_of(processors, machine)
     if head is not None and head < 1:
         raise InputError(f"{path}: head must be a whole number >= 1, got {head}")
     options = ReadOptions(
@@ -153,6 +166,8 @@ def read(
         delimiter,
         columns,
         keep_zero,
+        zero_runtime,
+        unknown_runtime,
         Bounds.of(max_size),
         partition_limits or {},
         components,
@@ -183,6 +198,17 @@ def read(
         message = next(note for note in workload.provenance.notes if "no walltime" in note)
         warn(f"{path}: {message}; default_walltime sets another", TraceWarning)
     return workload
+
+
+def _pool_of(processors: int, machine: Machine | None) -> Machine:
+    """Return a pool of so many cores."""
+    if machine is not None:
+        raise InputError("processors: expected it or a machine, got both")
+    try:
+        check_whole("processors", processors, 1, MOST_PROCESSORS)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return Machine.pool(processors)
 
 
 def _packed(path: Path) -> bool:

@@ -10,7 +10,6 @@ The second table has jobs that run on to their real end.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +18,14 @@ import click
 
 from ....base.corrections import Correction, walltime_correction
 from ....predictors import LastTwo
-from ....simulation import SameInstant, simulate
-from ....workloads import Job, Workload, read
+from ....simulation import SameInstant, conventions, simulate
+from ....workloads import Job, read
 from ....workloads.fetching import fetch
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 
-_NO_REQUEST = 10**9
+_RULES = conventions("sc15")
 COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "arrivals first", "batch")
 
 #: Trace to the published mean bounded slowdowns of each dispatcher and predictor.
@@ -135,26 +134,17 @@ PREDICTORS: dict[str, Callable[[], Any]] = {
 ORDERS: tuple[SameInstant, ...] = ("arrivals-first", "batch")
 
 
-def load(name: str) -> Workload:
-    """Return a published trace without the jobs that have no walltime."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        workload = read(fetch(name), default_walltime=_NO_REQUEST)
-    return workload.with_jobs(job for job in workload.jobs if job.walltime != _NO_REQUEST)
-
-
 def study(traces: tuple[str, ...]) -> Iterator[Row]:
     """Yield the rows of the study for some traces."""
     for trace in traces:
-        workload = load(trace)
+        workload = read(fetch(trace), **_RULES.reading(trace))
         for (dispatcher, predictor), published in STUDY[trace].items():
             found = [
                 simulate(
                     workload,
                     dispatcher,
                     PREDICTORS[predictor]() if predictor in PREDICTORS else predictor,
-                    overrun="kill",
-                    same_instant=order,
+                    **{**_RULES.simulate, "same_instant": order},
                 ).summary()
                 for order in ORDERS
             ]

@@ -12,133 +12,100 @@ ends. A run time of -1 counts as 10 s, and jobs of 0 s are left out. Their colum
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
 
 import click
 import numpy as np
 
-from ....dispatchers import JobView, Start, State, Waiting
+from ....dispatchers import Action, ListScheduler, Start, State
+from ....dispatchers.protocol import id_of
 from ....models import pool_placement
-from ....simulation import simulate
-from ....workloads import Job, Machine, Workload
+from ....simulation import conventions, simulate
+from ....workloads import Machine, Workload, read
 from ....workloads.fetching import fetch
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
-from .rules import records, shadow_time
+from .rules import check_pool, cores, shadow_time
 
 #: First job of each window, among the first 10,000 of the trace.
 WINDOWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)
 LENGTH, JOBS = 1024, 10_000
-#: Trace to processors, and to published values of each order without and with backfilling.
-TABLE: dict[str, tuple[int, dict[str, tuple[float, float]]]] = {
-    "lublin-256": (256, {"FCFS": (7273.77, 235.82), "SJF": (277.35, 73.31), "F1": (258.37, 75.07)}),
-    "sdsc-sp2": (128, {"FCFS": (1727.54, 1595.12), "SJF": (2680.55, 2167.84), "F1": (1232.06, 1098.22)}),
-    "hpc2n": (240, {"FCFS": (297.18, 127.38), "SJF": (157.71, 122.04), "F1": (118.01, 71.95)}),
+#: Trace to the published values of each order without and with backfilling.
+TABLE: dict[str, dict[str, tuple[float, float]]] = {
+    "lublin-256": {"FCFS": (7273.77, 235.82), "SJF": (277.35, 73.31), "F1": (258.37, 75.07)},
+    "sdsc-sp2": {"FCFS": (1727.54, 1595.12), "SJF": (2680.55, 2167.84), "F1": (1232.06, 1098.22)},
+    "hpc2n": {"FCFS": (297.18, 127.38), "SJF": (157.71, 122.04), "F1": (118.01, 71.95)},
 }
-#: Seconds that a run time of -1 counts.
-UNKNOWN = 10
+RULES = conventions("rlscheduler")
 
 
-def submission(job: JobView) -> float:
-    """Return the key of FCFS."""
-    return job.submit
+#: Name in the paper to the order here.
+ORDERS = {"FCFS": "submission", "SJF": "sjf", "F1": "f1"}
 
 
-def request(job: JobView) -> float:
-    """Return the key of SJF."""
-    return job.walltime
+@dataclass(frozen=True)
+class Committed(ListScheduler):
+    """Start jobs in an order, and keep a chosen job until it starts, with the backfilling of RLScheduler.
 
-
-def f1(job: JobView) -> float:
-    """Return the key of F1 of Carastan-Santos and de Camargo (SC 2017)."""
-    return math.log10(job.walltime) * job.nodes + 870 * math.log10(max(job.submit, 0.1))
-
-
-ORDERS: dict[str, Callable[[JobView], float]] = {"FCFS": submission, "SJF": request, "F1": f1}
-
-
-class Committed:
-    """Start jobs one after another in an order, and keep a chosen job until it starts.
-
-    Parameters
+    Attributes
     ----------
-    key
-        The job with the least value is chosen.
+    placement, order, blocked, commit
+        As in :class:`~hpcdispatch.dispatchers.ListScheduler`.
     backfill
-        Whether others start meanwhile.
+        Whether others start while the chosen job waits.
     """
 
-    def __init__(self, key: Callable[[JobView], float], backfill: bool) -> None:
-        self._key = key
-        self._backfill = backfill
-        self._chosen: Waiting | None = None
-        self._shadow = 0
+    commit: bool = True
+    backfill: bool = True
 
-    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
-        """Forget the chosen job."""
-        self._chosen = None
+    @cached_property
+    def _shadow(self) -> list[int]:
+        """The shadow time of the job that is kept, from the decision on at which it was chosen."""
+        return []
 
-    def dispatch(self, state: State) -> list[Start]:
+    def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
+        """Begin anew. Backfilling needs a pool of cores."""
+        super().reset(machine, rng)
+        if machine is not None and self.backfill:
+            check_pool(machine)
+
+    def dispatch(self, state: State) -> list[Action]:
         """Start chosen jobs while they fit, then those that end before the shadow time of the one that does not."""
-        now, free = state.now, int(state.free.sum())
-        queue = list(state.queue)
-        ends = [(run.start + run.job.walltime, run.nodes) for run in state.running]
-        starts = []
-
-        def start(waiting: Waiting) -> None:
-            nonlocal free
-            free -= waiting.nodes
-            ends.append((now + waiting.job.walltime, waiting.nodes))
-            queue.remove(waiting)
-            starts.append(Start(waiting, pool_placement(waiting.nodes)))
-
-        while queue:
-            if self._chosen is None:
-                self._chosen = min(queue, key=lambda waiting: self._key(waiting.job))
-                self._shadow = shadow_time(self._chosen.nodes, free, sorted(ends), now)
-            if self._chosen.nodes > free:
-                break
-            start(self._chosen)
-            self._chosen = None
-        if self._backfill and self._chosen is not None:
-            for waiting in queue[:]:
-                if waiting is not self._chosen and waiting.nodes <= free and now + waiting.job.walltime < self._shadow:
-                    start(waiting)
+        before = self._blocking[:]
+        starts = list(super().dispatch(state))
+        if not self.backfill or not self._blocking:
+            return starts
+        now, gone = state.now, {id_of(action.job) for action in starts if isinstance(action, Start)}
+        waiting = [job for job in state.queue if job.id not in gone]
+        started = [job for job in state.queue if job.id in gone]
+        free = int(state.free.sum()) - sum(map(cores, started))
+        if self._blocking != before:
+            chosen = next(job for job in waiting if job.id in self._blocking)
+            ends = [(run.start + run.job.walltime, cores(run)) for run in state.running]
+            ends += [(now + job.job.walltime, cores(job)) for job in started]
+            self._shadow[:] = [shadow_time(cores(chosen), free, sorted(ends), now)]
+        for job in waiting:
+            if job.id not in self._blocking and cores(job) <= free and now + job.job.walltime < self._shadow[0]:
+                free -= cores(job)
+                starts.append(Start(job, pool_placement(job.nodes)))
         return starts
 
 
-class NeverMet:
-    """A prediction that no job meets, so that no end counts as foreseen and comes before an arrival."""
-
-    def predict(self, job: Job, now: int) -> float:
-        """Return ten years, seconds."""
-        return 10 * 365 * 86400.0
-
-    def observe(self, job: Job) -> None:
-        """Learn nothing."""
-
-
-def jobs_of(path: Path) -> list[Job]:
+def jobs_of(path: str | PathLike[str]) -> Workload:
     """Return the first 10,000 jobs of a trace, as the paper's simulator reads them."""
-    made = []
-    counted = islice((each for each in records(path) if each[1] != 0), JOBS)
-    for number, (submit, ran, used, nodes, requested) in enumerate(counted):
-        runtime = UNKNOWN if ran < 0 else ran
-        walltime = runtime if requested < 0 else max(1, requested)
-        made.append(Job(str(number), submit, runtime, walltime, max(used, nodes), {"core": 1}))
-    return made
+    return read(path, head=JOBS, **RULES.read)
 
 
-def bounded_slowdown(jobs: list[Job], processors: int, order: str, backfill: bool) -> float:
+def bounded_slowdown(workload: Workload, order: str, backfill: bool) -> float:
     """Return the mean over the ten windows."""
     values = []
     for first in WINDOWS:
-        window = Workload(jobs[first : first + LENGTH], Machine.pool(processors))
-        found = simulate(window, Committed(ORDERS[order], backfill), NeverMet(), same_instant="arrivals-first")
+        window = workload.slice(first, first + LENGTH)
+        found = simulate(window, Committed(order=ORDERS[order], backfill=backfill), **RULES.simulate)
         values.append(found.summary()["bounded_slowdown_mean"])
     return float(np.mean(values))
 
@@ -146,11 +113,10 @@ def bounded_slowdown(jobs: list[Job], processors: int, order: str, backfill: boo
 def rows(traces: tuple[str, ...]) -> Iterator[list[str]]:
     """Yield a row of each trace and order, without and with backfilling."""
     for trace in traces:
-        processors, published = TABLE[trace]
-        jobs = jobs_of(Path(fetch(trace)))
-        for order, values in published.items():
+        jobs = jobs_of(fetch(trace))
+        for order, values in TABLE[trace].items():
             for backfill, theirs in zip((False, True), values, strict=True):
-                ours = bounded_slowdown(jobs, processors, order, backfill)
+                ours = bounded_slowdown(jobs, order, backfill)
                 deviation = f"{ours / theirs - 1:+.2%}"
                 yield [trace, order, "yes" if backfill else "no", f"{theirs:,.2f}", f"{ours:,.2f}", deviation]
 

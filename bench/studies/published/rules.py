@@ -1,22 +1,21 @@
-"""What the rules of several papers share: how they read a trace, and when a job could start."""
+"""What the rules of several papers share: a pool of cores, and when a job could start."""
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
-import numpy as np
-import pandas as pd
-
-#: Columns of a line of SWF: submission, run time, processors used, processors and time requested.
-_COLUMNS = [1, 3, 4, 7, 8]
+from ....base import InputError
+from ....dispatchers import Running, Waiting
+from ....workloads import Machine
 
 
-def records(path: Path) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield submission, run time, processors used, processors and time requested of each record, as they stand.
+def check_pool(machine: Machine) -> None:
+    """Raise :class:`InputError` unless a machine is one node of one resource, as in these papers."""
+    if machine.nodes > 1 or len(machine.resources) > 1:
+        raise InputError(f"expected a pool of cores, got {machine.nodes} nodes with {', '.join(machine.resources)}")
 
-    Papers read unknown and zero values each in their own way, so that the reader of the product does not serve here.
-    """
-    table = pd.read_csv(path, sep=r"\s+", comment=";", header=None, usecols=_COLUMNS)[_COLUMNS]
-    yield from map(tuple, table.to_numpy(np.int64).tolist())
+
+def cores(job: Waiting | Running) -> int:
+    """Return the cores of a job on a pool."""
+    return job.nodes * int(job.demand[0])
 
 
 def shadow_time(nodes: int, free: int, ends: Iterable[tuple[int, int]], now: int) -> int:

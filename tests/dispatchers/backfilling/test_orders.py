@@ -257,3 +257,28 @@ def test_presets_are_their_classes():
     assert create_dispatcher("easy-sjbf") == EASY(backfill="shortest")
     assert create_dispatcher("pbs:queues=a;b") == EASY(queues="a;b")
     assert create_dispatcher("pbs") is not create_dispatcher("pbs")
+
+
+class TestCommitted:
+    JOBS = (
+        Job("a", 0, 100, 100, 3, {"core": 1}),
+        Job("long", 1, 50, 50, 3, {"core": 1}),
+        Job("short", 2, 10, 10, 2, {"core": 1}),
+    )
+
+    @pytest.mark.parametrize(("commit", "starts"), [("true", [0, 100, 150]), ("false", [0, 110, 100])])
+    def test_a_chosen_job_is_kept_until_it_starts(self, commit, starts):
+        workload = Workload(self.JOBS, Machine.pool(4))
+        result = simulate(workload, f"fcfs:order=sjf,commit={commit}")
+        check(workload, result)
+        assert result.jobs["start"].tolist() == starts
+
+    def test_a_simulation_begins_without_one(self):
+        kept = create_dispatcher("fcfs:order=sjf,commit=true")
+        jobs = [replace(job, id=str(place)) for place, job in enumerate(self.JOBS)]
+        first = [simulate(Workload(each, Machine.pool(4)), kept).jobs["start"].tolist() for each in (jobs, jobs)]
+        assert first[0] == first[1]
+
+    def test_nothing_is_kept_where_others_are_tried(self):
+        with pytest.raises(InputError, match="commit must be false with blocked=skip"):
+            create_dispatcher("lxf:commit=true")

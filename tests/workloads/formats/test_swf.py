@@ -159,6 +159,40 @@ def test_a_second_for_a_run_time_of_zero(swf):
     kept = read(path, keep_zero=True)
     assert [(job.id, job.runtime) for job in kept.jobs] == [("1", 100), ("2", 1)]
     assert kept.provenance.counts == {"kept as one second": 1, "run time <= 0": 1}
+    assert "1 job with run time 0 not kept: 1 cancelled" in kept.provenance.notes
+
+
+def test_run_times_of_0_and_unknown_ones_as_papers_count_them(swf):
+    path = swf(record(1), record(2, run=0), record(3, run=0, f11=5), record(4, run=-1))
+    counted = read(path, zero_runtime=0, unknown_runtime=10)
+    assert [job.runtime for job in counted.jobs] == [100, 0, 0, 10]
+    assert counted.provenance.notes[:2] == (
+        "2 jobs with run time 0 counted as 0 s",
+        "1 job with an unknown run time counted as 10 s",
+    )
+    assert [job.id for job in read(path, unknown_runtime=7).jobs] == ["1", "4"]
+    with pytest.raises(InputError, match=r"zero_runtime: expected whole seconds >= 0 and <= .*, got -1"):
+        read(path, zero_runtime=-1)
+    with pytest.raises(InputError, match="keep_zero: expected it or zero_runtime, got both"):
+        read(path, keep_zero=True, zero_runtime=1)
+
+
+def test_jobs_without_a_walltime_can_be_left_out(swf):
+    path = swf(record(1), record(2, time=-1))
+    known = read(path, default_walltime="drop")
+    assert [job.id for job in known.jobs] == ["1"]
+    assert "1 of 2 jobs have no walltime and are left out" in known.provenance.notes
+    with pytest.raises(InputError, match="give another default_walltime than drop"):
+        read(swf(record(1, time=-1)), default_walltime="drop")
+
+
+def test_the_machine_of_a_paper_has_other_processors(swf):
+    path = swf(record(1))
+    assert read(path, processors=80640).machine.capacity.sum() == 80640
+    with pytest.raises(InputError, match="processors: expected it or a machine, got both"):
+        read(path, Machine.pool(3), processors=4)
+    with pytest.raises(InputError, match="processors must be a whole number >= 1 and "):
+        read(path, processors=0)
 
 
 def test_partial_executions_without_a_summary(swf):
@@ -234,7 +268,7 @@ def test_a_trace_with_no_requested_time_needs_a_default(swf):
 @pytest.mark.parametrize("value", [0, -1, "long", True, 1.5])
 def test_default_walltime_is_checked(swf, value):
     with pytest.raises(
-        InputError, match="default_walltime: expected whole seconds >= 1 and <= 10000000000 or 'runtime', got"
+        InputError, match="default_walltime: expected whole seconds >= 1 and <= 10000000000, 'runtime' or 'drop', got"
     ):
         read(swf(GOOD), default_walltime=value)
 

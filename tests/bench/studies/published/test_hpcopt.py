@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.bench.studies.published.hpcopt import DISPATCHERS, TABLE, jobs_of
+from hpcdispatch.bench.studies.published.hpcopt import DISPATCHERS, RULES, TABLE
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Machine, Workload
+from hpcdispatch.workloads import Job, Machine, Workload, read
 from hpcdispatch.workloads.fetching import TRACES
 
 CORES, LAST = 8, 3000
@@ -64,8 +64,7 @@ def test_every_start_is_that_of_another_simulator(name):
 
 @pytest.mark.traces
 def test_the_published_values_are_met(trace):
-    processors, with_zero, published = TABLE["ctc-sp2"]
-    workload = Workload(jobs_of(trace(TRACES["ctc-sp2"].file), with_zero), Machine.pool(processors))
+    workload = read(trace(TRACES["ctc-sp2"].file), **RULES.reading("ctc-sp2"))
     for name in ("FIFO", "EASY"):
-        wait = simulate(workload, DISPATCHERS[name], "oracle").jobs["wait"].mean()
-        assert wait == pytest.approx(published[name], rel=3e-4)
+        wait = simulate(workload, DISPATCHERS[name], "oracle", **RULES.simulate).jobs["wait"].mean()
+        assert wait == pytest.approx(TABLE["ctc-sp2"][name], rel=3e-4)

@@ -1,13 +1,17 @@
 """The rules of RLScheduler against a simulator of its own, and its table on traces."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.published.rlscheduler import (
     ORDERS,
+    RULES,
     TABLE,
     Committed,
-    NeverMet,
     bounded_slowdown,
     jobs_of,
 )
@@ -27,6 +31,13 @@ def crowd(seed):
         runtime = int(rng.choice([walltime, walltime // 2, 5, 10]))
         jobs.append(Job(str(number), submit, runtime, walltime, int(rng.integers(1, 12)), {"core": 1}))
     return jobs
+
+
+KEYS = {
+    "FCFS": lambda job: job.submit,
+    "SJF": lambda job: job.walltime,
+    "F1": lambda job: math.log10(job.walltime) * job.nodes + 870 * math.log10(job.submit),
+}
 
 
 def starts_of(jobs, key, backfill):
@@ -75,16 +86,35 @@ def test_every_start_is_that_of_another_simulator(order, backfill):
     for seed in range(6):
         jobs = crowd(seed)
         workload = Workload(jobs, Machine.pool(CORES))
-        result = simulate(workload, Committed(ORDERS[order], backfill), NeverMet(), same_instant="arrivals-first")
-        check(workload, result)
-        assert result.jobs.set_index("id")["start"].to_dict() == starts_of(jobs, ORDERS[order], backfill), seed
+        expected = starts_of(jobs, KEYS[order], backfill)
+        subjects = [Committed(order=ORDERS[order], backfill=backfill)]
+        subjects += [] if backfill else [f"fcfs:order={ORDERS[order]},commit=true"]
+        for subject in subjects:
+            result = simulate(workload, subject, **RULES.simulate)
+            check(workload, result)
+            assert result.jobs.set_index("id")["start"].to_dict() == expected, seed
+
+
+def test_jobs_of_several_cores_in_one_slot_count_by_their_cores():
+    jobs = crowd(1)
+    slots = [replace(job, nodes=1, per_node={"core": job.nodes}) for job in jobs]
+    starts = [
+        simulate(Workload(each, Machine.pool(CORES)), Committed(order="sjf"), **RULES.simulate).jobs["start"].tolist()
+        for each in (jobs, slots)
+    ]
+    assert starts[0] == starts[1]
+
+
+def test_other_machines_than_pools_are_refused():
+    nodes = Machine.homogeneous(2, core=4)
+    with pytest.raises(InputError, match="expected a pool of cores, got 2 nodes with core"):
+        simulate(Workload([Job("1", 0, 1, 1, 1, {"core": 1})], nodes), Committed())
 
 
 @pytest.mark.traces
 @pytest.mark.parametrize("name", ["lublin-256", "sdsc-sp2"])
 def test_the_published_values_are_met(name, trace):
-    processors, published = TABLE[name]
     jobs = jobs_of(trace(TRACES[name].file))
     for order in ("FCFS", "F1"):
-        for backfill, value in zip((False, True), published[order], strict=True):
-            assert bounded_slowdown(jobs, processors, order, backfill) == pytest.approx(value, abs=0.006)
+        for backfill, value in zip((False, True), TABLE[name][order], strict=True):
+            assert bounded_slowdown(jobs, order, backfill) == pytest.approx(value, abs=0.006)
