@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..base import BoolArray, IntArray, check_whole
-from ..models import PlacementRule, pool_placement
+from ..models import PlacementRule, Quotas, pool_placement, quotas_beside
 from ..models.profiles.timeline import (
     NEVER,
     ROWS,
@@ -28,6 +28,7 @@ from ..models.profiles.timeline import (
     start_now,
     with_room,
 )
+from ..workloads.machine_rules import Closure
 from .actions import Start
 from .columns import Jobs
 from .profile_search import ProfileSearch, open_line, slot_nodes
@@ -325,6 +326,54 @@ class Profile(ProfileSearch):
         asks = self._one(job, shape, 1)
         begin = self.now if at is None else max(at, self.now)
         return self._free_until(asks, begin)
+
+    def closures(self, until: int) -> list[Closure]:
+        """Return the closures of nodes that begin before a time, also those that are on now."""
+        return [] if self._book is None else self._book.closures(self.now, until)
+
+    def next_fall(self, until: int) -> int | None:
+        """Return when nodes close or a shared amount falls next, after now and before a time. ``None`` if never."""
+        falls = [closure.begin for closure in self.closures(until)]
+        falls += [begin for _, begin, _, _ in self._shared_amounts().steps(until)]
+        return min((time for time in falls if time > self.now), default=None)
+
+    def quotas(self, jobs: Sequence[Waiting], until: int) -> Quotas | None:
+        """Return the shared amounts of jobs as limits of a plan, in seconds from now. ``None`` without any.
+
+        A running job counts by its prediction, or by its walltime where that reaches a falling limit.
+
+        Parameters
+        ----------
+        jobs
+            The jobs of the plan.
+        until
+            Limits are known up to this time, seconds.
+        """
+        shared = self._shared_amounts()
+        need = shared.need_of_all(jobs)
+        scarce = need.sum(axis=0) > shared.free
+        steps = list(shared.steps(until))
+        for place, *_ in steps:
+            scarce[place] |= bool(need[:, place].any())
+        if not scarce.any():
+            return None
+        now = self.now
+        running = self._state.running.entries
+        falls = [begin for _, begin, *_ in steps if begin > now]
+        fall = min(falls, default=NEVER)
+        ends = [max(run.predicted_end, now + 1) for run in running]
+        ends = [
+            bound if (bound := run.walltime_end(now)) > fall else end for run, end in zip(running, ends, strict=True)
+        ]
+        rows = [(0, end - now, row) for end, row in zip(ends, shared.need_of_all(running), strict=True)]
+        for place, begin, end, missing in steps:
+            row = np.zeros(len(shared.keys), dtype=np.int64)
+            row[place] = missing
+            rows.append((max(begin - now, 0), min(end, until + 1) - now, row))
+        begins = np.array([begin for begin, *_ in rows], dtype=np.int64)
+        stops = np.array([end for _, end, _ in rows], dtype=np.int64)
+        taken = np.array([row for *_, row in rows], dtype=np.int64).reshape(-1, len(shared.keys))
+        return quotas_beside(need[:, scarce], shared.most[scarce], stops, taken[:, scarce], begins)
 
     def _one(self, job: Waiting, shape: int | None, seconds: int | None) -> Asks:
         """Return what a job asks for."""

@@ -149,8 +149,6 @@ class DispatcherContract(Contract):
         a copy is asked once.
     plans_closures
         Whether its own plan contains closed nodes.
-    plans_rules
-        Whether it obeys all rules of the machine, except reservations of named jobs.
     memoryless
         Whether closed nodes may be shown as one more resource, different at each decision.
     reads_free
@@ -181,7 +179,6 @@ class DispatcherContract(Contract):
     steps_on_pool = Member[Callable[..., Any] | None](None, Callable)
     on_profile = Member[bool | None](None, bool)
     plans_closures = flag()
-    plans_rules = flag()
     memoryless = flag()
     reads_free = flag()
     knows_site = flag()

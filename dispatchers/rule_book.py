@@ -202,6 +202,11 @@ class RuleBook:
             found = self._closed = self._ahead(now, now + 2 * (until - now))
         return found
 
+    def closures(self, now: int, until: int) -> list[Closure]:
+        """Return the closures that begin before a time and end after now, those of floating reservations as well."""
+        count = self.machine.nodes
+        return [each for rule in (*self.closing, *self.floating) for each in rule.closures(count, now, until)]
+
     def closes_before(self, now: int, until: int) -> bool:
         """Return whether any nodes close before a time, or are closed now."""
         found = self.closed(now, until)

@@ -13,14 +13,16 @@ from ...workloads import Machine
 from ..moldable.job_modes import JobModes
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State
+from ..rule_book import has_rules
 from ..site.expected_waits import ExpectedWaits
 from ..site.machine_rules import machine_constraints
 from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
-from ..space import Space, place_at, space_of
+from ..space import PoolSpace, Space, place_at, space_of
 from .candidates import Candidates, Chosen, candidates_of, moldable_candidates, most_urgent
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
+from .ruled_room import RuledRoom
 from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 
 
@@ -147,7 +149,6 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     Options = ConstraintProgrammingOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
-    on_profile: ClassVar[bool] = False
 
     def __init__(self, options: ConstraintProgrammingOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
@@ -171,19 +172,17 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         return f"{self.options.formulation.upper()}{self.options.version or ''}{fast}"
 
     @property
-    def plans_rules(self) -> bool:
-        """Whether plans respect the machine's rules. Plans of moldable jobs do not."""
+    def on_profile(self) -> bool:
+        """Whether plans heed the machine's rules. Plans of moldable jobs do not."""
         return not self.settled.molds
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-        """Drop measured waits and the last decision. Add the machine's rules to the constraints."""
-        of_machine = machine_constraints(machine) if machine is not None and self.plans_rules else ()
-        constraints = (*self.constraints, *of_machine)
-        self._rules = SiteRules(constraints) if constraints else None
+        """Drop measured waits and the last decision."""
+        self._rules = SiteRules(self.constraints) if self.constraints else None
         self.goal = self._goal()
         self.goal.reset(machine)
         if self._rules is not None and machine is not None:
-            self._rules.reset(machine)
+            self._rules.reset(machine, machine_constraints(machine) if self.on_profile else ())
         self._exceeded = 0
         self._modes = JobModes()
         plans = (self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
@@ -199,19 +198,22 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose the candidates, plan them, and start those planned for now."""
         restrictions = None if self._rules is None else Restrictions(self._rules, state)
+        room = RuledRoom(state) if self.on_profile and has_rules(state) else None
         width = len(state.machine.resources)
         if restrictions is not None:
             state = restrictions.state
         self.goal.observe(state)
         space = space_of(state, "best-fit")
-        candidates = self._candidates(state, space, restrictions)
+        candidates = self._candidates(state, space, restrictions, room)
         self._record = record = DecisionRecord.of(state, space, candidates, width)
-        chosen = self._choose(state, space, candidates, record, restrictions) if candidates.fitting else []
+        chosen: Chosen = []
+        if candidates.fitting:
+            chosen = self._choose(state, space, candidates, record, restrictions, room)
         record.exceeded = self._exceeded
-        actions = _placed(space, chosen, restrictions, state.machine.nodes)
+        actions = _placed(space, chosen, restrictions, room)
         record.postponed = len(chosen) - len(actions)
         if not actions and restrictions is not None and restrictions.planned:
-            actions = self._start_beyond(state, space, candidates, restrictions)
+            actions = self._start_beyond(state, space, candidates, restrictions, room)
             record.used = "list" if actions else record.used
         answer = actions if restrictions is None else restrictions.answer(actions)
         for start in actions:
@@ -221,7 +223,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         record.failure = (restrictions is not None and restrictions.failure) or self.goal.failure
         return list(map(self._modes.shaped, actions)) if self.settled.molds else answer
 
-    def _candidates(self, state: State, space: Space, restrictions: Restrictions | None) -> Candidates:
+    def _candidates(
+        self, state: State, space: Space, restrictions: Restrictions | None, room: RuledRoom | None
+    ) -> Candidates:
         settled = self.settled
         if settled.molds:
             return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
@@ -233,6 +237,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             return Candidates(most_urgent(state, self.goal, first, len(first)) + rest, [])
         filtered = "nodes" if settled.formulation == "pcp" else settled.filter
         allowed = None if restrictions is None else restrictions.allowed
+        if room is not None:
+            open_to = room.allows(state.queue)
+            allowed = open_to if allowed is None else allowed & open_to
         return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked, allowed)
 
     def _choose(
@@ -242,11 +249,12 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         candidates: Candidates,
         record: DecisionRecord,
         restrictions: Restrictions | None,
+        room: RuledRoom | None,
     ) -> Chosen:
         """Return the jobs that start now, by priority, with their placement if decided."""
         if self.settled.reduced:
             fitting = candidates.fitting
-            together = self._together(state, space, candidates, restrictions)
+            together = self._together(state, space, candidates, restrictions, room)
             if together is not None:
                 objective = self._planner.objective(fitting, [entry for entry, _ in together], state)
                 record.starts_all(objective.value(np.zeros(len(fitting), dtype=np.int64)))
@@ -254,7 +262,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             if self._stuck is not None and self._stuck == _seen(state):
                 record.status = "unchanged"
                 return []
-        plan = self._planner.plan(state, candidates, self._most, restrictions)
+        plan = self._planner.plan(state, candidates, self._most, restrictions, room)
         if plan.answer.too_large:
             self._most = max(1, self._most // 2)
         elif plan.answer.schedule is not None:
@@ -274,16 +282,16 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
                 return by_priority  # Each starts if the constraints admit it.
             if plan.answer.listed is None:
                 trial = restrictions.trial()
-                listed = _placed(space, by_priority, trial, state.machine.nodes)
+                listed = _placed(space, by_priority, trial, None if room is None else RuledRoom(state))
                 for start in listed:
                     space.give(np.asarray(start.placement), start.job.demand)
                 record.changed = {start.job.order for start in listed} != {entry.order for entry, _ in chosen}
-        # With constraints, the passing of time alone may allow a start.
-        self._stuck = None if chosen or restrictions is not None else _seen(state)
+        # With constraints or rules, the passing of time alone may allow a start.
+        self._stuck = None if chosen or restrictions is not None or room is not None else _seen(state)
         return chosen
 
     def _start_beyond(
-        self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions
+        self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions, room: RuledRoom | None
     ) -> list[Start]:
         """Start jobs by priority that the constraints admit, where a plan starts none of its own.
 
@@ -296,10 +304,15 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         tried = set() if put_off else {entry.order for entry in (*candidates.fitting, *candidates.blocked)}
         jobs = most_urgent(state, self.goal, np.arange(len(state.queue)), len(state.queue))
         chosen: Chosen = [(entry, None) for entry in jobs if entry.order not in tried]
-        return _placed(space, chosen, restrictions, state.machine.nodes)
+        return _placed(space, chosen, restrictions, room)
 
     def _together(
-        self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None
+        self,
+        state: State,
+        space: Space,
+        candidates: Candidates,
+        restrictions: Restrictions | None,
+        room: RuledRoom | None,
     ) -> Chosen | None:
         """Return all candidates if they can start together, unless only a plan can tell whether they may."""
         if self.goal.planned or (restrictions is not None and restrictions.planned):
@@ -310,6 +323,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             return all_fastest(space, self._modes, candidates.fitting, state.machine)
         if candidates.blocked or not (restrictions is None or restrictions.together(candidates.fitting)):
             return None
+        if room is not None:
+            placed = room.place_together(candidates.fitting)
+            return None if placed is None else list(zip(candidates.fitting, placed, strict=True))
         return all_together(space, candidates.fitting, self.options.formulation)
 
 
@@ -318,18 +334,21 @@ def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:
     return state.free.tobytes(), [(entry.order, entry.attempt) for entry in state.queue]
 
 
-def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, nodes: int) -> list[Start]:
-    """Return the starts of jobs with a placement that the constraints admit beside earlier starts."""
+def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, room: RuledRoom | None) -> list[Start]:
+    """Return the starts of jobs with a placement that constraints and rules admit beside earlier starts."""
     starts = []
     for waiting, planned in chosen:
         if restrictions is not None and not restrictions.admits(waiting):
             continue
-        placement = place_at(space, waiting, planned)
+        placement = place_at(space, waiting, planned) if room is None else room.place(space, waiting, planned)
         if placement is None:
             continue
-        if restrictions is not None and not restrictions.takes(waiting, placement if nodes > 1 else None):
+        nodes = None if isinstance(space, PoolSpace) else placement
+        if restrictions is not None and not restrictions.takes(waiting, nodes):
             space.give(placement, waiting.demand)
             continue
+        if room is not None:
+            room.take(waiting, placement)
         starts.append(Start(waiting, placement))
     return starts
 

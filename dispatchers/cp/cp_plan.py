@@ -31,6 +31,7 @@ from ..site.restrictions import PlannedConstraint, Restrictions
 from ..space import PoolSpace, Space, place_all
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions, Formulation
+from .ruled_room import RuledRoom
 from .site_objectives import Goal, Objective
 
 
@@ -103,7 +104,14 @@ class Planner:
     models: int = 0
     own: PlanObjective | None = None
 
-    def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
+    def plan(
+        self,
+        state: State,
+        candidates: Candidates,
+        most: int,
+        restrictions: Restrictions | None = None,
+        room: RuledRoom | None = None,
+    ) -> Plan:
         """Search for the best schedule. If none is found use the best list schedule, or wait if none exists.
 
         Parameters
@@ -114,6 +122,8 @@ class Planner:
             Number of jobs with a start time, if all jobs are candidates. The others are put at the end of the horizon.
         restrictions
             Constraints on the schedule.
+        room
+            What the rules of the machine leave.
         """
         options = self.options
         waiting, earliest = self._planned(state, candidates)
@@ -140,6 +150,9 @@ class Planner:
             problem = replace(problem, latest=np.minimum(problem.latest, max(horizon, 0)))
             horizon = horizon + int(problem.duration.max()) if horizon >= 0 else horizon
         beside: list[PlannedConstraint] = []
+        if room is not None:
+            problem = room.narrow(problem, free, bool(options.underestimates))
+            horizon = max(horizon, problem.horizon)
         if restrictions is not None:
             problem, beside = restrictions.narrow(problem, free, bool(options.underestimates))
             horizon = max(horizon, problem.horizon) + restrictions.delay
@@ -307,14 +320,21 @@ class ModesPlanner(Planner):
 
     modes: JobModes = field(default_factory=JobModes)
 
-    def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
+    def plan(
+        self,
+        state: State,
+        candidates: Candidates,
+        most: int,
+        restrictions: Restrictions | None = None,
+        room: RuledRoom | None = None,
+    ) -> Plan:
         """Search for the best modes and starts of the candidates. Without any choice, plan as usual.
 
         Under constraints, which ignore modes, every job runs on its own request.
         """
         jobs = candidates.fitting
         if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
-            return super().plan(state, candidates, most, restrictions)
+            return super().plan(state, candidates, most, restrictions, room)
         each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
         rows = [entry for modes in each for entry in modes]
         job_of = np.repeat(np.arange(len(jobs)), [*map(len, each)])

@@ -218,14 +218,16 @@ class SiteRules:
 
     def __init__(self, constraints: Sequence[SiteConstraint]) -> None:
         self.constraints = tuple(constraints)
+        #: Rules of the machine. They only say whether a job can ever start.
+        self._of_machine: tuple[SiteConstraint, ...] = ()
         self.timed = [part for part in constraints if overrides(part, "earliest")]
         self.closing = [part for part in constraints if overrides(part, "closed")]
         self.weighing = [part for part in constraints if overrides(part, "factor")]
         self.noting = [part for part in constraints if overrides(part, "started")]
         self.planning = [part for part in constraints if isinstance(part, PlanConstraint)]
 
-    def reset(self, machine: Machine) -> None:
-        """Begin a simulation.
+    def reset(self, machine: Machine, of_machine: Sequence[SiteConstraint] = ()) -> None:
+        """Begin a simulation. `of_machine` are the rules of the machine, which the profile of a state knows.
 
         Raises
         ------
@@ -233,28 +235,38 @@ class SiteRules:
             If a constraint does not fit the machine.
         """
         self.machine = machine
+        self._of_machine = tuple(of_machine)
         self.calls = PlugInCalls("constraint")
         self.most: dict[Quota, int] = {}
         self._said: dict[tuple[int, int], Said] = {}
         self._placed: dict[tuple[object, ...], int | None] = {}
         self._announced: tuple[int | None, int | None] = None, None
         self._vain_starts, self._vain_changes = 0, 0
-        for part in self.constraints:
+        for part in (*self.constraints, *of_machine):
             PlugInCalls("constraint").call(part, part.reset, machine)
+
+    @property
+    def _closing(self) -> list[SiteConstraint]:
+        return [part for part in self._all if overrides(part, "closed")]
+
+    @property
+    def _all(self) -> tuple[SiteConstraint, ...]:
+        """All parts that say whether a job can ever start."""
+        return self.constraints + self._of_machine
 
     def of(self, entry: Waiting, now: int) -> Said:
         """Return the answers about a waiting job, including whether it can ever start from `now` on."""
         key = entry.order, entry.job.walltime
         said = self._said.get(key)
-        if said is not None and (said.never or said.first >= now or not (self.closing or self.timed)):
+        if said is not None and (said.never or said.first >= now or not (self._closing or self.timed)):
             return said
         try:
             if said is None:
                 said = self._ask(entry.job)
-            elif not self.closing and self.earliest(entry.job, now) <= now:
+            elif not self._closing and self.earliest(entry.job, now) <= now:
                 return said
             if not said.never:
-                first = self.first_start(entry, now, self.constraints)
+                first = self.first_start(entry, now, self._all)
                 said = said._replace(never=self._never(entry, now)) if first is None else said._replace(first=first)
         except PlugInError as error:
             return Said(failure=str(error))
@@ -377,13 +389,13 @@ class SiteRules:
 
     def _never(self, entry: Waiting, now: int) -> str:
         """Return the constraints that never allow a job on the empty machine."""
-        for part in self.constraints:
+        for part in self._all:
             if self.first_start(entry, now, (part,)) is None:
                 return f"constraint {label(part)}: leaves it no place ever"
-        for pair in combinations(self.constraints, 2):
+        for pair in combinations(self._all, 2):
             if self.first_start(entry, now, pair) is None:
                 return f"constraints {label(pair[0])} and {label(pair[1])} exclude each other for it"
-        return f"constraints {', '.join(map(label, self.constraints))} leave it no place together"
+        return f"constraints {', '.join(map(label, self._all))} leave it no place together"
 
     def first_start(self, entry: Waiting, now: int, parts: Sequence[SiteConstraint]) -> int | None:
         """Return a job's first start on the empty machine under some constraints, or ``None``.
@@ -395,7 +407,7 @@ class SiteRules:
         time = now
         ends = [self.calls.call(part, checked_latest_end, part, job) for part in parts]
         last = min([now + _AHEAD, *(end - bound for end in ends if end is not None)])
-        timed, closing = ([part for part in parts if part in known] for known in (self.timed, self.closing))
+        timed, closing = ([part for part in parts if part in known] for known in (self.timed, self._closing))
         shape = entry.nodes, entry.demand, bound, *map(id, closing)
         known = self._placed.get(shape, _UNKNOWN) if not timed and last == now + _AHEAD else _UNKNOWN
         if known is None or known >= now:

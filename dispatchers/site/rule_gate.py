@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import choose, count_slots, shift
+from ...models.profiles.timeline import NEVER
 from ...workloads import Machine
 from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
 from ..columns import Jobs, NewJobs
@@ -55,11 +56,10 @@ class RuleGate:
     dispatcher's own order (``sorted_queue``), if it has one. If it does not plan closed nodes, it sees only jobs that
     could start on nodes open for their walltime. A start that still breaks a rule moves to other nodes, or is dropped.
 
-    Five attributes of a dispatcher say what it does itself:
+    Four attributes of a dispatcher say what it does itself:
 
     * ``on_profile``: it takes its room from ``state.profile()``. A dispatcher that does not say so is asked once on a
       copy, at its first decision.
-    * ``plans_rules``: it obeys all rules, except reservations of named jobs.
     * ``plans_closures``: its own profile contains closed nodes.
     * ``memoryless``: closed nodes may be shown as one more resource, different at each decision.
     * ``reads_free``: it uses the free amounts, so closed nodes are shown as occupied.
@@ -90,14 +90,12 @@ class RuleGate:
         self._dispatcher = dispatcher
         self._decide: Decide = dispatcher.dispatch
         self._machine = machine
-        self._planned = any(part.plans_rules for part in parts)
         told = any(
-            part.on_profile is not None or part.plans_rules or part.plans_closures or part.memoryless or part.reads_free
-            for part in parts
+            part.on_profile is not None or part.plans_closures or part.memoryless or part.reads_free for part in parts
         )
         #: ``None`` if it is not known yet.
         self._on_profile = all(part.on_profile for part in parts) if told else None
-        self._closures = self._planned or all(part.plans_closures for part in parts)
+        self._closures = all(part.plans_closures for part in parts)
         self._widened = all(part.memoryless for part in parts)
         self._reads_free = all(part.reads_free for part in parts)
         self._site = knows_site(dispatcher)
@@ -106,7 +104,9 @@ class RuleGate:
         self._rules = SiteRules(machine_constraints(machine))
         self._rules.reset(machine)
         self._book = RuleBook(machine) if running is None else keep_book(running, machine)
-        self._next_change: int | None = 0
+        self._next_change: int | None = None
+        #: Until when it is the next one, seconds. An outage without announcement adds another.
+        self._next_valid = 0
         #: Whether a cap changes.
         self._steps = machine.rules.power is not None and len(machine.rules.power.caps) > 1
 
@@ -149,8 +149,6 @@ class RuleGate:
         queue, inside, actions = self._split(state)
         # Without the cached columns of earlier decisions, which contain all jobs.
         outside = _with_queue(state, queue)
-        if self._planned and not inside:  # Its own restrictions contain the rules.
-            return [*actions, *self._decide(outside)] if queue else actions
         rest = Restrictions(self._rules, outside)
         self._moved = False
         if inside:
@@ -158,11 +156,7 @@ class RuleGate:
             actions += self._start_inside(state, inside, rest, free)
             self._moved = True
             outside = State(state.now, queue, state.running, free, state.machine)
-        if not self._planned:
-            return [*actions, *self._guarded(outside, rest, state.free)]
-        if any(isinstance(action, Start) for action in actions):  # Its plan would not include these.
-            return [*actions, Wake(state.now + 1)]
-        return [*actions, *self._decide(outside)] if queue else actions
+        return [*actions, *self._guarded(outside, rest, state.free)]
 
     def _uses_profile(self, state: State) -> bool:
         """Return whether a copy of the dispatcher takes its room from the profile."""
@@ -218,9 +212,16 @@ class RuleGate:
                     if why:
                         raise StartError(why)
             actions += answer
-        if len(actions) < len(state.queue) and self._next_change is not None:
-            if self._next_change <= state.now:
+        if not (len(state.running) or any(isinstance(action, Start) for action in actions)):
+            # A job may have missed its last chance, such as the time before the first of repeated closures.
+            gone = {id(action.job) for action in actions if isinstance(action, Reject)}
+            missed = [(entry, self._never(entry, state.now)) for entry in shown.queue if id(entry) not in gone]
+            actions += [Reject(entry, why) for entry, why in missed if why]
+        if len(actions) < len(state.queue):
+            if self._next_valid <= state.now:
                 self._next_change = self._book.next_change(state.now)
+                begins = [outage.begin for outage in self._machine.outages if outage.begin > state.now]
+                self._next_valid = min([*begins, NEVER if self._next_change is None else self._next_change])
             if self._next_change is not None:
                 actions.append(Wake(self._next_change))
         return actions

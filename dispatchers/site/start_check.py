@@ -43,25 +43,43 @@ class StartCheck:
 
         With `amounts_only` closed nodes do not count.
         """
-        entry = self._entry(start.job)
-        if entry is None:  # The engine reports it.
+        why = self.would_refuse(start, amounts_only)
+        if not why:
+            self.count(start)
+        return why
+
+    def would_refuse(self, start: Start, amounts_only: bool = False) -> str:
+        """Return what :meth:`refusal` does. It does not count for the next ones."""
+        asked = self._asked(start)
+        if asked is None:
             return ""
+        request, demand, bound = asked
+        uses = self._book.ask(request) if self._book.parts else {}
+        why = self._over_amounts(uses, bound)
+        if not why and not amounts_only:
+            why = self._on_closed_nodes(request, demand, np.asarray(start.placement), bound)
+        return f"job {request.id}: must not start: {why}" if why else ""
+
+    def count(self, start: Start) -> None:
+        """Count a job that starts for the next ones."""
+        asked = self._asked(start)
+        if asked is not None:
+            request, demand, bound = asked
+            uses = self._book.ask(request) if self._book.parts else {}
+            self._before.append((uses, np.asarray(start.placement), demand, self._state.now + bound))
+
+    def _asked(self, start: Start) -> tuple[JobView, tuple[int, ...], int] | None:
+        """Return the request of a start, amounts per slot and the most seconds. ``None`` if the engine reports it."""
+        entry = self._entry(start.job)
+        if entry is None:
+            return None
         request = entry.job
         demand = entry.demand
         if start.shape is not None:
             if not 0 <= start.shape < len(entry.job.shapes):
-                return ""
+                return None
             request, demand = as_request(entry.job, start.shape), entry.job.shapes[start.shape].demand
-        bound = request.walltime if start.limit is None else min(request.walltime, start.limit)
-        placement = np.asarray(start.placement)
-        uses = self._book.ask(request) if self._book.parts else {}
-        why = self._over_amounts(uses, bound)
-        if not why and not amounts_only:
-            why = self._on_closed_nodes(request, demand, placement, bound)
-        if why:
-            return f"job {request.id}: must not start: {why}"
-        self._before.append((uses, placement, demand, self._state.now + bound))
-        return ""
+        return request, demand, request.walltime if start.limit is None else min(request.walltime, start.limit)
 
     def _entry(self, named: Any) -> Waiting | None:
         if type(named) is Waiting:

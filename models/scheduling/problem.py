@@ -36,6 +36,17 @@ class Quotas:
     held_to: IntArray
     held_amount: IntArray
 
+    def beside(self, other: Quotas) -> Quotas:
+        """Return these quotas and other ones of the same jobs together."""
+        behind, before = ((0, 0), (0, len(other.most))), ((0, 0), (len(self.most), 0))
+        return Quotas(
+            np.append(self.need, other.need, axis=1),
+            np.append(self.most, other.most),
+            np.append(self.held_from, other.held_from),
+            np.append(self.held_to, other.held_to),
+            np.append(np.pad(self.held_amount, behind), np.pad(other.held_amount, before), axis=0),
+        )
+
     @cached_property
     def times(self) -> IntArray:
         """Times at which free amounts change. Shape (steps,). The first is 0."""
@@ -51,21 +62,26 @@ class Quotas:
         return np.cumsum(change, axis=0)
 
 
-def quotas_beside(need: IntArray, most: IntArray, ends: IntArray, taken: IntArray) -> Quotas:
-    """Return the quotas beside running jobs. If these exceed a limit, nothing is left.
+def quotas_beside(
+    need: IntArray, most: IntArray, ends: IntArray, taken: IntArray, begins: IntArray | None = None
+) -> Quotas:
+    """Return the quotas beside occupied amounts. If these exceed a limit, nothing is left.
 
     Parameters
     ----------
     need, most
         As in :class:`Quotas`.
     ends
-        End of each running job, seconds from now, above 0. Shape (running,).
+        End of each occupation, seconds from now, above 0. Shape (held,).
     taken
-        Amounts of each running job, shape (running, quotas).
+        Occupied amounts, shape (held, quotas).
+    begins
+        Begin of each, seconds from now, at least 0. By default 0, as for running jobs.
     """
-    until = np.unique(ends)
-    still = ends[None, :] >= until[:, None]
-    return Quotas(need, most, np.append(0, until[:-1])[: len(until)], until, np.minimum(still @ taken, most))
+    begins = np.zeros_like(ends) if begins is None else begins
+    times = np.unique(np.concatenate((np.zeros(1, dtype=np.int64), begins, ends)))
+    still = (begins <= times[:-1, None]) & (ends > times[:-1, None])
+    return Quotas(need, most, times[:-1], times[1:], np.minimum(still @ taken, most))
 
 
 #: Latest start of a job without a bound.
@@ -252,9 +268,9 @@ class Problem:
         return part
 
     def with_quotas(self, quotas: Quotas) -> Problem:
-        """Return the problem with quotas of whole jobs. On one node they become further resources."""
+        """Return the problem with further quotas of whole jobs. On one node they become resources."""
         if self.nodes > 1:
-            return replace(self, quotas=quotas)
+            return replace(self, quotas=quotas if self.quotas is None else self.quotas.beside(quotas))
         return _with_resources(self, quotas)
 
     @cached_property

@@ -86,3 +86,20 @@ def test_a_rule_that_some_job_meets_is_not_named():
     jobs = [Job("wide", 0, 10, 100, 2, user="ann"), Job("fits", 0, 10, 20, 1, user="ann")]
     result = simulate(Workload(jobs, replace(NODES, **rules)), "easy", overrun="kill")
     assert result.jobs["status"].tolist() == ["rejected", "completed"]
+
+
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative", "lxf", "hcp3"])
+def test_a_job_that_misses_its_last_chance_is_rejected(dispatcher):
+    # Job 2 is longer than the time between two closures. Before the first one the machine is busy for too long.
+    machine = replace(NODES, reservations=[Reservation(100, 110, [2], every=80)])
+    jobs = [Job("1", 0, 40, 40, 4), Job("2", 1, 90, 90, 4)]
+    result = simulate(Workload(jobs, machine), dispatcher, overrun="kill")
+    assert result.jobs["reason"].tolist() == ["", "constraint maintenance: leaves it no place ever"]
+
+
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative", "lxf", "hcp3", "rbs", "lookahead"])
+def test_jobs_start_when_an_outage_ends_that_was_not_announced(dispatcher):
+    machine = replace(NODES, outages=[Outage(20, 30, announced=False)], reservations=[Reservation(900, 950)])
+    jobs = [Job(str(number), submit, 10, 10, 4) for number, submit in enumerate((0, 5, 22))]
+    result = simulate(Workload(jobs, machine), dispatcher, overrun="kill")
+    assert result.jobs["start"].tolist() == [0, 10, 30]

@@ -12,7 +12,6 @@ from hpcdispatch.dispatchers.cp import (
     SiteConstraint,
     create_constraints,
 )
-from hpcdispatch.dispatchers.site.machine_rules import ClosedNodes
 from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.testing import tiny
 from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
@@ -101,7 +100,7 @@ def test_a_job_that_is_killed_at_its_request_answers_for_all_of_its_stay(result)
         ("hcp3", {"power": Power({"core": 10}, cap=30)}, PowerCap, "uses", {}),
         ("hcp3", {"licences": {"mpi": 1}}, LicencesLeft, "uses", {}),
         ("hcp3", {"limits": [Limit(1)]}, RunningLimit, "uses", {}),
-        ("hcp3", {"reservations": [Reservation(30, 45)]}, ClosedNodes, "closed", ()),
+        ("hcp3", {"reservations": [Reservation(30, 45)]}, Reservation, "closures", ()),
     ],
 )
 def test_a_rule_that_says_nothing_is_found_out(monkeypatch, dispatcher, rules, owner, method, nothing):
