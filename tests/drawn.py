@@ -3,9 +3,9 @@
 from hypothesis import settings
 
 #: The part of the inputs in ``make test``, and the least number.
-_SHARE, _LEAST = 5, 6
+_SHARE, _LEAST = 8, 4
 
 
-def number_of_inputs(at_night: int) -> int:
+def number_of_inputs(at_night: int, least: int = _LEAST) -> int:
     """Return how many random inputs a test draws now that draws `at_night` ones at night."""
-    return max(at_night // _SHARE, min(at_night, _LEAST)) if settings.default.derandomize else at_night
+    return max(at_night // _SHARE, min(at_night, least)) if settings.default.derandomize else at_night

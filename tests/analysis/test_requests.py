@@ -129,6 +129,7 @@ LAWS = {
     "normal": lambda count, rng: rng.normal(1000, 100, count),
     "bimodal": bimodal,
 }
+_BY_DAY = ("weibull", "bimodal")
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -140,8 +141,14 @@ def test_the_expected_time_is_the_least_on_the_runs(law, samples):
         assert optimum(runs, Planning()).expected_makespan == pytest.approx(brute_force(runs), rel=1e-9)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("killed", [pytest.param(0.05, marks=pytest.mark.nightly), 0.1])
+@pytest.mark.parametrize(
+    ("law", "killed"),
+    [
+        pytest.param(law, killed, marks=[pytest.mark.nightly] if killed == 0.05 or law not in _BY_DAY else [])
+        for law in LAWS
+        for killed in (0.05, 0.1)
+    ],
+)
 def test_runs_that_were_killed_at_a_limit_leave_requests_near_the_best(law, killed):
     rng = np.random.default_rng(7)
     population = LAWS[law](200_000, rng)

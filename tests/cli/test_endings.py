@@ -274,6 +274,7 @@ def test_broken_pipe_is_silent(start):
     assert process.returncode == 1
 
 
+@pytest.mark.nightly
 def test_progress_on_a_terminal_only(on_terminal, invoke, plugin):
     args = ("run", "lublin:jobs=300,processors=32,load=0.9", "--dispatcher", "slow")
     shown = on_terminal(*args)

@@ -121,7 +121,7 @@ def test_reservations_obey_the_rules(name, machine):
         limits=(Limit(3, by="user"),),
         power=Power({"core": 10}, idle=5, cap=((0, 200), (100, 65)), every=200),
     )
-    for seed in range(4):
+    for seed in range(number_of_inputs(8, 1)):
         workload = Workload(tuple(ruled_jobs(seed)), machine)
         for predictor in ("walltime", "oracle"):
             result = simulate(workload, name, predictor, overrun="kill")

@@ -105,7 +105,9 @@ def watched(workload, over, given):
 
 @pytest.mark.parametrize("seeds", COUNTS, ids=len)
 @pytest.mark.parametrize("given", GIVEN, ids="-".join)
-@pytest.mark.parametrize("compress", ["until-stable", "once", pytest.param("never", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "compress", ["until-stable", *(pytest.param(how, marks=pytest.mark.nightly) for how in ("once", "never"))]
+)
 def test_conservative_keeps_its_reservations(compress, given, seeds):
     late = moved = 0
     for seed in seeds:
@@ -122,7 +124,7 @@ def test_conservative_keeps_its_reservations(compress, given, seeds):
 
 @pytest.mark.parametrize("seeds", COUNTS, ids=len)
 @pytest.mark.parametrize("given", GIVEN, ids="-".join)
-@pytest.mark.parametrize("small", [None, 0])
+@pytest.mark.parametrize("small", [None, pytest.param(0, marks=pytest.mark.nightly)])
 def test_rbs_keeps_its_reservations(small, given, seeds):
     # It uses its own walltimes and kills at them. Predictions do not matter.
     count = 0

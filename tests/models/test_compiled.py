@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from hpcdispatch.models.compiled import borrowing, compiled
 
@@ -32,6 +33,7 @@ print(total({name}(1, 2)), len(total.stats.cache_hits))
 """
 
 
+@pytest.mark.nightly
 def test_it_is_compiled_anew_after_a_change_in_another_module(tmp_path):
     package = tmp_path / "two"
     package.mkdir()

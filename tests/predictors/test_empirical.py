@@ -94,6 +94,7 @@ def test_forgets():
     assert predictor.distribution(job()) is None
 
 
+@pytest.mark.nightly
 def test_keeps_the_rules():
     check_predictor(lambda: Empirical(by="user", least=2))
 

@@ -106,6 +106,7 @@ def test_an_object_with_a_correction_has_its_own_label():
     assert found.table["predictor"].tolist() == ["Short:share=0.5", "Short:share=0.5,correction=doubling"]
 
 
+@pytest.mark.nightly
 def test_walltimes_with_a_correction_leave_the_compiled_path():
     workload = hd.generate("lublin", jobs=10_001, processors=64, seed=1)
     plain = hd.simulate(workload, "easy", "walltime").jobs

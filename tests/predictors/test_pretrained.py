@@ -60,9 +60,9 @@ def pipeline(regressor):
     "estimator",
     [
         pytest.param(lambda: Ridge(alpha=0.01).fit(NUMERIC, VALUES), id="data frame"),
-        pytest.param(lambda: Ridge(alpha=0.01).fit(NUMERIC.to_numpy(), VALUES), id="array"),
+        pytest.param(lambda: Ridge(alpha=0.01).fit(NUMERIC.to_numpy(), VALUES), id="array", marks=pytest.mark.nightly),
         pytest.param(lambda: pipeline(Ridge(alpha=0.01)).fit(ROWS, VALUES), id="pipeline"),
-        pytest.param(lambda: KNeighborsRegressor(3).fit(NUMERIC, VALUES), id="neighbors"),
+        pytest.param(lambda: KNeighborsRegressor(3).fit(NUMERIC, VALUES), id="neighbors", marks=pytest.mark.nightly),
     ],
 )
 def test_a_fitted_regressor_predicts_from_the_first_job_on(estimator):
@@ -141,11 +141,13 @@ def test_a_history_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "quantile"),
     [
-        (Ridge(), None),
         (Ridge(), 0.8),
-        (SGDRegressor(random_state=0), 0.8),
-        # Refits of pipelines are slow.
-        *(pytest.param(pipeline(Ridge()), quantile, marks=pytest.mark.nightly) for quantile in (None, 0.8)),
+        *(
+            pytest.param(estimator, quantile, marks=pytest.mark.nightly)
+            for estimator in (Ridge(), SGDRegressor(random_state=0), pipeline(Ridge()))
+            for quantile in (None, 0.8)
+            if not (isinstance(estimator, Ridge) and quantile)
+        ),
     ],
     ids=repr,
 )

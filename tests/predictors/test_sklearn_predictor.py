@@ -329,9 +329,9 @@ def test_a_feature_that_the_trace_lacks():
     [
         pytest.param(QuantileRegressor(alpha=0.0), marks=pytest.mark.nightly, id="option quantile"),
         pytest.param(GradientBoostingRegressor(n_estimators=20), marks=pytest.mark.nightly, id="loss and alpha"),
-        pytest.param(LinearRegression(), id="by its errors"),
+        pytest.param(LinearRegression(), marks=pytest.mark.nightly, id="by its errors"),
         pytest.param(Bare(), id="by its errors, bare"),
-        pytest.param(SGDRegressor(), id="alpha and another loss"),
+        pytest.param(SGDRegressor(), marks=pytest.mark.nightly, id="alpha and another loss"),
         pytest.param(DummyRegressor(), id="strategy"),
     ],
 )

@@ -364,6 +364,7 @@ def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
     assert [str(error) for _, error in outcome.failed] == ["WorkerDied: its process ended with exit code 0"]
 
 
+@pytest.mark.nightly
 def test_exit_codes_are_read_by_one_thread(plugin, tmp_path, monkeypatch):
     """Guards against exit code 255. Of two threads that read the code at once, the second gets 255."""
     read = forkserver.read_signed

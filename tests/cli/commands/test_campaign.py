@@ -54,6 +54,7 @@ def test_json(invoke, file, tmp_path):
     assert (told["planned"], told["done"], told["failures"], told["missing"]) == (4, 4, [], 0)
 
 
+@pytest.mark.nightly
 def test_the_example_runs(invoke, tmp_path):
     small = tmp_path / "campaign.toml"
     text = EXAMPLE.read_text().replace("jobs=3000", "jobs=150").replace("jobs=6000", "jobs=400")

@@ -176,7 +176,7 @@ def test_changes_do_not_change_what_is_known_of_easy():
     assert result.jobs["start"].equals(alone.jobs["start"])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))])
 def test_what_would_let_a_job_wait_longer_than_under_easy_is_held(seed):
     workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=seed)
     free, held = (simulate(workload, f"portfolio:of=ljf,reference=ljf,guard={guard}") for guard in ("inf", 1))

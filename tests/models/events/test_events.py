@@ -57,8 +57,8 @@ def test_nothing_runs_into_a_closed_time():
     assert run(events, run_one=run_easy, options=(False, False))[0] == {0: 0, 2: 10, 1: 40}
 
 
-@pytest.mark.parametrize("most", [1, 7, 1000])
-@pytest.mark.parametrize("step", [300, 10**4, NEVER])
+@pytest.mark.parametrize("most", [1, 1000])
+@pytest.mark.parametrize("step", [5000, NEVER])
 def test_goes_on_from_where_it_stopped(most, step):
     workload = generate("lublin", jobs=300, processors=32, load=1.0, seed=2)
     expected = simulate(workload, "easy").jobs["start"].tolist()

@@ -18,6 +18,7 @@ def test_exact_runs_give_the_curve_back():
     assert sum(model.share for model in found.models) == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_drawn_users_are_predicted_within_their_noise():
     rng = np.random.default_rng(3)
     errors, covered = [], []

@@ -20,14 +20,14 @@ def test_prints_both_tables():
 
 
 def test_a_response_has_every_deadline():
-    found = respond(scenario(8, 1), 1024, limit=10**6)
+    found = respond(scenario(6, 1), 1024, limit=10**6)
     for values in (found.greedy_ms, found.backtracking_ms, found.visited, found.looked, found.best, found.greedy):
         assert len(values) == len(DEADLINES)
     assert found.complete
     assert found.agree
     assert found.looked == sorted(found.looked)
-    assert 0 < found.looked[-1] <= 2 * 8 * len(DEADLINES)
-    assert found.cells <= 8 * 1024 * len(DEADLINES)
+    assert 0 < found.looked[-1] <= 2 * 6 * len(DEADLINES)
+    assert found.cells <= 6 * 1024 * len(DEADLINES)
     assert all(quick >= best for quick, best in zip(found.greedy, found.best, strict=True))
     assert found.best == sorted(found.best, reverse=True)
 

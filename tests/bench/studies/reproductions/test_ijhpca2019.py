@@ -198,6 +198,7 @@ def test_what_follows_or_was_fitted_does_not_count():
     assert {claim.kind for claim in claims if " is 20-65" in claim.text or "24 to 48 h" in claim.text} == {"calibrated"}
 
 
+@pytest.mark.nightly
 def test_the_surface_has_what_the_paper_prints_of_each_machine(means):
     outcome = find("ijhpca2019/surface").run(means)
     found_rows = {row.metric: row.measured for row in outcome.rows}
