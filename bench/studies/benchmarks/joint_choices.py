@@ -13,7 +13,7 @@ from ....models import AvailabilityProfile
 from ....models.moldable import DowneyLaw, Request, choose, choose_with_law
 from ....models.reservations import ESDD
 from ...reports.tables import Table
-from ..bootstrap import mean_interval
+from ..intervals import mean_interval
 
 #: Standard deviations of the logarithm of the run time.
 SPREADS = (0.1, 0.5, 1.0)

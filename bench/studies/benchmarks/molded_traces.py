@@ -104,6 +104,6 @@ def _row(spec: str, group: pd.DataFrame, logs: dict[str, FloatArray]) -> tuple[s
 
 
 def _interval(values: FloatArray, of: Callable[[FloatArray], FloatArray]) -> str:
-    """Return `of` the mean of some values, with its bootstrap interval."""
+    """Return `of` the mean of some values, with its interval."""
     low, high = of(np.quantile(resampled_means(values, np.ones(len(values))), [0.025, 0.975]))
     return f"{of(values.mean()):.2f} [{low:.2f}, {high:.2f}]"

@@ -33,7 +33,7 @@ from ...campaigns.comparison import compare
 from ...reports.number_formats import fixed, interval
 from ...reports.tables import Table
 from ..ablations import dispatcher_of
-from ..bootstrap import mean_interval
+from ..intervals import mean_interval
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .cp.on_nodes import eurora_stream

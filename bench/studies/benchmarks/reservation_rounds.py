@@ -14,7 +14,7 @@ import numpy as np
 from ....base import FloatArray
 from ....simulation import Result, simulate
 from ...reports.tables import Table
-from ..bootstrap import mean_interval, ratio_of_means
+from ..intervals import mean_interval, ratio_of_means
 from ..reproductions.icpp2019.job_sets import LAWS, mixed
 from ..reproductions.icpp2019.strategies_compared import (
     HOUR,

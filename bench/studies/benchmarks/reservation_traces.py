@@ -15,7 +15,7 @@ from ....simulation.metrics import bounded_slowdown
 from ....workloads import Checkpoint, Job, Workload, read
 from ....workloads.sources import resolve
 from ...reports.tables import Table
-from ..bootstrap import ratio_of_means
+from ..intervals import ratio_of_means
 
 TRACES = ("kth-sp2", "ctc-sp2", "sdsc-sp2", "hpc2n")
 #: Seconds that a checkpoint takes, and a restart from one.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...reports.number_formats import short
-from ..bootstrap import mean_interval, ratio_of_means
+from ..intervals import mean_interval, ratio_of_means
 from .outcome import Claim, Precondition, Row
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ def less(
     """Return the claim that one thing is below `factor` times another.
 
     The ratio is that of the means over the samples. Samples are independent: seeds of a generator, or disjoint months
-    of a trace. The bootstrap interval samples both things together. The claim holds if the interval is below `factor`.
+    of a trace. The interval samples both things together. The claim holds if the interval is below `factor`.
     It fails if the interval is above. It is undecided in between, with fewer than :data:`LEAST` samples, and if the
     ratio is within :data:`NEARLY` of `factor`. Equal values in every sample are not below each other.
 

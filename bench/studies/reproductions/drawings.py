@@ -25,7 +25,7 @@ _KINDS = ("png", "svg")
 _COLUMNS = 2
 #: Characters per line of a panel's title.
 _TITLE = 22
-_INTERVALS = "95% bootstrap intervals of the mean"
+_INTERVALS = "95% intervals of the mean"
 
 
 def draw(entry: Entry, drawing: Drawing, folder: Path) -> list[Path]:

@@ -24,7 +24,7 @@ from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Power, Provenance, Workload, generate, mold
 from .....workloads.job import ResourceMap
 from ....reports.tables import Table
-from ...bootstrap import ratio_of_means
+from ...intervals import ratio_of_means
 from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from .on_nodes import eurora_stream, machine
@@ -288,7 +288,7 @@ def table(cases: Sequence[Case], jobs: int | None, seeds: int, say: Callable[[st
     note = (
         f"Jobs a sample: {', '.join(map(str, sizes))}. By CP-SAT: the decision follows a schedule that CP-SAT found. "
         "Other than: other jobs start than with lists alone, or with lists and local search alone, in the same state. "
-        "Ratios: the mean with CP-SAT over that without, bounded slowdown, with a 95% bootstrap interval over the "
+        "Ratios: the mean with CP-SAT over that without, bounded slowdown, with a 95% interval over the "
         "samples. Time: mean CPU time of a decision. Run times are known. Every schedule passed the independent check."
     )
     return Table(f"What CP-SAT brings, {seeds} samples a row", columns, rows, 2, note=note)

@@ -8,7 +8,7 @@ import pandas as pd
 from .....workloads import Workload
 from ....campaigns.comparison import compare
 from ....reports.tables import Table
-from ...bootstrap import ratio_of_means
+from ...intervals import ratio_of_means
 from .on_nodes import EURORA, eurora_stream
 
 #: Metric of the comparison, header, and its divisor.

@@ -19,7 +19,7 @@ from .....workloads import generate
 from .....workloads.generators.eviction_scenarios import CRITICAL, IN_USE, MEMORY
 from ....reports.number_formats import short
 from ...benchmarks.eviction import DEADLINES, HORIZON, JOBS, LIMIT, MINUTE, NODES, Response, respond, scenario
-from ...bootstrap import mean_interval
+from ...intervals import mean_interval
 from ..claims import LEAST, Floats, by_construction, elsewhere, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Run, Scale
 from .batch_machine import policies

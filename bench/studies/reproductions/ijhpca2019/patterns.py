@@ -43,7 +43,7 @@ HYBRIDS = {
 }
 #: Dispatchers that kill jobs at their walltimes; jobs return with larger ones. RBS does so by itself.
 _RESUBMIT = ("EASY", "conservative")
-_SEEDS: dict[Scale, int] = {"smoke": 1, "brief": 3, "small": 10, "full": 10}
+_SEEDS: dict[Scale, int] = {"smoke": 1, "brief": 8, "small": 10, "full": 10}
 _FULL = tuple(round(0.5 + 0.1 * step, 1) for step in range(13))
 _GRIDS: dict[Scale, tuple[float, ...]] = {
     "smoke": (0.5, 1.2, 1.7),
@@ -156,7 +156,7 @@ def notes(means: Means) -> tuple[str, ...]:
     ratios = grid(means.scale)
     return (
         f"Simulated: mean estimation ratios {ratios[0]} to {ratios[-1]}, runs of each: {runs_of(means)}. Brackets: 95% "
-        "bootstrap intervals of the mean over the runs. A run has the same arrivals, run times and deviations of the "
+        "intervals of the mean over the runs. A run has the same arrivals, run times and deviations of the "
         "estimates at every ratio. EASY and conservative backfilling are not in the paper: their jobs are killed at "
         "their requests, too, and come back with requests 1.5 times as large. Of the others, only RBS ends jobs.",
         "The paper prints neither the number of nodes nor the arrivals. Its 800 jobs come in a window of 24 to "

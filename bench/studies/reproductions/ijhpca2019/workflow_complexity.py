@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from .....analysis.workflows import EXPLAINS
 from .....models.complexity import COMPLEXITIES, CONSTANT, TIE, ComplexityFit, fit_complexity
-from ...bootstrap import mean_interval
+from ...intervals import mean_interval
 from ..claims import LEAST, calibrated, row
 from ..outcome import Claim, Means, Outcome, Row, Scale
 from .workflow_logs import TABLE1, WorkflowModel

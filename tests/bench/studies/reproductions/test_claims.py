@@ -27,7 +27,8 @@ from hpcdispatch.bench.studies.reproductions.outcome_tables import (
     ("values", "below", "above"),
     [
         ((0.8, 0.9, 0.85), True, False),
-        ((1.2, 1.1, 1.3), False, True),
+        ((1.2, 1.15, 1.25), False, True),
+        ((1.2, 1.1, 1.3), None, None),
         ((0.9, 1.2, 1.0), None, None),
         ((0.5, 0.5), None, None),
         ((1.0, 1.0, 1.0), False, None),

@@ -84,7 +84,14 @@ def test_random_jobs_that_give_way_lose_more(made, tmp_path):
 
 @pytest.mark.parametrize(
     ("values", "holds"),
-    [((1, 2, 3), True), ((-1, -2, -3), False), ((-5, 1, 5), None), ((1, 2), None), ((0, 0, 0), None)],
+    [
+        ((2, 2.5, 3), True),
+        ((-2, -2.5, -3), False),
+        ((1, 2, 3), None),
+        ((-5, 1, 5), None),
+        ((1, 2), None),
+        ((0, 0, 0), None),
+    ],
 )
 def test_a_difference_is_judged_by_its_interval(values, holds):
     assert above_greedy("t", np.array(values, dtype=float), "by", "p").holds is holds
