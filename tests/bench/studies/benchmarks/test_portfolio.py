@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from click.testing import CliRunner
 
 from hpcdispatch.base import InputError
@@ -47,14 +48,15 @@ def test_regret_is_against_the_best_that_kept_the_bound():
 
 
 def test_stretches_are_compared_in_pairs():
-    # Two stretches of two samples each: of the first one 0.5, of the second 2, in the mean 1.
-    values = np.ones((2, 4, 4))
-    values[1, :, 0] = [0.25, 0.75, 1.0, 3.0]
+    # Four stretches of two samples each: two of 0.5, two of 2, in the mean 1.
+    values = np.ones((2, 8, 4))
+    values[1, :, 0] = [0.25, 0.75, 1.0, 3.0] * 2
     found = Found(("easy", "portfolio"), values, samples=2)
-    assert found.ratios("portfolio", "easy")[:, 0].tolist() == [0.5, 2.0]
+    assert found.ratios("portfolio", "easy")[:, 0].tolist() == [0.5, 2.0, 0.5, 2.0]
     (row,) = found.paired("easy")
     assert row[0] == "`portfolio`"
-    assert row[1] == "1.00 [0.50, 2.00]"
+    reach = stats.t.ppf(0.975, 3) * np.log(2) / np.sqrt(3)
+    assert row[1] == f"1.00 [{np.exp(-reach):.2f}, {np.exp(reach):.2f}]"
     assert row[2] == "1.00 [1.00, 1.00]"
 
 
