@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 from click.testing import CliRunner
+from scipy import stats
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.benchmarks.portfolio import Found, Sampling, compared, main, stretches
