@@ -19,6 +19,7 @@ from .actions import Stop as Stop  # noqa: PLC0414
 from .actions import Wake as Wake  # noqa: PLC0414
 from .columns import RunningJobs, WaitingJobs
 from .profile import Profile
+from .rule_book import keep_rules, rule_book
 from .views import JobView as JobView  # noqa: PLC0414
 from .views import Placement as Placement  # noqa: PLC0414
 from .views import Running as Running  # noqa: PLC0414
@@ -69,6 +70,25 @@ class State(_StateFields):
         if not isinstance(running, RunningJobs):
             running = RunningJobs(running, len(machine.resources))
         return tuple.__new__(cls, (now, queue, running, free, machine))
+
+    def showing(
+        self,
+        queue: Sequence[Waiting] | None = None,
+        running: Sequence[Running] | None = None,
+        free: IntArray | None = None,
+    ) -> State:
+        """Return the state with other jobs or free amounts, under the same rules. For dispatchers over others."""
+        shown = State(
+            self.now,
+            self.queue if queue is None else queue,
+            self.running if running is None else running,
+            self.free if free is None else free,
+            self.machine,
+        )
+        book = rule_book(self)
+        if book is not None:
+            keep_rules(shown, book)
+        return shown
 
     def profile(
         self, placement: PlacementRule = "first-fit", by: Literal["predictions", "walltimes"] = "predictions"

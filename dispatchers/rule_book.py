@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +33,8 @@ class ClosedRows(NamedTuple):
 
     Attributes
     ----------
-    until
-        All closures that begin before it are here, seconds.
+    since, until
+        All closures that end after the first and begin before the second are here, seconds.
     valid
         The rows are the same until this time.
     begin, end
@@ -51,6 +52,7 @@ class ClosedRows(NamedTuple):
         Whether any closure leaves a part of a node. Then the walltimes of running jobs matter.
     """
 
+    since: int
     until: int
     valid: int
     begin: IntArray
@@ -146,7 +148,8 @@ class RuleBook:
         self.parts = amount_rules(machine)
         self.read = False
         self.most: dict[Key, int] = {}
-        self._uses: dict[int, dict[Key, int]] = {}
+        #: By job and its request, of which a moldable job has several.
+        self._uses: dict[tuple[int, int, tuple[int, ...]], dict[Key, int]] = {}
         self._closed: ClosedRows | None = None
 
     def changed(self, job: Running, came: bool) -> bool:
@@ -155,9 +158,10 @@ class RuleBook:
 
     def uses(self, job: Waiting | Running) -> dict[Key, int]:
         """Return the shared amounts of a job by key. Kept per job."""
-        found = self._uses.get(job.order)
+        key = job.order, job.nodes, job.demand
+        found = self._uses.get(key)
         if found is None:
-            found = self._uses[job.order] = self.ask(job.job)
+            found = self._uses[key] = self.ask(job.job)
         return found
 
     def ask(self, request: JobView) -> dict[Key, int]:
@@ -198,7 +202,7 @@ class RuleBook:
     def closed(self, now: int, until: int) -> ClosedRows:
         """Return the closed nodes from now on, up to a time at least."""
         found = self._closed
-        if found is None or now >= found.valid or found.until < until:
+        if found is None or not found.since <= now < found.valid or found.until < until:
             found = self._closed = self._ahead(now, now + 2 * (until - now))
         return found
 
@@ -239,6 +243,7 @@ class RuleBook:
         row_end = np.array([end for _, end, *_ in rows], dtype=np.int64)
         node = np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)])
         return ClosedRows(
+            since=now,
             until=until,
             valid=min(times, default=NEVER),
             begin=row_begin,
@@ -252,6 +257,15 @@ class RuleBook:
             fall_free=fall_free,
             partial=partial,
         )
+
+    def as_known(self, now: int) -> RuleBook:
+        """Return the rules as they are known now, for a forecast. Later outages without announcement are not there."""
+        known = copy(self)
+        known.closing = [
+            rule for rule in self.closing if not isinstance(rule, Outage) or rule.announced or rule.begin <= now
+        ]
+        known._closed = None
+        return known
 
     def next_change(self, now: int) -> int | None:
         """Return when nodes open or a limit rises next, ``None`` if never."""

@@ -33,13 +33,17 @@ class WarmStart:
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
-    on_profile: ClassVar[bool] = False
 
     def __init__(self, *, jobs: int = 1000, first: str | Dispatcher = "easy", over: str | Dispatcher = "easy") -> None:
         self.jobs = check_whole("jobs", jobs, 0)
         self.first = create_inner(first)
         self.over = create_inner(over)
         self._warm = not jobs
+
+    @property
+    def on_profile(self) -> bool:
+        """Whether the first dispatcher takes its room from the profile. The second one is asked as well."""
+        return all(DispatcherContract(part).on_profile for part in layers(self.first))
 
     @property
     def plans_closures(self) -> bool:

@@ -107,6 +107,16 @@ class Conservative(Configured[ConservativeOptions]):
         """
         return self.held.earliest_start(nodes, demand, duration)
 
+    def earliest_for(self, waiting: Waiting) -> int | None:
+        """Return when a new job would get its reservation under all rules, or ``None``. Reserves nothing.
+
+        Call :meth:`update` with the present jobs first.
+        """
+        if isinstance(self.held, PoolReservations):
+            return self.held.earliest_start(waiting.nodes, waiting.demand, waiting.predicted)
+        found = self.held.profile.earliest(waiting, self.held.profile.now)
+        return None if found is None else found[0]
+
     def guaranteed(self, waiting: Waiting) -> int | None:
         """Return the begin of a job's reservation, or ``None``. Call :meth:`update` first."""
         return self.held.guaranteed(waiting)

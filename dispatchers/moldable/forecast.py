@@ -9,7 +9,11 @@ import numpy as np
 from ...models import shift
 from ..fitting import amounts_of
 from ..protocol import Action, Dispatcher, Reject, Running, Start, State, Stop, Waiting, Wake
+from ..rule_book import keep_rules, rule_book
 from .rigid_jobs import Size
+
+#: Most changes of rules in a row without an end of a job, after which the job is taken never to start.
+_MOST_IDLE = 100
 
 
 def forecast_start(dispatcher: Dispatcher, state: State, order: int, before: float = math.inf) -> int | None:
@@ -75,11 +79,18 @@ class _Ahead:
         for run in self._running:
             run.predicted_end = run.expected_end(self.now)
         self._wakes: set[int] = set()
+        book = rule_book(state)
+        self._book = None if book is None else book.as_known(state.now)
+        #: Changes of rules in a row at which nothing ended.
+        self._idle = 0
 
     def state(self) -> State:
         """Return the state for the dispatcher."""
         self._running.sort(key=lambda run: run.predicted_end)
-        return State(self.now, list(self._queue), list(self._running), self._free.copy(), self._machine)
+        shown = State(self.now, list(self._queue), list(self._running), self._free.copy(), self._machine)
+        if self._book is not None:
+            keep_rules(shown, self._book)
+        return shown
 
     def waiting(self, named: object) -> Waiting:
         """Return the entry of a waiting job."""
@@ -99,9 +110,16 @@ class _Ahead:
             self._start(action)
 
     def next_instant(self) -> bool:
-        """Advance to the next end or timer, and end jobs. Return whether there is one."""
+        """Advance to the next end or timer, and end jobs. Return whether there is one.
+
+        Under rules, also to the next time at which nodes open or a limit rises.
+        """
         ends = [run.predicted_end for run in self._running]
         coming = [time for time in (*ends, *self._wakes) if time > self.now]
+        change = None if self._book is None else self._book.next_change(self.now)
+        if change is not None and self._idle < _MOST_IDLE:
+            self._idle = self._idle + 1 if change < min(ends, default=math.inf) else 0
+            coming.append(change)
         if not coming or not self._queue:
             return False
         self.now = min(coming)

@@ -15,6 +15,7 @@ from ..backfilling.conservative import Conservative
 from ..options import Layer
 from ..protocol import Action, Dispatcher, DispatcherContract, Start, State, Waiting
 from ..registered import layers, reported
+from ..rule_book import has_rules
 from .forecast import earliest_end, forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
 
@@ -82,6 +83,7 @@ class SA(Layer[SAOptions]):
     """
 
     Options: ClassVar[type] = SAOptions
+    on_profile: ClassVar[bool] = True
 
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
@@ -178,9 +180,21 @@ class SA(Layer[SAOptions]):
         if known["predicted_end"] is not None:
             self.predicted_ends[order] = known["predicted_end"]
 
+    def _sizes(self, waiting: Waiting, state: State) -> list[Size]:
+        """Return the requests of a job that may ever start on the empty machine, by its rules as well."""
+        sizes = sizes_of(waiting, state.machine)
+        if len(sizes) < 2 or not has_rules(state):
+            return sizes
+        found = []
+        for size in sizes:
+            rigid = as_rigid(waiting, size)
+            if state.showing([rigid], [], state.machine.capacity).profile().earliest(rigid) is not None:
+                found.append(size)
+        return found or sizes[:1]
+
     def _choose(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
         """Choose the size of a new job."""
-        sizes = sizes_of(waiting, state.machine)
+        sizes = self._sizes(waiting, state)
         size = sizes[0]
         if len(sizes) > 1 and (self.options.share == 1 or self._rng.random() < self.options.share):
             self._choosers.add(waiting.order)
@@ -212,7 +226,10 @@ class SA(Layer[SAOptions]):
         if not isinstance(self.over, Conservative):
             return self._forecasts(waiting, sizes, state, shown)
         self.over.update(_with_queue(state, shown))
-        starts = [self.over.earliest_start(size.nodes, size.demand, size.predicted) for size in sizes]
+        if has_rules(state):
+            starts = [self.over.earliest_for(as_rigid(waiting, size)) for size in sizes]
+        else:
+            starts = [self.over.earliest_start(size.nodes, size.demand, size.predicted) for size in sizes]
         return [math.inf if start is None else start for start in starts]
 
     def _forecasts(
@@ -246,7 +263,7 @@ class SA(Layer[SAOptions]):
                 continue
             if self.changes.get(order, 0) == self.options.again:
                 continue
-            sizes = sizes_of(waiting, state.machine)
+            sizes = self._sizes(waiting, state)
             now = next(place for place, size in enumerate(sizes) if size.shape == self._chosen[order].shape)
             starts = self._forecasts(waiting, sizes, state, shown, now)
             left = [start + size.predicted - state.now for start, size in zip(starts, sizes, strict=True)]
@@ -261,7 +278,7 @@ class SA(Layer[SAOptions]):
         primary = state.machine.primary
         entries = {waiting.order: waiting for waiting in state.queue if waiting.order in self._choosers}
         for order in [order for order in starts_now(self.over, _with_queue(state, shown)) if order in entries]:
-            sizes = sizes_of(entries[order], state.machine)
+            sizes = self._sizes(entries[order], state)
             units = {size.shape: size.nodes * size.demand[primary] for size in sizes}
             own = units[self._chosen[order].shape]
             for size in sorted(sizes, key=lambda size: -units[size.shape]):

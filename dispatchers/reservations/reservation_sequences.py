@@ -26,6 +26,8 @@ from ..protocol import (
     id_of,
 )
 from ..registered import reset_part
+from ..rule_book import rule_book
+from ..site.start_check import StartCheck
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
 from .request_strategies import CheckpointingStrategy, Reservation, Strategy, UpperBound
@@ -135,6 +137,7 @@ class ReservationSequences(Layer[SequenceOptions]):
         Strategy of the requests.
     """
 
+    on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
     Options = SequenceOptions
     _queue: WaitingQueue
@@ -177,7 +180,7 @@ class ReservationSequences(Layer[SequenceOptions]):
         self._follow(waiting, changed, state.machine)
         queue = self._queue.shown if state.queue.kept and not self._first else self._in_order(state.queue)
         runs = self._reserved(state.running, running, state.now)
-        shown = State(state.now, queue, runs, state.free, state.machine)
+        shown = state.showing(queue, runs)
         actions = [self._carry_out(action, state.now) for action in self.over.dispatch(shown)]
         if self.options.backfill == "speculative":
             actions += self._speculate(shown, actions)
@@ -295,6 +298,11 @@ class ReservationSequences(Layer[SequenceOptions]):
         space = space_of(state)
         for start in starts:
             space.put(np.asarray(start.placement), start.job.demand)
+        book = rule_book(state)
+        check = None if book is None else StartCheck(book, state)
+        if check is not None:
+            for start in starts:
+                check.count(start)
         found: list[Start] = []
         while candidates:
             candidates = [entry for entry in candidates if _may_fit(entry, space.totals)]
@@ -303,11 +311,14 @@ class ReservationSequences(Layer[SequenceOptions]):
                 break
             entry, placement, seconds = best
             candidates.remove(entry)
+            start = Start(entry, placement, limit=seconds)
+            if check is not None and check.refusal(start):  # The gap may be one of nodes alone.
+                continue
             if not space.put(placement, entry.demand):  # Occupied by a job that overruns its prediction.
                 continue
             gaps.occupy(entry, placement, seconds)
             self._trials[entry.id] = _Trial(Reservation(seconds), state.now + seconds, speculative=True)
-            found.append(Start(self._asked[entry.id].entry, placement, limit=seconds))
+            found.append(replace(start, job=self._asked[entry.id].entry))
         return found
 
     def _most_useful(

@@ -14,8 +14,8 @@ from ...models.lookahead.shadow import ShadowJobs, lengthen, open_shadow, replay
 from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
 from ..options import Layer
-from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, by_end, id_of
-from ..registered import reported
+from ..protocol import Action, Dispatcher, DispatcherContract, Running, Start, State, Waiting, by_end, id_of
+from ..registered import layers, reported
 from ..rule_book import closures_ahead
 from .request_strategies import TimeOptimal
 
@@ -136,6 +136,7 @@ class SoftTOptimal(Layer[SoftOptions]):
     the current quantile.
     """
 
+    on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
     Options = SoftOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "scipy")
@@ -153,13 +154,15 @@ class SoftTOptimal(Layer[SoftOptions]):
         """Run the inner dispatcher with other predictions."""
         if self.options.quantile is None:
             self._learn(state)
-        queue = [] if closures_ahead(state, 1) else state.queue  # With walltimes, if these may reach closed nodes.
+        # Elsewhere than on the profile, closures need the walltimes.
+        on_profile = all(DispatcherContract(part).on_profile for part in layers(self.over))
+        queue = state.queue if on_profile or not closures_ahead(state, 1) else []
         shown = {entry.id: self._plan(entry) for entry in queue if entry.law is not None and not entry.attempt}
         self._shown = shown
         queue = [shown[entry.id][2] if entry.id in shown else entry for entry in state.queue]
         for entry, _, _ in shown.values():
             self._laws[entry.id] = entry.law
-        seen = State(state.now, queue, self._running(state), state.free, state.machine)
+        seen = state.showing(queue, self._running(state))
         actions = self.over.dispatch(seen)
         if self._trials is not None:
             self._trials.start((id_of(action.job) for action in actions if isinstance(action, Start)), state)
