@@ -11,7 +11,7 @@ from ...models.profiles.amount import NEVER, add, earliest, free_until, open_amo
 from ..protocol import Placement, State, Waiting
 from .reservations import Compress
 
-_KINDS = (("running", book.RUNNING), ("reserved", book.RESERVED))
+_KINDS = ("running", "reserved")
 
 
 class PoolReservations:
@@ -31,22 +31,24 @@ class PoolReservations:
     def memory(self) -> dict[str, Any]:
         """Return running jobs and reservations, in order of booking."""
         ids = {order: id_ for id_, order in _orders(self._state).items()}
-        return {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
+        return {kind: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for kind in _KINDS}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Restore the bookings, before any others."""
         orders = _orders(state)
         ran = {id_ for id_, *_ in memory["running"]}
         last = max(orders.values(), default=-1)
-        for name, kind in _KINDS:
-            for id_, start, end, units in memory[name]:
+        for kind in _KINDS:
+            for id_, start, end, units in memory[kind]:
                 if id_ not in orders:  # A job that has left since then gets an unused order.
                     last += 1
                     orders[id_] = last
                 self._book = book.with_room_for(self._book, 1, last)
-                row = book.book_row(self._book, kind, orders[id_], units, start, end)
-                if kind == book.RESERVED:
-                    self._book.reserved[book.AWAY, row] = id_ in ran
+                if kind == "reserved":
+                    row = book.book_reservation(self._book, orders[id_], units, start, end)
+                    self._reserved.away[row] = id_ in ran
+                else:
+                    book.book_run(self._book, orders[id_], units, start, end)
                 add(self._book.profile, max(start, state.now), end, -units)
 
     def follow(self, state: State) -> bool:
@@ -54,26 +56,29 @@ class PoolReservations:
         now = state.now
         queue = state.queue
         running = state.running
-        self._queue = np.stack((queue.order, queue.nodes * queue.demand[:, 0], queue.predicted))
-        runs = (running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start)
+        waits = book.QueueColumns(queue.order, queue.nodes * queue.demand[:, 0], queue.predicted)
+        runs = book.RunColumns(
+            running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start
+        )
+        self._queue = np.stack(waits)
         last = max(queue.order.max(initial=0), running.order.max(initial=0))
         jobs = len(queue) + len(running)
         self._state, self._book = state, book.with_room_for(self._book, jobs, int(last))
         corrected = book.follow(now, self._book, self._queue, np.stack(runs))
         if corrected:
-            count = int(self._book.numbers[book.RESERVED])
-            order = np.argsort(self._book.reserved[book.START, :count], kind="stable")
+            order = np.argsort(self._reserved.start, kind="stable")
             self._book = self._book._replace(profile=open_amount(self._total, now, 8 * len(self._book.profile.times)))
             book.rebuild(now, self._book, order)
         return corrected
 
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into freed intervals."""
-        if self._book.numbers[book.FREED] and how == "until-stable":
+        freed = self._book.counts.freed
+        if freed[0] and how == "until-stable":
             book.compress_until_stable(now, self._book)
-        elif self._book.numbers[book.FREED] and how == "once":
+        elif freed[0] and how == "once":
             book.compress_once(now, self._book)
-        self._book.numbers[book.FREED] = 0
+        freed[0] = 0
 
     def reserve_new(self, state: State) -> None:
         """Reserve for the jobs without a reservation, in order of submission."""
@@ -83,9 +88,9 @@ class PoolReservations:
         """Return the starting jobs with nodes, whether one is late, and the start of the next reservation."""
         queue = state.queue
         places = np.empty(len(state.queue), dtype=np.int64)
-        first = int(self._book.numbers[book.RUNNING])
+        first = int(self._book.counts.running[0])
         count, late, following = book.start_due(state.now, int(state.free[0, 0]), self._book, places)
-        if (self._book.running[book.START, first : first + count] < state.now).any():
+        if count and (book.Bookings(*self._book.running).start[first : first + count] < state.now).any():
             book.delay(state.now, self._book, first)
         started = ((queue[place], pool_placement(queue[place].nodes)) for place in places[:count].tolist())
         return started, late > 0, None if following == NEVER else following
@@ -110,9 +115,8 @@ class PoolReservations:
 
     def guaranteed(self, waiting: Waiting) -> int | None:
         """Return the begin of a job's reservation, or ``None``."""
-        count = int(self._book.numbers[book.RESERVED])
-        own = np.flatnonzero(self._book.reserved[book.ORDER, :count] == waiting.order)
-        return int(self._book.reserved[book.START, own[0]]) if len(own) else None
+        own = np.flatnonzero(self._reserved.order == waiting.order)
+        return int(self._reserved.start[own[0]]) if len(own) else None
 
     def steps(self) -> list[tuple[int, int | None, int]]:
         """Return begin, end and free units of each time slot. 0 where over capacity."""
@@ -124,19 +128,23 @@ class PoolReservations:
         now = self._now
         units = len(placement) * waiting.demand[0]
         self._book = book.with_room_for(self._book, 1, waiting.order)
-        book.book_row(self._book, book.RUNNING, waiting.order, units, now, now + seconds)
+        book.book_run(self._book, waiting.order, units, now, now + seconds)
         add(self._book.profile, now, now + seconds, -units)
 
     @property
     def _now(self) -> int:
         return int(self._book.profile.times[0, 0])
 
-    def _rows(self, kind: int) -> list[list[int]]:
+    @property
+    def _reserved(self) -> book.Bookings:
+        """The reservations by name."""
+        return book.Bookings(*self._book.reserved[:, : self._book.counts.reserved[0]])
+
+    def _rows(self, kind: str) -> list[list[int]]:
         """Return order, start, end and units of the reservations or of running jobs."""
-        rows = self._book.reserved if kind == book.RESERVED else self._book.running
-        columns = [book.ORDER, book.START, book.END, book.UNITS]
-        found: list[list[int]] = rows[columns, : self._book.numbers[kind]].T.tolist()
-        return found
+        count = getattr(self._book.counts, kind)[0]
+        rows = book.Bookings(*getattr(self._book, kind)[:, :count])
+        return np.column_stack((rows.order, rows.start, rows.end, rows.units)).tolist()
 
 
 def _orders(state: State) -> dict[str, int]:

@@ -26,29 +26,28 @@ def booked(seed, jobs, kinds, exceeding=0):
         amount, duration = (int(number) for number in alike[rng.integers(kinds)])
         start = earliest(made.profile, amount, duration, 0, NEVER, NEVER)
         add(made.profile, start, start + duration, -amount)
-        book.book_row(made, book.RESERVED, order, amount, start, start + duration)
+        book.book_reservation(made, order, amount, start, start + duration)
     for index, (end, amount) in enumerate(running[:exceeding]):
         running[index] = end + int(rng.integers(1, 4000)), amount
         add(made.profile, end, running[index][0], -amount)
-    made.numbers[book.EXCEEDED] = least(made.profile) < 0
+    made.counts.exceeded[0] = least(made.profile) < 0
     for index, (end, amount) in enumerate(running[:3]):
         add(made.profile, 0, end, amount)
         made.freed[:, index] = 0, end
-    made.numbers[book.FREED] = 3
+    made.counts.freed[0] = 3
     return made
 
 
 def move_first(made):
     """Move the first reservation that fits earlier; return whether there was one."""
-    for row in range(made.numbers[book.RESERVED]):
-        rows = (book.UNITS, book.START, book.END)
-        units, start, end = (int(made.reserved[column, row]) for column in rows)
-        found = earliest(made.profile, units, end - start, 0, start, start) if start > 0 else -1
-        if found >= 0:
+    rows = book.Bookings(*made.reserved)
+    for row in range(made.counts.reserved[0]):
+        units, start, end = (int(column[row]) for column in (rows.units, rows.start, rows.end))
+        earlier = earliest(made.profile, units, end - start, 0, start, start) if start > 0 else -1
+        if earlier >= 0:
             add(made.profile, start, end, units)
-            made.reserved[book.START, row] = found
-            made.reserved[book.END, row] = found + end - start
-            add(made.profile, found, found + end - start, -units)
+            rows.start[row], rows.end[row] = earlier, earlier + end - start
+            add(made.profile, earlier, earlier + end - start, -units)
             return True
     return False
 
@@ -64,5 +63,6 @@ def test_as_from_the_head_again_and_again(seed, kinds, exceeding):
     while move_first(expected):
         moved += 1
     assert moved > 0 or exceeding
-    assert made.reserved[book.START, :120].tolist() == expected.reserved[book.START, :120].tolist()
+    starts, same = (book.Bookings(*each.reserved[:, :120]).start.tolist() for each in (made, expected))
+    assert starts == same
     assert steps_of(made.profile) == steps_of(expected.profile)
