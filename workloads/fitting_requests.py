@@ -69,9 +69,34 @@ def on_nodes(workload: Workload, nodes: IntArray) -> Workload:
 
 def why_it_cannot_run(job: Job, machine: Machine) -> str:
     """Return why a job's own request does not fit."""
-    try:
-        room = machine.slots(job.per_node)
-    except InputError as error:
-        return str(error)
-    asked = ", ".join(f"{name} {amount}" for name, amount in job.per_node.items())
-    return f"asks for {job.nodes} slots of {asked}; the machine has room for {room}"
+    return Refusals(machine).reason(job)
+
+
+class Refusals:
+    """Reasons why requests do not fit a machine. The room for each kind of slot is counted once.
+
+    Parameters
+    ----------
+    machine
+        The empty machine.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._reasons: dict[Mapping[str, int], tuple[str, str]] = {}
+
+    def reason(self, job: Job) -> str:
+        """Return why a job's own request does not fit."""
+        parts = self._reasons.get(job.per_node)
+        if parts is None:
+            parts = self._reasons[job.per_node] = self._parts(job.per_node)
+        return str(job.nodes).join(parts) if parts[1] else parts[0]
+
+    def _parts(self, per_node: Mapping[str, int]) -> tuple[str, str]:
+        """Return the text before and after the number of slots. The second is empty if the first is all."""
+        try:
+            room = self._machine.slots(per_node)
+        except InputError as error:
+            return str(error), ""
+        amounts = ", ".join(f"{name} {amount}" for name, amount in per_node.items())
+        return "asks for ", f" slots of {amounts}; the machine has room for {room}"

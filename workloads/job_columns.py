@@ -250,8 +250,7 @@ class JobColumns(Sequence[Job]):
         """Return one job, or a slice of them as columns."""
         if isinstance(index, slice):
             return self.take(index)
-        row = range(len(self))[operator.index(index)]
-        return self._jobs(row, row + 1)[0]
+        return self._job(range(len(self))[operator.index(index)])
 
     def __iter__(self) -> Iterator[Job]:
         """Yield the jobs, made in blocks."""
@@ -310,6 +309,17 @@ class JobColumns(Sequence[Job]):
                 continue
             sha.update(repr((name, texts)).encode("utf-8", "backslashreplace"))
             sha.update(codes.astype("<i8").tobytes())
+
+    def _job(self, row: int) -> Job:
+        """Make the job of one row, without an array for any of its fields."""
+        job = object.__new__(Job)
+        _SETTERS["id"](job, str(self.ids.item(row)))
+        for name in NUMBERS:
+            _SETTERS[name](job, getattr(self, name).item(row))
+        for name in (*TEXTS, *OTHERS):
+            column = getattr(self, name)
+            _SETTERS[name](job, column.values[column.codes.item(row)])
+        return job
 
     def _jobs(self, start: int, stop: int) -> list[Job]:
         """Make the jobs of some rows, field by field, which is fastest."""

@@ -144,7 +144,8 @@ class PoolReservations:
         """Return order, start, end and units of the reservations or of running jobs."""
         count = getattr(self._book.counts, kind)[0]
         rows = book.Bookings(*getattr(self._book, kind)[:, :count])
-        return np.column_stack((rows.order, rows.start, rows.end, rows.units)).tolist()
+        listed: list[list[int]] = np.column_stack((rows.order, rows.start, rows.end, rows.units)).tolist()
+        return listed
 
 
 def _orders(state: State) -> dict[str, int]:

@@ -714,7 +714,7 @@ def _misfits(holes: Holes, hole: int, units: int, duration: int, begin: int, lea
     far = lead >= holes.end[hole]  # Then a job would not use units of its own reservation.
     if far and duration >= holes.misfit[hole, power]:
         return True
-    return duration >= holes.near[hole, power] and begin >= holes.since[hole, power]
+    return bool(duration >= holes.near[hole, power] and begin >= holes.since[hole, power])
 
 
 @within
@@ -722,7 +722,7 @@ def _alike(holes: Holes, hole: int, units: int, duration: int, begin: int) -> bo
     """Return whether an equal reservation did not fit into a hole."""
     shape = (units + duration) % SHAPES
     same = holes.units[hole, shape] == units and holes.duration[hole, shape] == duration
-    return same and begin >= holes.begin[hole, shape]
+    return bool(same and begin >= holes.begin[hole, shape])
 
 
 @within
