@@ -23,14 +23,7 @@ from ..dispatchers.registered import knows_site, layers
 from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
-from ..workloads.fitting_requests import (
-    as_request,
-    fitting_requests,
-    nodes_in_use,
-    on_nodes,
-    room_for,
-    why_it_cannot_run,
-)
+from ..workloads.fitting_requests import Refusals, as_request, fitting_requests, nodes_in_use, on_nodes, room_for
 from ..workloads.machine_state import MachineState
 from ..workloads.sources import WorkloadLike, workload_of
 from .accasim_compat import Simulator
@@ -82,6 +75,7 @@ class Arrivals:
         self.recorder = recorder
         self._block: Sequence[Job] = ()
         self._first = 0
+        self._refusals = Refusals(recorder.machine)
         self._known: dict[Any, tuple[int, tuple[int, ...]]] = {}
 
     def __iter__(self) -> Arrivals:
@@ -117,7 +111,7 @@ class Arrivals:
                 asks = as_request(job, fitting)
                 event = SimulatedJob(asks, order, machine.demand(asks.per_node), fitting)
         if event is None:
-            self.recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, self.recorder.machine))
+            self.recorder.fail(order, "rejected", job.submit, self._refusals.reason(job))
         return event
 
 
@@ -247,8 +241,8 @@ def simulate(
     warn_of_vain_rules(workload)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
     begin = perf_counter()
-    plain = same_instant == "batch" and budget is None and state is None
-    engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
+    plain = budget is None and state is None
+    engine = compiled_engine(recorder, dispatching, predicting, policy, progress, same_instant) if plain else None
     if engine is None:
         engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress, budget)
     if state is not None:
@@ -441,9 +435,10 @@ def compiled_engine(
     predictor: Predictor,
     overrun: Overrun,
     progress: Callable[[int], None] | None,
+    same_instant: SameInstant = "batch",
 ) -> Engine | None:
     """Return the engine of a simulation that compiled code can run whole; ``None`` for others."""
-    mapper = compiled_events(recorder, dispatcher, predictor, overrun, progress)
+    mapper = compiled_events(recorder, dispatcher, predictor, overrun, progress, same_instant)
     if mapper is None:
         return None
     arrivals = Arrivals(recorder)

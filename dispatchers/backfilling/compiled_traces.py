@@ -19,14 +19,18 @@ _DECISIONS = 1 << 16
 Entry = Run
 
 
-def entry_of(dispatcher: Any) -> Entry | None:
-    """Return the event loop of a dispatcher: exactly a list scheduler or EASY. Else ``None``."""
+def entry_of(dispatcher: Any, in_sequence: bool = False) -> Entry | None:
+    """Return the event loop of a dispatcher: exactly a list scheduler or EASY. Else ``None``.
+
+    `in_sequence` is whether it decides after each event of an instant, see :func:`.run_in_order`.
+    """
     if type(dispatcher) is EASY and dispatcher.compiled:
-        return partial(
-            run_easy, shortest_first=dispatcher.shortest_first, by_walltime=dispatcher.reserve_by == "walltimes"
-        )
+        by_walltime = dispatcher.reserve_by == "walltimes"
+        shortest_first = dispatcher.shortest_first
+        return partial(run_easy, shortest_first=shortest_first, by_walltime=by_walltime, in_sequence=in_sequence)
     if type(dispatcher) is ListScheduler and dispatcher.compiled_order is not None:
-        return partial(run_in_order, order=dispatcher.compiled_order, skip=dispatcher.blocked == "skip")
+        skip = dispatcher.blocked == "skip"
+        return partial(run_in_order, order=dispatcher.compiled_order, skip=skip, in_sequence=in_sequence)
     return None
 
 

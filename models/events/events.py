@@ -203,6 +203,36 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
 
 
 @borrowing
+def advance_once(events: Events, now: int, ended: IntArray, gone: int) -> int:
+    """Let one job end now, or else one enter the queue, as for ``same_instant="sequence"``.
+
+    Jobs that end exactly as predicted end together, before the first other one. There are no successors and no closed
+    times. Parameters and result are those of :func:`advance`.
+    """
+    numbers = events.queue.numbers
+    rows = events.running[_ROW]
+    if numbers[RUNNING] == 0 or events.running[_END, numbers[RUNNING] - 1] > now:
+        enter(events, numbers[ARRIVED], events.jobs[ELIGIBLE, numbers[ARRIVED]])
+        numbers[ARRIVED] += 1
+        return gone
+    ending = first_by(events.running[_END], numbers[RUNNING], now)
+    foreseen = numbers[RUNNING]  # Jobs from here on end as predicted. They keep their order, and so do the others.
+    for at in range(numbers[RUNNING] - 1, ending - 1, -1):
+        row = rows[at]
+        if events.queue.start[row] + events.queue.columns[PREDICTED, row] == now:
+            foreseen -= 1
+            for later in range(at, foreseen):
+                rows[later] = rows[later + 1]
+            rows[foreseen] = row
+    for _ in range(max(numbers[RUNNING] - foreseen + (foreseen > ending), 1)):
+        row = rows[numbers[RUNNING] - 1]
+        ended[gone] = events.queue.columns[ORDER, row]
+        _end(events, row)
+        gone += 1
+    return gone
+
+
+@borrowing
 def enter(events: Events, job: int, now: int) -> int:
     """Add a job to the end of the queue. Return its row."""
     jobs = events.jobs

@@ -16,6 +16,7 @@ from .events import (
     WINDOW,
     Events,
     advance,
+    advance_once,
     correct,
     expect,
     literal_room_of,
@@ -31,7 +32,7 @@ Run = Callable[[Events, int, IntArray, IntArray], tuple[int, int]]
 
 @borrowing
 def run_in_order(
-    events: Events, until: int, decisions: IntArray, ended: IntArray, order: int, skip: bool
+    events: Events, until: int, decisions: IntArray, ended: IntArray, order: int, skip: bool, in_sequence: bool
 ) -> tuple[int, int]:
     """Simulate instants with jobs started in an order, as in :func:`.fill`.
 
@@ -47,6 +48,8 @@ def run_in_order(
         Receives the jobs that ended, in order. Longer than the number of jobs that can run at once.
     order, skip
         As for :func:`.fill`.
+    in_sequence
+        Whether there is a decision after each event of an instant, see :func:`.advance_once`.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def run_in_order(
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         # An arriving job that waits for another job triggers no decision.
         before = numbers[COUNT] + gone
-        gone = advance(events, now, ended, gone)
+        gone = advance_once(events, now, ended, gone) if in_sequence else advance(events, now, ended, gone)
         if numbers[WAITING] > 0 and numbers[COUNT] + gone > before:
             note(events, now, decisions[rows])
             count = fill(events.queue, room_of(events), numbers[RUNNING], now, order, skip)
@@ -73,13 +76,19 @@ def run_in_order(
 
 @borrowing
 def run_easy(
-    events: Events, until: int, decisions: IntArray, ended: IntArray, shortest_first: bool, by_walltime: bool
+    events: Events,
+    until: int,
+    decisions: IntArray,
+    ended: IntArray,
+    shortest_first: bool,
+    by_walltime: bool,
+    in_sequence: bool,
 ) -> tuple[int, int]:
     """Simulate instants under EASY backfilling.
 
     Parameters
     ----------
-    events, until, decisions, ended
+    events, until, decisions, ended, in_sequence
         As for :func:`run_in_order`.
     shortest_first
         As for :func:`.backfill`.
@@ -94,7 +103,7 @@ def run_easy(
         # An arriving job that waits for another job triggers no decision.
         before = numbers[COUNT] + gone
         woken = 0 < numbers[WAKE] == now
-        gone = advance(events, now, ended, gone)
+        gone = advance_once(events, now, ended, gone) if in_sequence else advance(events, now, ended, gone)
         if woken or (numbers[WAITING] > 0 and numbers[COUNT] + gone > before):
             correct(events, now)
             note(events, now, decisions[rows])

@@ -18,7 +18,7 @@ from ...dispatchers.compiled_steps import CompiledSteps
 from ...dispatchers.protocol import DispatcherContract
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload
-from ...workloads.fitting_requests import room_for, why_it_cannot_run
+from ...workloads.fitting_requests import Refusals, room_for
 from ...workloads.job_columns import JobColumns
 from ...workloads.machine_rules import Reservation
 from ..accasim_compat import EventManager
@@ -141,19 +141,26 @@ def compiled_events(
     predictor: Predictor,
     overrun: Overrun,
     progress: Callable[[int], None] | None,
+    same_instant: str = "batch",
 ) -> CompiledEvents | None:
     """Return the event manager of a simulation that compiled code can run whole. ``None`` for others.
 
     The jobs are rigid and many. They run under a list order or EASY, on a pool or on nodes where all slots have the
-    same amounts, or under look-ahead on a pool. Predictions are walltimes or actual run times.
+    same amounts, or under look-ahead on a pool. Predictions are walltimes or actual run times. With a decision after
+    each event (``same_instant="sequence"``), there are no priorities, dependencies and closures, and no look-ahead.
     """
+    in_sequence = same_instant == "sequence"
+    if same_instant not in ("batch", "sequence"):
+        return None
     workload = recorder.workload
     jobs = workload.columns
     machine = workload.machine
     closed = _closed(workload, dispatcher, predictor) if machine.rules else None
     if (machine.rules and closed is None) or any(jobs.soft_walltime.values):
         return None
-    made = _maker(dispatcher, len(jobs), machine)
+    if in_sequence and (machine.rules or has_rules(jobs, True) or any(jobs.priority.values)):
+        return None
+    made = _maker(dispatcher, len(jobs), machine, in_sequence)
     if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
@@ -175,9 +182,10 @@ def compiled_events(
     steps = made(predictor, jobs.take(rows), machine, overrun.mode == "kill")
     if steps is None:
         return None
-    for order in np.flatnonzero(~fits).tolist():
-        job = jobs[order]
-        recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, recorder.machine))
+    refusals = Refusals(recorder.machine)
+    misfits = np.flatnonzero(~fits)
+    for order, job in zip(misfits.tolist(), jobs.take(misfits), strict=True):
+        recorder.fail(order, "rejected", job.submit, refusals.reason(job))
     np.frombuffer(recorder.predicted, dtype=np.int64)[rows] = steps.lengths
     return CompiledEvents(recorder, steps, rows, progress)
 
@@ -229,15 +237,16 @@ def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] 
     return first, np.array([child for _, child in pairs], dtype=np.int64)[order]
 
 
-def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
+def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine, in_sequence: bool) -> Maker | None:
     """Return the function for the steps under a dispatcher. ``None`` if compiled code is impossible or not worth it."""
-    for maker in MAKERS:
-        if (made := maker(dispatcher)) is not None:
-            return made
+    if not in_sequence:  # Only the event loop of lists and EASY decides after each event.
+        for maker in MAKERS:
+            if (made := maker(dispatcher)) is not None:
+                return made
     steps = DispatcherContract(dispatcher).steps_on_pool
     if steps is not None:
-        return partial(_on_pool, steps) if jobs >= WORTH and machine.nodes == 1 else None
-    entry = entry_of(dispatcher) if jobs >= WORTH else None
+        return partial(_on_pool, steps) if jobs >= WORTH and machine.nodes == 1 and not in_sequence else None
+    entry = entry_of(dispatcher, in_sequence) if jobs >= WORTH else None
     first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
     return partial(_plain, entry) if entry is not None and first_fit else None
 

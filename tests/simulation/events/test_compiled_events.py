@@ -64,6 +64,21 @@ def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
     check(workload, result)
 
 
+@pytest.mark.parametrize("kind", MACHINES)
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+@pytest.mark.parametrize("predictor", ["walltime", "oracle"])
+@given(data=st.data())
+@settings(max_examples=number_of_inputs(12), suppress_health_check=[HealthCheck.too_slow])
+def test_decides_after_each_event(kind, overrun, predictor, data):
+    drawn = data.draw(crowds(kind))
+    jobs = tuple(replace(job, priority=0) for job in drawn.jobs)
+    workload = Workload(jobs, drawn.machine)
+    dispatcher = data.draw(st.sampled_from([EASY(), EASYSJBF(reserve_by="walltimes"), FCFS(), LXF()]))
+    options = {"overrun": overrun, "same_instant": "sequence"}
+    result = simulate(workload, dispatcher, predictor, **options)
+    assert_same_records(result, simulate(workload, PlugIn(dispatcher), predictor, **options))
+
+
 @pytest.mark.parametrize("dispatcher", [EASY(), FCFS(), EASYSJBF(reserve_by="walltimes"), SJF(), LXF()])
 def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch, dispatcher):
     # More jobs wait than are passed over together. The records come in parts.
@@ -105,7 +120,8 @@ def test_takes_what_no_other_part_decides(compiled):
     assert not any(compiled(workload, name) for name in others)
     assert not compiled(workload, "easy", "last2")
     assert not compiled(workload, overrun="resubmit")
-    assert not compiled(workload, same_instant="sequence")
+    assert compiled(workload, same_instant="sequence")
+    assert not compiled(workload, same_instant="arrivals-first")
     assert not compiled(workload, budget=Budget(decisions=10**6))
 
 
