@@ -130,7 +130,28 @@ def _totals(summary: Mapping[str, float]) -> Table:
     ]
     if summary["lost"]:
         rows.insert(2, ("work lost (core-seconds)", f"{summary['lost']:,.0f}"))
-    return pairs([*rows, *_on_demand(summary)])
+    return pairs([*rows, *_of_site(summary), *_on_demand(summary)])
+
+
+def _of_site(summary: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return what power, a signal of the grid and failures come to, if they are known."""
+    rows = []
+    if "energy_kwh" in summary:
+        power = " / ".join(ratio(summary[f"power_{name}_kw"]) for name in ("mean", "peak"))
+        rows += [("energy (kWh)", f"{summary['energy_kwh']:,.0f}"), ("power, mean / peak (kW)", power)]
+    rows += [
+        (label, f"{summary[name]:,.1f}")
+        for name, label in (("emissions_kg", "emissions (kg CO2)"), ("energy_cost", "cost of the energy"))
+        if name in summary
+    ]
+    if "put_off_mean" in summary:
+        rows.append((headed("put off, mean"), time(summary["put_off_mean"])))
+    if "node_failures" in summary:
+        rows += [
+            ("jobs ended by failed nodes", f"{summary['node_failures']:,.0f}"),
+            ("core hours lost by these", f"{summary['lost_core_hours']:,.1f}"),
+        ]
+    return rows
 
 
 def _on_demand(summary: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -221,6 +221,8 @@ class RuleBook:
         closures = [closure for rule in self.closing for closure in rule.closures(count, now, until)]
         times = [time for closure in closures for time in closure[1:3] if time > now]
         times += [rule.begin for rule in self.closing if isinstance(rule, Outage) and rule.begin > now]
+        failures = self.machine.rules.failures
+        times += [] if failures is None else [failures.next_begin(now) or NEVER]
         rows = [
             (closure.begin, closure.end, nodes, amounts)
             for closure in closures

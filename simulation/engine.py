@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
+from os import PathLike
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
@@ -22,7 +23,7 @@ from ..dispatchers.protocol import DispatcherContract
 from ..dispatchers.registered import knows_site, layers
 from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
-from ..workloads import Job, Machine, Workload
+from ..workloads import Job, Machine, Workload, with_failures
 from ..workloads.fitting_requests import Refusals, as_request, fitting_requests, nodes_in_use, on_nodes, room_for
 from ..workloads.machine_state import MachineState
 from ..workloads.sources import WorkloadLike, workload_of
@@ -175,6 +176,7 @@ def simulate(
     progress: Callable[[int], None] | None = None,
     budget: Budget | None = None,
     state: MachineState | None = None,
+    failures: str | PathLike[str] | None = None,
 ) -> Result:
     """Simulate a workload under a dispatcher.
 
@@ -212,6 +214,9 @@ def simulate(
     state
         The state to begin from: its running jobs and its past. Without one, the machine is empty. Jobs that run at the
         beginning keep their starts and waits. The use of the machine counts from there.
+    failures
+        Nodes fail and return, as with :func:`.with_failures` and this seed: ``"mtbf=5y,repair=4h"``, or the path of a
+        log. To check the result, make the workload with that function first.
 
     Returns
     -------
@@ -229,6 +234,8 @@ def simulate(
         If the budget is used up. It is a :class:`SimulationError`, too.
     """
     workload = workload_of(workload, seed)
+    if failures is not None:
+        workload = with_failures(workload, failures, seed)
     named = {"dispatcher": dispatcher, "predictor": predictor}
     policy = Overrun.parse(overrun)
     dispatching = create_dispatcher(dispatcher)
@@ -282,9 +289,20 @@ def simulate(
         warn(f"predictor {part_label(predicting)}: {note}", PredictionWarning)
     if state is not None:
         options["state"] = {"at": state.at, "running": len(state.running)}
+    drawn = workload.provenance.options.get("failures")
+    if drawn is not None:
+        options["failures"] = drawn
     constraints = tuple(DispatcherContract(dispatching).constraints)
     made = manifest(workload, named, options)
-    return Result.from_recorder(workload, recorder, made, seconds, constraints, state)
+    result = Result.from_recorder(workload, recorder, made, seconds, constraints, state)
+    last = int(result.attempts["end"].max()) if len(result.attempts) else 0
+    if drawn is not None and last > drawn["until"]:
+        warn(f"the last job ended at t={last:,}; failures were drawn until t={drawn['until']:,} only", FailureWarning)
+    return result
+
+
+class FailureWarning(UserWarning):
+    """Warns of a simulation that took longer than failures were drawn."""
 
 
 class UnheededWarning(UserWarning):

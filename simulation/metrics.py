@@ -228,16 +228,61 @@ def workflow_makespans(result: Records) -> dict[str, float]:
 
 
 def energy(result: Records) -> dict[str, float]:
-    """Return ``energy_kwh``: (sum of watts * seconds of all attempts + idle watts * makespan) / 3.6e6.
+    """Return energy and power; empty if the machine has no power.
 
-    Empty if the machine has no power.
+    * ``energy_kwh``: (sum of watts * seconds of all attempts + idle watts * makespan) / 3.6e6.
+    * ``power_peak_kw``, ``power_mean_kw``: the highest and the mean power from the first submission to the last end.
+    * ``energy_wh_per_core_hour``: all energy over the useful work in the primary resource.
     """
     attempts, jobs = result.attempts, result.jobs
     if "watts" not in attempts or attempts.empty:
         return {}
-    held = float((attempts["watts"] * (attempts["end"] - attempts["start"])).sum())
-    idle = getattr(result, "manifest", {}).get("machine", {}).get("idle_watts", 0.0)
-    return {"energy_kwh": (held + idle * float(attempts["end"].max() - jobs["submit"].min())) / 3.6e6}
+    seconds = attempts["end"] - attempts["start"]
+    idle = float(getattr(result, "manifest", {}).get("machine", {}).get("idle_watts", 0.0))
+    span = float(attempts["end"].max() - jobs["submit"].min())
+    joules = float((attempts["watts"] * seconds).sum()) + idle * span
+    useful = float((attempts["useful"] * attempts["units"]).sum())
+    return {
+        "energy_kwh": joules / 3.6e6,
+        "power_peak_kw": (idle + highest_together(attempts, attempts["watts"])) / 1000,
+        "power_mean_kw": joules / span / 1000 if span else float("nan"),
+        "energy_wh_per_core_hour": joules / useful if useful else float("nan"),
+    }
+
+
+def highest_together(attempts: pd.DataFrame, amounts: pd.Series[float]) -> float:
+    """Return the highest sum of an amount of attempts that run at one time. At an instant, ends come first."""
+    ran = (attempts["end"] > attempts["start"]).to_numpy()
+    amount = amounts.to_numpy(dtype=float)[ran]
+    times = np.concatenate([attempts["end"].to_numpy()[ran], attempts["start"].to_numpy()[ran]])
+    order = np.argsort(times, kind="stable")
+    return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
+
+
+def signal_totals(result: Records) -> dict[str, float]:
+    """Return ``emissions_kg`` or ``energy_cost`` of all attempts and of the idle machine; empty without a signal.
+
+    ``put_off_mean`` is what jobs were put off by for a better hour, seconds: entry into the queue minus submission.
+    """
+    given = getattr(result, "manifest", {}).get("signal")
+    if given is None:
+        return {}
+    total = float(result.attempts[given["column"]].sum()) + given["idle"]
+    return {given["column"]: total, "put_off_mean": float((_eligible(result.jobs) - result.jobs["submit"]).mean())}
+
+
+def failure_losses(result: Records) -> dict[str, float]:
+    """Return what failures of nodes have cost; empty if no node could fail.
+
+    ``node_failures`` counts the attempts that a failed node ended. ``lost_core_hours`` are the hours of work of these
+    attempts that did not count, times their units of the primary resource.
+    """
+    attempts = result.attempts
+    failed = attempts[attempts["outcome"] == "node-fail"] if "outcome" in attempts else attempts.iloc[:0]
+    if failed.empty and "failures" not in getattr(result, "manifest", {}):
+        return {}
+    lost = (failed["end"] - failed["start"] - failed["useful"]) * failed["units"] if len(failed) else np.zeros(0)
+    return {"node_failures": len(failed), "lost_core_hours": float(lost.sum()) / 3600}
 
 
 def on_demand_metrics(result: Records) -> dict[str, float]:

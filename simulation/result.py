@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import InputError, part_label, time_text, write_whole
+from ..base import FloatArray, InputError, part_label, time_text, write_whole
 from ..base.checks import check_types
 from ..base.checksums import SUMS, TIMINGS_SUM, damage_of_files, sums_of
 from ..base.facts import Facts
@@ -23,7 +23,7 @@ from ..base.files import open_regular, read_json
 from ..base.installed import version_of
 from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
-from ..workloads import Workload
+from ..workloads import Signal, Workload
 from ..workloads.formats.table_files import bounded_table
 from ..workloads.job_columns import text_categories
 from ..workloads.machine_state import MachineState
@@ -89,7 +89,8 @@ class Result(Records):
         One row per attempt on the machine: ``id, start, end``, ``outcome`` (completed, limit, killed, checkpointed,
         node-fail), ``shape`` (-1: the request itself), ``nodes`` slots, ``units`` of the primary resource and
         ``placement``. ``useful`` are the seconds of work that counted. ``walltime`` is the time to a kill, seconds, or
-        else that of its shape. ``watts`` is the power during the attempt (only if the machine has a power).
+        else that of its shape. ``watts`` is the power during the attempt: as recorded, else by the machine's watts
+        for each amount (only if the machine has a power, or all jobs have a recorded one).
     decisions
         One row per call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,
         rejected`` by it, and the dispatcher's own report.
@@ -121,9 +122,35 @@ class Result(Records):
         jobs = recorder.jobs_frame()
         attempts = recorder.attempts_frame(jobs["id"])
         decisions = recorder.decisions_frame()
-        if workload.machine.power is not None:
-            attempts["watts"] = _watts(workload, attempts)
+        watts = _watts(workload, attempts)
+        if watts is not None:
+            attempts["watts"] = watts
         return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints, state)
+
+    def with_signal(self, signal: Signal) -> Result:
+        """Return the result with the emissions or the cost of its energy by a signal.
+
+        ``attempts`` get the column ``emissions_kg`` or ``energy_cost``, and the summary its sum with that of the idle
+        machine.
+
+        Raises
+        ------
+        InputError
+            If the machine has no power, or the signal does not cover the schedule.
+        """
+        attempts = self.attempts
+        if "watts" not in attempts:
+            raise InputError(f"{signal.name}: expected a machine with power, got none; give one in a machine file")
+        column = {"emissions": "emissions_kg", "price": "energy_cost"}[signal.kind]
+        start, end = attempts["start"].to_numpy(), attempts["end"].to_numpy()
+        # Watts times value times seconds: of g / kWh to kg, and of a price / MWh to the price, are one factor.
+        made = attempts.assign(**{column: attempts["watts"].to_numpy() * signal.total(start, end) / 3.6e9})
+        idle = 0.0
+        if len(attempts):
+            idle = self.manifest["machine"].get("idle_watts", 0.0) / 3.6e9
+            idle *= float(signal.total(int(self.jobs["submit"].min()), int(end.max())))
+        given = {"source": signal.name, "kind": signal.kind, "column": column, "idle": idle}
+        return replace(self, attempts=made, manifest={**self.manifest, "signal": given})
 
     @property
     def plot(self) -> ResultPlots:
@@ -215,7 +242,9 @@ class Result(Records):
               slowdowns, and Jain's index of these, ``jain_index``.
             * with dependencies: ``workflows``, ``workflows_broken`` and ``workflow_makespan`` with the suffixes of the
               waits.
-            * ``energy_kwh`` if the machine has a power.
+            * ``energy_kwh``, ``power_peak_kw``, ``power_mean_kw`` and ``energy_wh_per_core_hour`` if the machine has a
+              power; ``emissions_kg`` or ``energy_cost`` and ``put_off_mean`` after :meth:`with_signal`.
+            * ``node_failures`` and ``lost_core_hours`` if nodes may fail, see :func:`.with_failures`.
         """
         cuts = [cut_of(name, each) for name, each in (("warm_up", warm_up), ("cool_down", cool_down))]
         if not any(cut.amount for cut in cuts):
@@ -370,13 +399,41 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
     }
 
 
-def _watts(workload: Workload, attempts: pd.DataFrame) -> list[float]:
-    """Return the power of the job of each attempt, watts."""
+def _watts(workload: Workload, attempts: pd.DataFrame) -> FloatArray | None:
+    """Return the power of the job of each attempt, watts; ``None`` if it is not known of all.
+
+    It is the recorded one where there is any, else that of the machine's watts for each amount.
+    """
     power = workload.machine.power
-    jobs = {job.id: job for job in workload.jobs}
-    assert power is not None
-    shapes = (jobs[id_].on_shape(None if at < 0 else at) for id_, at in attempts[["id", "shape"]].to_numpy().tolist())
-    return [power.of(job.nodes, job.per_node) for job in shapes]
+    known = _recorded_watts(workload)
+    if power is None and (known is None or np.isnan(known).any()):
+        return None
+    place = {id_: row for row, id_ in enumerate(workload.columns.texts())}
+    rows = np.array([place[id_] for id_ in attempts["id"].tolist()], dtype=np.int64)
+    found = np.full(len(attempts), np.nan) if known is None else known[rows]
+    if power is None:
+        return found
+    jobs = workload.jobs
+    for row in np.flatnonzero(np.isnan(found)).tolist():
+        at = int(attempts["shape"].iloc[row])
+        job = jobs[rows[row]].on_shape(None if at < 0 else at)
+        found[row] = power.of(job.nodes, job.per_node)
+    return found
+
+
+def _recorded_watts(workload: Workload) -> FloatArray | None:
+    """Return the mean power of each job as recorded: ``power``, watts, or ``energy``, joules. NaN where unknown."""
+    records = workload.records
+    if records is None or not {"power", "energy"} & set(records.columns):
+        return None
+    found = np.full(len(workload), np.nan)
+    if "energy" in records:
+        joules = pd.to_numeric(records["energy"], errors="coerce").to_numpy(dtype=float)
+        found = np.where(joules > 0, joules / np.maximum(workload.columns.runtime, 1), np.nan)
+    if "power" in records:
+        watts = pd.to_numeric(records["power"], errors="coerce").to_numpy(dtype=float)
+        found = np.where(watts > 0, watts, found)
+    return None if np.isnan(found).all() else found
 
 
 def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 from .closed_loops import closed_loop
 from .describe import Description, describe, expected_waits
+from .failures import FailureLaw, with_failures
 from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
 from .generators.accre import accre
@@ -16,6 +17,7 @@ from .machine_rules import Limit, Outage, Power, Reservation
 from .machine_state import EndedJob, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
 from .resampling import resample
+from .signals import Signal, wait_for_better_hours
 from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
 
@@ -24,6 +26,7 @@ __all__ = [
     "Checkpoint",
     "Description",
     "EndedJob",
+    "FailureLaw",
     "Job",
     "Limit",
     "Machine",
@@ -36,6 +39,7 @@ __all__ = [
     "RunColumns",
     "RunningSince",
     "Shape",
+    "Signal",
     "Snapshot",
     "Speedup",
     "SpeedupLaw",
@@ -62,5 +66,7 @@ __all__ = [
     "stochastic",
     "theta",
     "theta_scenario",
+    "wait_for_better_hours",
+    "with_failures",
     "write",
 ]

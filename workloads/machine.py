@@ -177,7 +177,7 @@ class Machine:
 
 def with_rules(machine: Machine, rules: Rules) -> Machine:
     """Return a machine with other rules. Raise ``ValueError`` if they do not fit it."""
-    given = {field.name: getattr(rules, field.name) for field in fields(Rules)}
+    given = {each.name: getattr(rules, each.name) for each in fields(Rules) if each.init}
     return replace(machine, **given) if rules or machine.rules else machine
 
 

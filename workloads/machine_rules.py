@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -185,6 +185,44 @@ class Outage(_Timed):
             yield Closure(self.indices(machine_nodes), self.begin, self.end)
 
 
+class Failures:
+    """All unannounced outages of a machine as one rule: at any time few of many are on.
+
+    Parameters
+    ----------
+    outages
+        The outages. None of them is announced.
+
+    Attributes
+    ----------
+    begin, end
+        Of the first and of the last, seconds.
+    """
+
+    def __init__(self, outages: Sequence[Outage]) -> None:
+        self._outages = sorted(outages, key=lambda each: each.begin)
+        self._begins = np.array([each.begin for each in self._outages], dtype=np.int64)
+        #: Latest end of each outage and of all before it.
+        self._over = np.maximum.accumulate([each.end for each in self._outages])
+        self.begin, self.end = int(self._begins[0]), int(self._over[-1])
+
+    def indices(self, machine_nodes: int) -> tuple[int, ...]:
+        """Return the indices of all nodes that fail at some time."""
+        return tuple(sorted({node for each in self._outages for node in each.indices(machine_nodes)}))
+
+    def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
+        """Yield the closures that are on at `now`, by their end. Later ones are not known then."""
+        first = int(np.searchsorted(self._over, now, "right"))
+        last = int(np.searchsorted(self._begins, now, "right")) if now < end else first
+        found = [closure for each in self._outages[first:last] for closure in each.closures(machine_nodes, now, end)]
+        yield from sorted(found, key=lambda closure: closure.end)
+
+    def next_begin(self, now: int) -> int | None:
+        """Return when nodes fail next after a time, for the engine alone. ``None`` if never."""
+        place = int(np.searchsorted(self._begins, now, "right"))
+        return int(self._begins[place]) if place < len(self._begins) else None
+
+
 class NamedJob(Protocol):
     """The fields of a job that rules use."""
 
@@ -337,6 +375,8 @@ class Rules:
         As in their classes.
     licences
         Number of licences, by name. A job uses those of its `licences` while it runs.
+    closing
+        The rules that close nodes at some time: reservations, announced outages, and all others as one.
 
     Raises
     ------
@@ -350,6 +390,7 @@ class Rules:
     licences: Mapping[str, int] | None = None
     limits: tuple[Limit, ...] = ()
     power: Power | None = None
+    closing: tuple[Reservation | Outage | Failures, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
@@ -365,6 +406,9 @@ class Rules:
         names = [each.name for each in self.reservations if each.name]
         if len(set(names)) < len(names):
             raise ValueError(f"machine: reservations must have names that differ, got {shown(names)}")
+        known = [each for each in self.outages if each.announced]
+        sudden = [each for each in self.outages if not each.announced]
+        object.__setattr__(self, "closing", (*self.reservations, *known, *([Failures(sudden)] if sudden else ())))
 
     def __bool__(self) -> bool:
         """Return whether there are any rules."""
@@ -437,9 +481,9 @@ class Rules:
             raise ValueError(f"machine: reservation {names}: leaves no node to other jobs at any time")
 
     @property
-    def closing(self) -> tuple[Reservation | Outage, ...]:
-        """The rules that close nodes at some time."""
-        return *self.reservations, *self.outages
+    def failures(self) -> Failures | None:
+        """The unannounced outages, if there are any."""
+        return next((rule for rule in self.closing if isinstance(rule, Failures)), None)
 
     def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
         """Yield the closures in [now, end) that are known at `now`, for jobs outside reservations."""
@@ -457,7 +501,7 @@ class Rules:
 
     def fields(self) -> dict[str, Any]:
         """Return the given rules for JSON; :meth:`read` reads them back."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         parts = {name: list(map(given_fields, value)) for name, value in found.items() if isinstance(value, tuple)}
         power = {} if self.power is None else {"power": given_fields(self.power)}
         return {
@@ -486,12 +530,12 @@ class Rules:
 
 def given_fields(part: Any) -> dict[str, Any]:
     """Return the fields of a rule, or of another dataclass, that differ from their defaults."""
-    found = ((field.name, getattr(part, field.name), field.default) for field in fields(part))
+    found = ((each.name, getattr(part, each.name), each.default) for each in fields(part))
     return {name: value for name, value, default in found if default is MISSING or value != default}
 
 
 def _read(kind: Any, found: Any, where: str) -> Any:
-    known = {field.name: field.default is MISSING for field in fields(kind)}
+    known = {each.name: each.default is MISSING for each in fields(kind)}
     if not isinstance(found, Mapping):
         raise ValueError(f"{where}: expected an object with {', '.join(known)}, got {shown(found)}")
     for name in found:

@@ -18,7 +18,7 @@ from ...bench.reports.verdict import beside_replay, estimate_of_jobs, left_out, 
 from ...simulation import Overrun, Result, check, job_metrics, simulate
 from ...simulation.metrics import without_ends
 from ...simulation.trimming import NOTHING, Cut
-from ...workloads import Workload, closed_loop
+from ...workloads import Signal, Workload, closed_loop, wait_for_better_hours, with_failures
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
@@ -96,6 +96,17 @@ def command(
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
         ),
     ],
+    failures: Annotated[
+        str | None, option("Nodes fail: mtbf=5y,repair=4h, or a log with node,begin,end.", "SPEC|FILE")
+    ],
+    signal: Annotated[
+        Path | None,
+        option(
+            "Emissions or cost: a CSV file with time and g_per_kwh or price_per_mwh.",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        ),
+    ],
+    may_wait: Annotated[int | None, option("Put jobs off for the best hour of the signal, by at most this.", "TIME")],
     checked: CheckOption,
     budget_seconds: Annotated[
         float | None,
@@ -136,6 +147,15 @@ def command(
             raise InputError("--users react: expected a trace alone, got --state, whose jobs have no recorded waits")
         workload = closed_loop(workload)
         say("note", workload.provenance.notes[-1])
+    if failures is not None:
+        workload = with_failures(workload, failures, seed)
+        say("note", workload.provenance.notes[-1])
+    grid = None if signal is None else Signal.read(signal)
+    if may_wait is not None:
+        if grid is None:
+            raise InputError("--may-wait: expected --signal FILE beside it")
+        workload = wait_for_better_hours(workload, grid, may_wait)
+        say("note", workload.provenance.notes[-1])
     make_folder(out)
     given: dict[str, Any] = {"overrun": str(policy), "same_instant": same_instant, "seed": seed, "state": started}
     try:
@@ -153,15 +173,17 @@ def command(
             raise
         where = f"dispatcher {dispatcher}, predictor {predictor}"
         raise RunFailedError(f"{where}: {type(error).__name__}: {error}") from error
+    if grid is not None:
+        result = result.with_signal(grid)
     cuts = (warm_up or NOTHING, cool_down or NOTHING)
     summary = result.summary(*cuts)
     if "dropped_shapes" in summary:
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if summary.get("failures"):
-        failures = result.decisions["failure"]
-        failures = failures[failures != ""]
-        first = ", the first" if len(failures) > 1 else ""
-        say("note", f"failures in {count(len(failures), 'decision')}{first}: {failures.iloc[0]}")
+        told = result.decisions["failure"]
+        told = told[told != ""]
+        first = ", the first" if len(told) > 1 else ""
+        say("note", f"failures in {count(len(told), 'decision')}{first}: {told.iloc[0]}")
     refused = result.jobs[result.jobs["status"] == "rejected"]
     if len(refused):
         say("note", f"{count(len(refused), 'job')} rejected, job {refused['id'].iloc[0]}: {refused['reason'].iloc[0]}")

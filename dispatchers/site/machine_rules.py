@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from ...workloads import Machine
-from ...workloads.machine_rules import Closure, Outage, Reservation
+from ...workloads.machine_rules import Closure, Failures, Outage, Reservation
 from ..amount_rules import AmountRule, amount_rules
 from ..protocol import JobView
 from .site_constraints import SiteConstraint
@@ -28,7 +28,7 @@ class SharedAmount(SiteConstraint):
 class ClosedNodes(SiteConstraint):
     """A reservation, a maintenance or an outage, for jobs outside of it."""
 
-    def __init__(self, rule: Reservation | Outage) -> None:
+    def __init__(self, rule: Reservation | Outage | Failures) -> None:
         self.rule = rule
         named = "reservation " + rule.name if isinstance(rule, Reservation) and rule.name else "maintenance"
         self.name = named if isinstance(rule, Reservation) else "outage"

@@ -11,7 +11,7 @@ from ...base import IntArray
 from ...models import choose, count_slots, shift
 from ...models.profiles.timeline import NEVER
 from ...workloads import Machine
-from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
+from ...workloads.machine_rules import Failures, Outage, Reservation, refuse_reservation
 from ..columns import Jobs, NewJobs
 from ..problems import closed_amounts
 from ..protocol import (
@@ -220,7 +220,10 @@ class RuleGate:
         if len(actions) < len(state.queue):
             if self._next_valid <= state.now:
                 self._next_change = self._book.next_change(state.now)
-                begins = [outage.begin for outage in self._machine.outages if outage.begin > state.now]
+                begins = [rule.begin for rule in self._machine.rules.closing if isinstance(rule, Outage)]
+                failures = self._machine.rules.failures
+                begins += [] if failures is None else [failures.next_begin(state.now) or NEVER]
+                begins = [begin for begin in begins if begin > state.now]
                 self._next_valid = min([*begins, NEVER if self._next_change is None else self._next_change])
             if self._next_change is not None:
                 actions.append(Wake(self._next_change))
@@ -288,7 +291,7 @@ class RuleGate:
         later = [end for end in ends if end is not None]
         return [*actions, Wake(min(later))] if later else actions
 
-    def _next_end(self, rule: Reservation | Outage, now: int) -> int | None:
+    def _next_end(self, rule: Reservation | Outage | Failures, now: int) -> int | None:
         """Return the end of a rule's next known closure, or ``None``."""
         every = getattr(rule, "every", None) or rule.end
         found = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
@@ -319,10 +322,8 @@ class RuleGate:
                 shift(free, run.placement, run.demand, 1)
         closed: Sequence[Closed] = rest.closures
         if self._closures:  # It knows of all but failed nodes.
-            failed = [outage for outage in self._machine.outages if not outage.announced]
-            closed = [
-                each for outage in failed for each in outage.closures(self._machine.nodes, state.now, state.now + 1)
-            ]
+            failures = self._machine.rules.failures
+            closed = [] if failures is None else list(failures.closures(self._machine.nodes, state.now, state.now + 1))
         if closed and self._reads_free:
             free = np.maximum(free - closed_amounts(closed, state.now, self._machine), 0)
         return State(state.now, queue, running, free, state.machine)
@@ -425,7 +426,7 @@ class RuleGate:
                     if name == reservation.name:
                         shift(room, placement, demand, -1)
                 room = np.minimum(np.maximum(room, 0), free)
-            outages = self._machine.outages
+            outages = [rule for rule in self._machine.rules.closing if not isinstance(rule, Reservation)]
             down = [each for outage in outages for each in outage.closures(self._machine.nodes, now, now + walltime)]
             wakes += [closure.end for closure in down]
             room -= np.minimum(closed_amounts(down, None, self._machine), np.maximum(room, 0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import shift
-from ...workloads.machine_rules import Closure, Outage
+from ...workloads.machine_rules import Closure, Reservation
 from ..profile import as_request
 from ..protocol import JobView, Start, State, Waiting
 from ..rule_book import Key, RuleBook
@@ -137,8 +137,8 @@ class StartCheck:
                 if node >= 0 and closure.amounts is not None:
                     node = self._short_of(demand, closure, placement)
                 if node >= 0:
-                    what = "an outage" if isinstance(rule, Outage) else f"reservation {rule.name}".rstrip()
-                    what = what if isinstance(rule, Outage) or rule.name else "maintenance"
+                    what = f"reservation {rule.name}" if isinstance(rule, Reservation) and rule.name else "maintenance"
+                    what = what if isinstance(rule, Reservation) else "an outage"
                     span = f"from {closure.begin} to {closure.end}"
                     return f"node {node} is closed for {what} {span}, and its walltime ends at {until}"
         return ""

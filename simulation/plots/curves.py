@@ -74,7 +74,7 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
     """Return ``begin`` and ``end`` of bins of equal length, and the means of ``utilization`` and ``queue`` in each.
 
     Times are seconds from the first submission. Utilization is the used share of the primary resource, for useful and
-    lost work. The queue is the number of waiting jobs.
+    lost work. The queue is the number of waiting jobs. ``watts`` are those of the jobs, if they have a power.
     """
     there = jobs[jobs["end"] >= 0]
     columns = ["begin", "end", "utilization", "queue"]
@@ -88,7 +88,10 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
     length = np.diff(edges)
     held = busy_time(edges, begin, end, attempts["units"].to_numpy())
     queue = np.maximum((inside - busy_time(edges, begin, end)) / length, 0.0)
-    return pd.DataFrame(dict(zip(columns, (edges[:-1], edges[1:], held / length / capacity, queue), strict=True)))
+    found = dict(zip(columns, (edges[:-1], edges[1:], held / length / capacity, queue), strict=True))
+    if "watts" in attempts:
+        found["watts"] = busy_time(edges, begin, end, attempts["watts"].to_numpy()) / length
+    return pd.DataFrame(found)
 
 
 def capacity_of(result: Records) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...base import FloatArray
+from ...base import FloatArray, InputError
 from ..metrics import Records, job_metrics, width_class
 from .axes import axes_or_new, inches, labelled, legend_above, without_data
 from .curves import Grid, capacity_of, distribution, over_time
@@ -74,6 +74,31 @@ class ResultPlots:
         """Draw the number of waiting jobs over time, of the first seed."""
         return self._loads("queue", "Queue length", "waiting jobs", 1.0, ax)
 
+    def power(self, ax: Axes | None = None) -> Axes:
+        """Draw the power of jobs and the idle machine over time, of the first seed.
+
+        Raises
+        ------
+        InputError
+            If a result has no power.
+        """
+        return self._loads("watts", "Power", "power (kW)", 1 / 1000, ax)
+
+    def lost_work(self, ax: Axes | None = None) -> Axes:
+        """Draw the core hours that failures of nodes have cost up to each time, of the first seed."""
+        curves = {}
+        for name, results in self._results.items():
+            result = next(iter(results))
+            if not len(result.attempts):
+                continue
+            failed = result.attempts[result.attempts["outcome"] == "node-fail"].sort_values("end")
+            first, last = int(result.jobs["submit"].min()), int(result.attempts["end"].max())
+            lost = ((failed["end"] - failed["start"] - failed["useful"]) * failed["units"]).to_numpy() / 3600
+            x = np.concatenate([[0], failed["end"].to_numpy() - first, [last - first]])
+            y = np.cumsum(np.concatenate([[0.0], lost, [0.0]]))
+            curves[name] = x, y
+        return self._over_time(curves, "Work lost to failures", "core hours lost", 0.0, ax)
+
     def waits(self, ax: Axes | None = None) -> Axes:
         """Draw the cumulative distribution of the waits."""
         curves = {}
@@ -134,8 +159,17 @@ class ResultPlots:
             result = next(iter(results))
             jobs = result.jobs[: len(result.jobs) if len(result.attempts) else 0]
             load = over_time(jobs, result.attempts, capacity_of(result), bins)
-            y = load[column].to_numpy() * scale
+            if len(load) and column not in load:
+                raise InputError(f"{name}: expected a machine with power, got none")
+            idle = result.manifest["machine"].get("idle_watts", 0.0) if column == "watts" else 0.0
+            y = (load[column].to_numpy() + idle) * scale if len(load) else np.empty(0)
             curves[name] = np.append(load["begin"], load["end"][-1:]), np.append(y, y[-1:])
+        return self._over_time(curves, what, label, 100.0 if scale > 1 else 0.0, ax)
+
+    def _over_time(
+        self, curves: dict[str, tuple[FloatArray, FloatArray]], what: str, label: str, highest: float, ax: Axes | None
+    ) -> Axes:
+        """Draw curves over seconds since the first submission, up to `highest`, or to their own maximum if it is 0."""
         axes = axes_or_new(ax)
         title = self._title(what)
         longest = max((x.max(initial=0) for x, _ in curves.values()), default=0.0)
@@ -145,7 +179,7 @@ class ResultPlots:
         curves = {name: (x / size, y) for name, (x, y) in curves.items()}
         labelled(axes, title, f"time since the first submission ({unit})", label)
         axes.set_xlim(0, longest / size)
-        top = 100.0 if scale > 1 else max(1.0, *(1.02 * y.max(initial=0) for _, y in curves.values()))
+        top = highest or max([1.0, *(1.02 * y.max(initial=0) for _, y in curves.values())])
         axes.set_ylim(0, top)
         plain_numbers(axes.xaxis)
         plain_numbers(axes.yaxis)

@@ -13,11 +13,11 @@ from hpcdispatch.base import InputError
 from hpcdispatch.simulation import job_metrics, simulate
 from hpcdispatch.simulation.plots import gantt
 from hpcdispatch.simulation.plots.axes import legend_above
-from hpcdispatch.workloads import Job, Machine, Workload, generate
+from hpcdispatch.workloads import Job, Machine, Power, Workload, generate
 
-METHODS = ("gantt", "utilization", "queue", "waits", "slowdown_by_size")
-POOL = Machine.pool(8)
-NODES = Machine.homogeneous(4, core=4)
+METHODS = ("gantt", "utilization", "queue", "waits", "slowdown_by_size", "power", "lost_work")
+POOL = dataclasses.replace(Machine.pool(8), power=Power({"core": 100}, idle=50))
+NODES = dataclasses.replace(Machine.homogeneous(4, core=4), power=POOL.power)
 
 
 def job(number, submit=0, runtime=3600, nodes=1, **fields):
@@ -43,7 +43,8 @@ def _closed():
 
 @pytest.fixture(scope="module")
 def busy():
-    return simulate(generate("lublin", jobs=300, processors=32, users=12, seed=3), "easy")
+    workload = generate("lublin", jobs=300, processors=32, users=12, seed=3)
+    return simulate(dataclasses.replace(workload, machine=dataclasses.replace(POOL, capacity=[[32]])), "easy")
 
 
 @pytest.mark.parametrize(("machine", "name", "method"), each_pair([POOL, NODES], list(RESULTS), list(METHODS)))
@@ -226,3 +227,22 @@ def test_a_result_is_shown_in_a_few_lines(busy):
         assert repr(result.plot)
     for name in ("jobs", "attempts", "decisions", "timings"):
         assert "some are not loaded" in repr(dataclasses.replace(busy, **{name: pd.DataFrame()}))
+
+
+def test_power_is_that_of_jobs_and_the_idle_machine():
+    result = simulate(Workload([job(0, runtime=4000), job(1, submit=2000, runtime=6000, nodes=7)], POOL), "fcfs")
+    (line,) = result.plot.power().lines
+    assert line.get_ydata()[0] == pytest.approx(0.15)
+    assert line.get_ydata().max() == pytest.approx(0.85)
+    assert line.get_ydata()[-1] == pytest.approx(0.75)
+    bare = simulate(Workload([job(0)], Machine.pool(8)), "fcfs")
+    with pytest.raises(InputError, match="fcfs: expected a machine with power, got none"):
+        bare.plot.power()
+
+
+def test_lost_work_adds_up():
+    result = simulate(generate("lublin:jobs=100,processors=16", seed=1), "easy", failures="mtbf=10d,repair=1h")
+    (line,) = result.plot.lost_work().lines
+    assert line.get_ydata()[0] == 0
+    assert line.get_ydata()[-1] == pytest.approx(result.summary()["lost_core_hours"])
+    assert result.summary()["lost_core_hours"] > 0
