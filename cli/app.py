@@ -30,6 +30,7 @@ COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
     "compare": ("compare", "Compare dispatchers and predictors on a workload."),
     "campaign": ("campaign", "Run every combination in a file, and keep the finished ones."),
+    "benchmark": ("benchmark", "Run a dispatcher on fixed jobs, for a table with others."),
     "evict": ("evict", "Decide which running jobs to evict for an on-demand job."),
     "partition": ("partition_size", "Choose the number of processors and the walltime of a job."),
     "predict": ("predict", "Judge predictors of run times, and their effect on waits."),
