@@ -43,7 +43,7 @@ HYBRIDS = {
 }
 #: Dispatchers that kill jobs at their walltimes; jobs return with larger ones. RBS does so by itself.
 _RESUBMIT = ("EASY", "conservative")
-_SEEDS: dict[Scale, int] = {"smoke": 1, "brief": 8, "small": 10, "full": 10}
+_SEEDS: dict[Scale, int] = {"smoke": 1, "brief": 5, "small": 10, "full": 10}
 _FULL = tuple(round(0.5 + 0.1 * step, 1) for step in range(13))
 _GRIDS: dict[Scale, tuple[float, ...]] = {
     "smoke": (0.5, 1.2, 1.7),
