@@ -34,7 +34,7 @@ _BEGIN = datetime(2025, 1, 1)
 
 def write_traces(folder: Path, jobs: int) -> None:
     """Write the same jobs as SWF, as output of ``sacct``, and as logs of PBS and Grid Engine; 65 to 700 bytes each."""
-    for name, lines in ((SWF, _swf(jobs)), (SACCT, _sacct(jobs)), (PBS, _pbs(jobs)), (SGE, _sge(jobs))):
+    for name, lines in ((SWF, swf_lines(jobs)), (SACCT, _sacct(jobs)), (PBS, _pbs(jobs)), (SGE, _sge(jobs))):
         with (folder / name).open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
 
@@ -49,7 +49,8 @@ def _rows(jobs: int) -> Iterator[tuple[int, ...]]:
         yield (number, *row)
 
 
-def _swf(jobs: int) -> Iterator[str]:
+def swf_lines(jobs: int) -> Iterator[str]:
+    """Yield the lines of an SWF file, about 65 bytes each."""
     yield "; MaxProcs: 100000"
     for number, submit, wait, run, cores, user in _rows(jobs):
         yield f"{number} {submit} {wait} {run} {cores} {run}.5 -1 {cores} {run + 3600} -1 1 {user} 1 7 1 -1 -1 -1"

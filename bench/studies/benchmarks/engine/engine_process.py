@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import pandas as pd
 
 from .....dispatchers import EASY
 from .....simulation import Result, simulate
@@ -96,12 +99,46 @@ def warm(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
     return {"jobs": len(result.jobs), "cpu": seconds.cpu}
 
 
+def small(repeat: int, swf: str) -> dict[str, Any]:
+    """Read a file, and let pandas read it, in turns. Simulate it, also with as many jobs that are rejected.
+
+    Median CPU seconds; of a rejected job, those that it adds.
+    """
+    path = Path(swf)
+    workload = read(path)
+    cores = int(workload.machine.capacity.sum())
+    jobs = list(workload.jobs)
+    large = [replace(job, id=f"{job.id}-large", nodes=cores + 1) for job in jobs]
+    crowded = replace(workload, jobs=[job for pair in zip(jobs, large, strict=True) for job in pair], records=None)
+    runs: dict[str, Callable[[], Any]] = {
+        "read": lambda: read(path),
+        "pandas": lambda: pd.read_csv(path, sep=r"\s+", header=None, comment=";", names=range(18)),
+        "fcfs": lambda: simulate(workload, "fcfs"),
+        "easy": lambda: simulate(workload, "easy"),
+        "crowded": lambda: simulate(crowded, "fcfs"),
+    }
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(repeat + 2):
+        for name, run in runs.items():
+            _, seconds = measured(run)
+            if turn > 1:  # Compiled code and caches are warm from the third turn on.
+                times[name].append(seconds.cpu)
+    took = {name: median(each) for name, each in times.items()}
+    return {"jobs": len(workload), **took, "rejected": (took["crowded"] - took["fcfs"]) / len(workload)}
+
+
 def _first(trace: str, jobs: str) -> Workload:
     cores = MACHINES.get(Path(trace).name)
     return read(trace, None if cores is None else Machine.pool(cores), head=int(jobs) if jobs else None)
 
 
-TASKS: dict[str, Callable[..., dict[str, Any]]] = {"nodes": nodes, "pool": pool, "whole": whole, "warm": warm}
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {
+    "nodes": nodes,
+    "pool": pool,
+    "whole": whole,
+    "warm": warm,
+    "small": small,
+}
 
 
 def _median(run: Callable[[], Any], repeat: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from .....workloads import Workload
 from .....workloads.fetching import at_hand
 from ...one_line_errors import in_one_line
 from ..measurements import run_module
+from ..reading import swf_lines
 from ..traces import HPC2N, KTH, RICC, THETA, lay_end_to_end, theta_like, trace_or_generated
 
 COUNTED = """\
@@ -33,8 +34,12 @@ ours:  from reading the files to the finished tables of the Result; median, afte
 bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians.
 a job of it: what the plug-in's simulation was at, at ticks of CPU time; libraries count as their callers.
 large traces on their pools: from reading the file to the summary, imports and compiled code loaded on the way; once.
-rates on their pools: jobs in memory, to the finished tables of the Result, after a warm-up that loads compiled code."""
+rates on their pools: jobs in memory, to the finished tables of the Result, after a warm-up that loads compiled code.
+reading: pandas.read_csv into the same 18 columns; both, and the simulations, medians of one process in turns.
+a rejected job: by how much the simulation takes longer with as many jobs again that are larger than the machine."""
 SMALL_TRACE, SMALL_THETA = 800, 120
+#: Records of the file that is read by us and by pandas.
+READ_JOBS = 12_000
 MILLION = 1_000_000
 WIDTH = 160
 
@@ -53,12 +58,15 @@ class Setting:
         Smoke test: everything cut down, large traces left out.
     repeat
         How often our side is measured.
+    parts
+        Names of :data:`PARTS`, empty for all.
     """
 
     trace: Path | None = None
     jobs: int | None = None
     small: bool = False
     repeat: int = 3
+    parts: tuple[str, ...] = ()
 
     def cut(self, small: int) -> int | None:
         """Return the number of jobs to take, `small` in the smoke test."""
@@ -106,28 +114,82 @@ class Row:
 
 def measure(setting: Setting) -> Iterator[Row]:
     """Yield the rows one by one as they are measured."""
-    name = setting.trace.name.partition(".")[0] if setting.trace else "generated"
-    traced = trace_or_generated(setting.trace, setting.cut(SMALL_TRACE))
-    case = f"{name}, {traced.machine.nodes} one-core nodes"
-    yield against_stock(f"FIFO, {case}", traced, "fifo", 40, setting.repeat)
-    yield against_stock(f"EASY, {case}", traced, "easy", 20, setting.repeat)
+    for part in PARTS if not setting.parts else setting.parts:
+        yield from PARTS[part](setting)
+
+
+def _against_accasim(setting: Setting) -> Iterator[Row]:
+    traced, case = _traced(setting)
+    case = f"{case}, {traced.machine.nodes} one-core nodes"
+    yield against_stock(f"FIFO, {case}", traced, "fifo", 220, setting.repeat)
+    yield against_stock(f"EASY, {case}", traced, "easy", 120, setting.repeat)
+
+
+def _on_wide_nodes(setting: Setting) -> Iterator[Row]:
     theta = theta_like(setting.cut(SMALL_THETA) or 5000)
     yield against_stock("FIFO, Theta-like, 4,392 x 64 cores", theta, "fifo", 50, setting.repeat)
     yield against_stock("EASY, Theta-like, 4,392 x 64 cores", theta, "easy", 50, setting.repeat)
-    yield from against_floor(f"EASY, {name}, pool, times the bare loop", traced, setting.repeat)
+
+
+def _on_a_pool(setting: Setting) -> Iterator[Row]:
+    traced, case = _traced(setting)
+    yield from against_floor(f"EASY, {case}, pool, times the bare loop", traced, setting.repeat)
+
+
+def _of_traces(setting: Setting) -> Iterator[Row]:
     yield from large(setting, "HPC2N, EASY", "easy", HPC2N, None, 700)
     yield from large(setting, "RICC, EASY", "easy", RICC, 60, 1000)
     yield from large(setting, "RICC, EASY-SJBF", "easy-sjbf", RICC, 60, 1000)
     yield from large(setting, "HPC2N, conservative", "conservative", HPC2N, 60, None)
-    yield from large(setting, "RICC, first 100,000, conservative", "conservative", RICC, 300, None, 100_000)
     yield rate_of(setting, "RICC, first 20,000, look-ahead", "lookahead", RICC, 3_000, 20_000)
     yield rate_of(setting, "Theta, look-ahead", "lookahead", THETA, 6_000)
+
+
+def _of_reservations(setting: Setting) -> Iterator[Row]:
+    yield from large(setting, "RICC, first 100,000, conservative", "conservative", RICC, 92, None, 100_000)
+
+
+def _of_a_million(setting: Setting) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         laid = Path(folder) / "million.swf"
         trace = at_hand(KTH)
         if trace is not None and not setting.small:
             lay_end_to_end(trace, MILLION, laid)
         yield from large(setting, "a million records of KTH, EASY", "easy", laid if laid.is_file() else KTH, 90, 1000)
+
+
+def _of_small_costs(setting: Setting) -> Iterator[Row]:
+    """Measure reading against pandas, two simulations, and a rejected job."""
+    jobs = setting.cut(SMALL_TRACE) or READ_JOBS
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        swf = Path(folder) / "trace.swf"
+        swf.write_text("".join(f"{line}\n" for line in swf_lines(jobs)), encoding="ascii")
+        took = run_module("engine.engine_process", "small", str(max(setting.repeat, 5)), str(swf))
+    jobs = took["jobs"]
+    ratio = took["read"] / took["pandas"]
+    rates = jobs / took["pandas"], jobs / took["read"]
+    yield Row("reading SWF, times pandas.read_csv", jobs, *rates, ratio, "x", 1.5, False)
+    for name in ("fcfs", "easy"):
+        yield Row(f"simulating it, {name}", jobs, None, jobs / took[name], took[name], "s", None, False)
+    yield Row("a rejected job", jobs, None, None, 1e6 * took["rejected"], "us", 10, False)
+
+
+#: What is measured, in this order.
+PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
+    "accasim": _against_accasim,
+    "wide-nodes": _on_wide_nodes,
+    "bare-loop": _on_a_pool,
+    "traces": _of_traces,
+    "reservations": _of_reservations,
+    "million": _of_a_million,
+    "small-costs": _of_small_costs,
+}
+
+
+def _traced(setting: Setting) -> tuple[Workload, str]:
+    """Return the workload of the first rows, and its name."""
+    name = setting.trace.name.partition(".")[0] if setting.trace else "generated"
+    return trace_or_generated(setting.trace, setting.cut(SMALL_TRACE)), name
 
 
 def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> Row:
@@ -242,11 +304,12 @@ def table(rows: list[Row], setting: Setting) -> Table:
 @click.option("--jobs", type=click.IntRange(min=1), help="Cut every workload to its first jobs.")
 @click.option("--small", is_flag=True, help="Smoke test: small workloads, no large traces.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Measure our side so often.")
+@click.option("--part", "parts", type=click.Choice([*PARTS]), multiple=True, help="Only this; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @in_one_line(RuntimeError, ValueError)
-def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json: bool) -> None:
+def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, parts: tuple[str, ...], as_json: bool) -> None:
     """Measure the engine against stock AccaSim, against a bare EASY loop, and on large traces."""
-    setting = Setting(trace or at_hand(KTH), jobs, small, repeat)
+    setting = Setting(trace or at_hand(KTH), jobs, small, repeat, parts)
     rows: list[Row] = []
     for row in measure(setting):
         rows.append(row)

@@ -41,8 +41,8 @@ def rows(all_rows) -> list[Row]:
 def test_every_requirement_has_its_row(rows):
     required = [(row.required, row.unit, row.at_least) for row in rows]
     assert required == [
-        (40, "x", True),
-        (20, "x", True),
+        (220, "x", True),
+        (120, "x", True),
         (50, "x", True),
         (50, "x", True),
         (3, "x", False),
@@ -53,11 +53,14 @@ def test_every_requirement_has_its_row(rows):
         (60, "s", False),
         (1000, "MB", False),
         (60, "s", False),
-        (300, "s", False),
         (3000, "jobs/s", True),
         (6000, "jobs/s", True),
+        (92, "s", False),
         (90, "s", False),
         (1000, "MB", False),
+        (1.5, "x", False),
+        (None, "s", False),
+        (None, "s", False),
     ]
 
 
@@ -66,13 +69,13 @@ def test_ratios_are_those_of_the_rates(rows):
     for row in rows[:4]:
         assert row.jobs == 60
         assert row.value == pytest.approx(row.ours / row.reference)
-    for row in rows[4:6]:
+    for row in (*rows[4:6], *rows[-3:-2]):
         assert row.value == pytest.approx(row.reference / row.ours)
 
 
 @pytest.mark.nightly
 def test_the_parts_are_all_of_the_plug_in_s_time(all_rows, rows):
-    parts = [row for row in all_rows if row.unit == "us"]
+    parts = [row for row in all_rows if row.case.startswith("a job of it: ")]
     assert sum(row.value for row in parts) == pytest.approx(1e6 / rows[5].ours)
     assert {row.case.removeprefix("a job of it: ") for row in parts} <= {*PARTS.values(), "elsewhere"}
 
@@ -105,7 +108,7 @@ def test_the_schedules_agree(rows):
 
 @pytest.mark.nightly
 def test_large_traces_are_skipped_with_a_word_in_the_small_setting(rows):
-    for row in rows[6:]:
+    for row in rows[6:-3]:
         assert row.value is None
         assert row.passed is None
         assert row.note == "skipped: not in the small setting"
