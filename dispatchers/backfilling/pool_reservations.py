@@ -56,8 +56,8 @@ class PoolReservations:
         now = state.now
         queue = state.queue
         running = state.running
-        waits = book.QueueColumns(queue.order, queue.nodes * queue.demand[:, 0], queue.predicted)
-        runs = book.RunColumns(
+        waits = book.WaitingUnits(queue.order, queue.nodes * queue.demand[:, 0], queue.predicted)
+        runs = book.RunningUnits(
             running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start
         )
         self._queue = np.stack(waits)

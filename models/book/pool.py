@@ -32,7 +32,7 @@ BLOCK = 32
 POWERS, SHAPES = 24, 16
 
 
-class QueueColumns(NamedTuple):
+class WaitingUnits(NamedTuple):
     """Waiting jobs in queue order, one entry per job.
 
     Attributes
@@ -50,7 +50,7 @@ class QueueColumns(NamedTuple):
     predicted: IntArray
 
 
-class RunColumns(NamedTuple):
+class RunningUnits(NamedTuple):
     """Running jobs, one entry per job.
 
     Attributes
@@ -175,7 +175,7 @@ class Reach(NamedTuple):
     end: IntArray
 
 
-class Book(NamedTuple):
+class PoolBook(NamedTuple):
     """Reservations, and bookings of running jobs.
 
     Each block of memory has the fields of a tuple as rows. Compiled code reads them by name, as in
@@ -216,9 +216,9 @@ class Book(NamedTuple):
         return Counts(*self.numbers)
 
 
-def open_book(free: int, now: int) -> Book:
+def open_book(free: int, now: int) -> PoolBook:
     """Return an empty book of `free` units."""
-    return Book(
+    return PoolBook(
         profile=open_amount(free, now, 128),
         reserved=np.empty((6, 64), dtype=np.int64),
         running=np.empty((6, 64), dtype=np.int64),
@@ -231,13 +231,13 @@ def open_book(free: int, now: int) -> Book:
     )
 
 
-def with_room_for(book: Book, jobs: int, last: int) -> Book:
+def with_room_for(book: PoolBook, jobs: int, last: int) -> PoolBook:
     """Return the book with room for a decision on `jobs` jobs. `last` is the largest order."""
     counts = book.counts
     most = int(counts.reserved[0] + counts.running[0]) + jobs + 1
     places = book.places if last < book.places.shape[1] else np.full((2, 2 * last + 1), -1, dtype=np.int64)
     holes = _longer(book.holes, most)
-    return Book(
+    return PoolBook(
         profile=with_room(book.profile, most),
         reserved=_longer(book.reserved, most),
         running=_longer(book.running, most),
@@ -270,7 +270,7 @@ def _counts(block: IntArray) -> Counts:
 
 
 @borrowing
-def _holes(book: Book) -> Holes:
+def _holes(book: PoolBook) -> Holes:
     block, misfits = book.holes, book.misfits
     shapes = 3 * POWERS
     return Holes(
@@ -293,23 +293,23 @@ def _reach(block: IntArray) -> Reach:
 
 
 @borrowing
-def _waiting_jobs(block: IntArray) -> QueueColumns:
-    return QueueColumns(block[0], block[1], block[2])
+def _waiting_jobs(block: IntArray) -> WaitingUnits:
+    return WaitingUnits(block[0], block[1], block[2])
 
 
 @borrowing
-def _running_jobs(block: IntArray) -> RunColumns:
-    return RunColumns(block[0], block[1], block[2], block[3])
+def _running_jobs(block: IntArray) -> RunningUnits:
+    return RunningUnits(block[0], block[1], block[2], block[3])
 
 
 @borrowing
-def book_reservation(book: Book, order: int, units: int, start: int, end: int) -> int:
+def book_reservation(book: PoolBook, order: int, units: int, start: int, end: int) -> int:
     """Add a reservation. Return its row. The profile is unchanged."""
     return _append(book.reserved, _counts(book.numbers).reserved, order, units, start, end)
 
 
 @borrowing
-def book_run(book: Book, order: int, units: int, start: int, end: int) -> int:
+def book_run(book: PoolBook, order: int, units: int, start: int, end: int) -> int:
     """Add the booking of a running job. Return its row. The profile is unchanged."""
     return _append(book.running, _counts(book.numbers).running, order, units, start, end)
 
@@ -335,7 +335,7 @@ def _keep(block: IntArray, row: int, kept: int) -> int:
 
 
 @within
-def _note(book: Book, start: int, end: int) -> None:
+def _note(book: PoolBook, start: int, end: int) -> None:
     """Record a freed interval."""
     freed = _counts(book.numbers).freed
     book.freed[0, freed[0]] = start
@@ -344,7 +344,7 @@ def _note(book: Book, start: int, end: int) -> None:
 
 
 @borrowing
-def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
+def follow(now: int, book: PoolBook, queue: IntArray, running: IntArray) -> bool:
     """Update the book to the queue and the running jobs. Return whether :func:`rebuild` must follow.
 
     It must if a running job's end is now later than planned. Otherwise, a reservation may have passed without a start
@@ -356,7 +356,7 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
     now, book
         Seconds, and the book to update.
     queue, running
-        Blocks of :class:`QueueColumns` and :class:`RunColumns`, shape (3, waiting) and (4, running).
+        Blocks of :class:`WaitingUnits` and :class:`RunningUnits`, shape (3, waiting) and (4, running).
     """
     profile = book.profile
     waits, runs = _waiting_jobs(queue), _running_jobs(running)
@@ -376,7 +376,7 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
 
 
 @within
-def _follow_runs(now: int, book: Book, runs: RunColumns) -> bool:
+def _follow_runs(now: int, book: PoolBook, runs: RunningUnits) -> bool:
     """Update the bookings of running jobs. Return whether an end is later than planned."""
     profile, on_machine, counts = book.profile, book.places[1], _counts(book.numbers)
     rows = _bookings(book.running)
@@ -410,7 +410,7 @@ def _follow_runs(now: int, book: Book, runs: RunColumns) -> bool:
 
 
 @within
-def _follow_reservations(now: int, book: Book, waits: QueueColumns, runs: RunColumns, corrected: bool) -> None:
+def _follow_reservations(now: int, book: PoolBook, waits: WaitingUnits, runs: RunningUnits, corrected: bool) -> None:
     """Drop the reservations of jobs that have left, have changed, or missed their start."""
     in_queue, on_machine, counts = book.places[0], book.places[1], _counts(book.numbers)
     rows = _bookings(book.reserved)
@@ -444,7 +444,7 @@ def _follow_reservations(now: int, book: Book, waits: QueueColumns, runs: RunCol
 
 
 @borrowing
-def rebuild(now: int, book: Book, order: IntArray) -> None:
+def rebuild(now: int, book: PoolBook, order: IntArray) -> None:
     """Make the reservations anew in an order, shape (reservations,), none earlier than before.
 
     The profile must be empty.
@@ -463,7 +463,7 @@ def rebuild(now: int, book: Book, order: IntArray) -> None:
 
 
 @borrowing
-def reserve_new(now: int, book: Book, queue: IntArray) -> None:
+def reserve_new(now: int, book: PoolBook, queue: IntArray) -> None:
     """Reserve for the jobs without a reservation, in order of submission. `queue` is as for :func:`follow`."""
     waits, in_queue = _waiting_jobs(queue), book.places[0]
     reserved, rows = _counts(book.numbers).reserved, _bookings(book.reserved)
@@ -478,7 +478,7 @@ def reserve_new(now: int, book: Book, queue: IntArray) -> None:
 
 
 @borrowing
-def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, int, int]:
+def start_due(now: int, free: int, book: PoolBook, chosen: IntArray) -> tuple[int, int, int]:
     """Start the jobs with due reservations, if their units are free. Use :func:`delay` for late jobs.
 
     Returns the number of positions in `chosen`, the number of late jobs, and the start of the next reservation. That is
@@ -507,7 +507,7 @@ def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, i
 
 
 @borrowing
-def delay(now: int, book: Book, first: int) -> None:
+def delay(now: int, book: PoolBook, first: int) -> None:
     """Move running bookings from `first` on that began before now to begin now."""
     rows = _bookings(book.running)
     for row in range(first, _counts(book.numbers).running[0]):
@@ -523,7 +523,7 @@ def _may_move(now: int, rows: Bookings, row: int) -> bool:
 
 
 @within
-def _move(book: Book, row: int, start: int) -> None:
+def _move(book: PoolBook, row: int, start: int) -> None:
     """Move a reservation to another start."""
     rows = _bookings(book.reserved)
     units = rows.units[row]
@@ -534,7 +534,7 @@ def _move(book: Book, row: int, start: int) -> None:
 
 
 @borrowing
-def compress_once(now: int, book: Book) -> None:
+def compress_once(now: int, book: PoolBook) -> None:
     """Move each reservation that fits earlier, in one pass."""
     rows = _bookings(book.reserved)
     for row in range(_counts(book.numbers).reserved[0]):
@@ -545,7 +545,7 @@ def compress_once(now: int, book: Book) -> None:
 
 
 @within
-def _earlier(book: Book, rows: Bookings, row: int, after: int, before: int) -> int:
+def _earlier(book: PoolBook, rows: Bookings, row: int, after: int, before: int) -> int:
     """Return the first start in [`after`, `before`) at which a reservation fits before its own. -1 if none."""
     start = rows.start[row]
     duration = rows.end[row] - start
@@ -553,7 +553,7 @@ def _earlier(book: Book, rows: Bookings, row: int, after: int, before: int) -> i
 
 
 @borrowing
-def compress_until_stable(now: int, book: Book) -> None:
+def compress_until_stable(now: int, book: PoolBook) -> None:
     """Move the first reservation that fits earlier. Repeat from the head until nothing moves.
 
     Each can only move to a start at which it uses a freed hole. Each hole stores a row before which no reservation can
@@ -606,7 +606,7 @@ def compress_until_stable(now: int, book: Book) -> None:
 
 
 @within
-def _first_to_move(now: int, book: Book, count: int) -> int:
+def _first_to_move(now: int, book: PoolBook, count: int) -> int:
     """Return the first reservation that can move into one of the holes. The number of reservations if none can."""
     holes = _holes(book)
     best = 0
@@ -621,7 +621,7 @@ def _first_to_move(now: int, book: Book, count: int) -> int:
 
 
 @within
-def _move_hole(book: Book, source: int, target: int) -> None:
+def _move_hole(book: PoolBook, source: int, target: int) -> None:
     """Move a hole to the place of another one."""
     for each in range(len(book.holes)):
         book.holes[each, target] = book.holes[each, source]
@@ -630,7 +630,7 @@ def _move_hole(book: Book, source: int, target: int) -> None:
 
 
 @within
-def _measure_reach(now: int, book: Book) -> None:
+def _measure_reach(now: int, book: PoolBook) -> None:
     """Compute the bounds of all blocks."""
     rows, reach = _bookings(book.reserved), _reach(book.reach)
     reserved = _counts(book.numbers).reserved[0]
@@ -664,7 +664,7 @@ def _power(units: int) -> int:
 
 
 @within
-def _seek(now: int, book: Book, hole: int, stop: int) -> int:
+def _seek(now: int, book: PoolBook, hole: int, stop: int) -> int:
     """Return the first reservation before `stop` that fits earlier by using a hole. `stop` if none does.
 
     It uses free amounts of the hole before its own start. If bookings exceeded the capacity there, it may not have

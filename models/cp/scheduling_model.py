@@ -14,7 +14,7 @@ from .allocation import Allocation, allocation_of
 from .constraints import Constraint, OthersStart, PoolCapacity
 from .limits import Budget
 from .objective import PlanObjective, WeightedLateness
-from .solver import Outcome
+from .solver import SolverOutcome
 from .symmetry import comparable, rearranged
 from .variables import Variables
 
@@ -135,7 +135,7 @@ class SchedulingModel:
         self.variables.suggest(schedule.starts)
         self.placing.suggest(self.variables, schedule)
 
-    def schedule(self, outcome: Outcome, budget: Budget) -> Schedule | None:
+    def schedule(self, outcome: SolverOutcome, budget: Budget) -> Schedule | None:
         """Return the solver's schedule, or ``None`` if it violates a constraint.
 
         Its jobs are moved to earlier starts where all constraints still hold.

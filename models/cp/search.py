@@ -16,7 +16,7 @@ from .objective import PlanObjective
 from .postponing import schedule_or_postpone
 from .prices import INTERVALS, STEPS, Bounds, price_bounds
 from .scheduling_model import SchedulingModel, holds
-from .solver import Calls, Outcome
+from .solver import Calls, SolverOutcome
 from .symmetry import only_chain, rearranged
 
 #: Limits for calling CP-SAT. The first is the number of undecided jobs on a pool: above it a proof is rare. The second
@@ -268,7 +268,7 @@ class Search:
             self.inspect(model)
         return model
 
-    def call(self, model: SchedulingModel, seconds: float, hinted: bool = False) -> Outcome:
+    def call(self, model: SchedulingModel, seconds: float, hinted: bool = False) -> SolverOutcome:
         """Call the solver until its solution has a placement or it has no solution."""
         for _ in range(_REFUSALS):
             outcome = self.calls.solve(model.variables.model, seconds, hinted=hinted)

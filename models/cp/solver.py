@@ -11,7 +11,7 @@ _STATUS = {cp_model.OPTIMAL: Status.OPTIMAL, cp_model.FEASIBLE: Status.FEASIBLE,
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SolverOutcome:
     """Outcome of one solver call.
 
     Attributes
@@ -62,7 +62,7 @@ class Calls:
     wall: bool = False
     log: bool = False
 
-    def solve(self, model: cp_model.CpModel, seconds: float, *, hinted: bool = False) -> Outcome:
+    def solve(self, model: cp_model.CpModel, seconds: float, *, hinted: bool = False) -> SolverOutcome:
         """Solve a model once within `seconds`. If `hinted`, start at the model's hint."""
         solver = cp_model.CpSolver()
         parameters = solver.parameters
@@ -80,4 +80,4 @@ class Calls:
             parameters.search_branching = cp_model.HINT_SEARCH
         code = solver.solve(model)
         spent = solver.wall_time if self.wall else solver.deterministic_time
-        return Outcome(_STATUS.get(code, Status.UNKNOWN), solver, spent, code != cp_model.MODEL_INVALID)
+        return SolverOutcome(_STATUS.get(code, Status.UNKNOWN), solver, spent, code != cp_model.MODEL_INVALID)

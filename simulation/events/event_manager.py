@@ -27,7 +27,7 @@ from .event_calendar import COMPLETION, CORRECTION, ELIGIBLE, OUTAGE, TIMER, Eve
 _READ_BELOW = 10
 
 
-class Plan:
+class DispatchPlan:
     """An answer of the dispatcher. Its length, which AccaSim's main loop checks, is the number of queued jobs.
 
     The answer is ``None`` if the dispatcher was not called.
@@ -150,13 +150,15 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self.current_time = heap[0][0] if heap and heap[0][0] < time else time
             self.happen()
 
-    def call_dispatcher(self, event_dict: dict[str, SimulatedJob], events: list[Waiting]) -> tuple[Plan, list[str]]:
+    def call_dispatcher(
+        self, event_dict: dict[str, SimulatedJob], events: list[Waiting]
+    ) -> tuple[DispatchPlan, list[str]]:
         """Call the dispatcher and remove rejected jobs. Skip this if only a prediction was corrected."""
         answer = self.decisions.ask(self.current_time) if self.decisions.due(self.current_time) else None
-        return Plan(answer, len(events)), answer[1] if answer else []
+        return DispatchPlan(answer, len(events)), answer[1] if answer else []
 
     def dispatch_events(
-        self, event_dict: dict[str, SimulatedJob], to_dispatch: Plan, time_diff: int, omit_timediff: bool = True
+        self, event_dict: dict[str, SimulatedJob], to_dispatch: DispatchPlan, time_diff: int, omit_timediff: bool = True
     ) -> tuple[int, int, int]:
         """Carry out the actions. Return the number of first starts, as AccaSim counts them."""
         answer = to_dispatch.answer

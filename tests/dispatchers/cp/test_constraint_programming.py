@@ -21,7 +21,7 @@ from hpcdispatch.dispatchers.cp import ExpectedWaits, Slowdown, WeightedWait
 from hpcdispatch.dispatchers.cp.candidates import fitting, most_urgent
 from hpcdispatch.dispatchers.protocol import JobView
 from hpcdispatch.models import Answer, Search, Status, list_schedule
-from hpcdispatch.models.cp.solver import Outcome
+from hpcdispatch.models.cp.solver import SolverOutcome
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
@@ -361,7 +361,7 @@ class TestSearchControl:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_solver_that_fails_loses_no_job(name, monkeypatch):
-    silent = Outcome(Status.UNKNOWN, None, 0.0)
+    silent = SolverOutcome(Status.UNKNOWN, None, 0.0)
     monkeypatch.setattr("hpcdispatch.models.cp.solver.Calls.solve", lambda *_, **__: silent)
     for machine in (POOL, Machine.homogeneous(4, core=1)):
         result = run(BUSY, name, machine)

@@ -26,7 +26,7 @@ from hpcdispatch.models import (
     rearranged,
 )
 from hpcdispatch.models.cp.prices import price_bounds
-from hpcdispatch.models.cp.solver import Outcome
+from hpcdispatch.models.cp.solver import SolverOutcome
 
 LONG = Limit(1.0, 1.0)
 TINY = settings(max_examples=number_of_inputs(60))
@@ -436,7 +436,7 @@ def test_the_solver_is_called_again_until_k_calls_change_nothing(costs, limits, 
         fake = SimpleNamespace(
             objective_value=cost, best_objective_bound=0, value=lambda variable: values[variable.index]
         )
-        return Outcome(Status.FEASIBLE, fake, 0.0)
+        return SolverOutcome(Status.FEASIBLE, fake, 0.0)
 
     monkeypatch.setattr("hpcdispatch.models.cp.solver.Calls.solve", call)
     orders = [np.array([1, 0])]
@@ -452,7 +452,7 @@ def test_a_decision_is_looked_for_again_until_k_calls_change_nothing(monkeypatch
 
     def call(self, model, seconds, *, hinted=False):
         limits.append(seconds)
-        return Outcome(Status.UNKNOWN, None, 0.0)
+        return SolverOutcome(Status.UNKNOWN, None, 0.0)
 
     monkeypatch.setattr("hpcdispatch.models.cp.solver.Calls.solve", call)
     monkeypatch.setattr("hpcdispatch.models.cp.search.price_bounds", bounds_of_nothing)
