@@ -14,6 +14,7 @@ from ....workloads.job import ResourceMap
 from ....workloads.sources import resolve
 
 KTH = "KTH-SP2-1996-2.swf.gz"
+CTC = "CTC-SP2-1996-3.1-cln.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 RICC = "RICC-2010-2.swf.gz"
 THETA = "theta-2022.swf.gz"

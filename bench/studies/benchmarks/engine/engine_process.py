@@ -99,6 +99,14 @@ def warm(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
     return {"jobs": len(result.jobs), "cpu": seconds.cpu}
 
 
+def sequence(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
+    """Simulate a trace on its pool with a decision after each event, after a first run. CPU seconds."""
+    workload = _first(trace, jobs)
+    simulate(workload, dispatcher, same_instant="sequence")
+    result, seconds = measured(lambda: simulate(workload, dispatcher, same_instant="sequence"))
+    return {"jobs": len(result.jobs), "cpu": seconds.cpu}
+
+
 def small(repeat: int, swf: str) -> dict[str, Any]:
     """Read a file, and let pandas read it, in turns. Simulate it, also with as many jobs that are rejected.
 
@@ -137,6 +145,7 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     "pool": pool,
     "whole": whole,
     "warm": warm,
+    "sequence": sequence,
     "small": small,
 }
 

@@ -25,7 +25,7 @@ from .....workloads.fetching import at_hand
 from ...one_line_errors import in_one_line
 from ..measurements import run_module
 from ..reading import swf_lines
-from ..traces import HPC2N, KTH, RICC, THETA, lay_end_to_end, theta_like, trace_or_generated
+from ..traces import CTC, HPC2N, KTH, RICC, THETA, lay_end_to_end, theta_like, trace_or_generated
 
 COUNTED = """\
 CPU seconds, child processes included, on the same two files (SWF and AccaSim system file), on nodes.
@@ -149,6 +149,15 @@ def _of_reservations(setting: Setting) -> Iterator[Row]:
     yield from large(setting, "RICC, first 100,000, conservative", "conservative", RICC, 92, None, 100_000)
 
 
+def _in_sequence(setting: Setting) -> Iterator[Row]:
+    for dispatcher in ("fcfs", "easy"):
+        took, reason = _took(setting, "sequence", dispatcher, CTC, None)
+        jobs = took.get("jobs", 0)
+        rate = jobs / took["cpu"] if took else None
+        case = f"CPU time, CTC-SP2, {dispatcher}, a decision after each event"
+        yield Row(case, jobs, None, rate, took.get("cpu"), "s", 1, False, reason)
+
+
 def _of_a_million(setting: Setting) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         laid = Path(folder) / "million.swf"
@@ -181,6 +190,7 @@ PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "bare-loop": _on_a_pool,
     "traces": _of_traces,
     "reservations": _of_reservations,
+    "sequence": _in_sequence,
     "million": _of_a_million,
     "small-costs": _of_small_costs,
 }

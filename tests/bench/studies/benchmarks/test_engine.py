@@ -56,6 +56,8 @@ def test_every_requirement_has_its_row(rows):
         (3000, "jobs/s", True),
         (6000, "jobs/s", True),
         (92, "s", False),
+        (1, "s", False),
+        (1, "s", False),
         (90, "s", False),
         (1000, "MB", False),
         (1.5, "x", False),
