@@ -1075,8 +1075,13 @@ def start_now(
             fresh = False
             if skip and totals.sum() == 0:
                 break
-        if len(line.shared) > 0 and _lacks_amounts(line, asks, job, kept, buffer):
-            continue
+        if len(line.shared) > 0:
+            # A job that keeps amounts comes behind the one whose start is not known yet.
+            if unsettled and not _settle(line, kept, until, buffer, best_fit):
+                return count, -1, place
+            unsettled = False
+            if _lacks_amounts(line, asks, job, kept, buffer):
+                continue
         started = True
         for resource in range(resources):
             started = started and asks.slots[job] * asks.demand[job, resource] <= totals[resource]

@@ -9,7 +9,7 @@ import pytest
 from drawn import number_of_inputs
 from ruled_workloads import ruled, written_dispatcher
 
-from hpcdispatch.dispatchers import JobView, Running, Start, State, Waiting, space_of
+from hpcdispatch.dispatchers import EASY, JobView, Running, Start, State, Waiting, space_of
 from hpcdispatch.simulation import ActionError, VainRuleWarning, simulate, violations
 from hpcdispatch.workloads import Job, Limit, Machine, Power, Reservation, Workload
 
@@ -230,3 +230,16 @@ def test_a_cap_that_changes_holds_by_walltimes():
         assert list(violations(workload, result)) == []
         assert result.jobs["status"].tolist() == ["completed"] * 3 + ["rejected"] * (dispatcher != "x")
     assert simulate(workload, "easy", overrun="kill").jobs["start"].tolist() == [0, 60, 2, -1]
+
+
+def test_a_job_that_lacks_an_amount_stops_none_behind_a_job_with_kept_room():
+    # Job 1 waits for the maintenance, job 2 for its user's limit. The others end before both start.
+    machine = replace(Machine.pool(8), reservations=[Reservation(50, 60)], limits=[Limit(4, of="core")])
+    runs = [running(machine, 0, 40, [0, 0, 0], 40)]
+    queue = [
+        waiting(machine, 1, 100, 2, user="ann"),
+        waiting(machine, 2, 30, 4),
+        waiting(machine, 3, 10, 2, user="bob"),
+    ]
+    state = state_of(machine, queue, runs)
+    assert [start.job.id for start in EASY().dispatch(state)] == ["3"]
