@@ -141,7 +141,7 @@ nightly-faults: .venv/installed
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
 nightly-studies: .venv/installed
-	for study in engine engine.site_rules cp sequences eviction moldable onthefly scaling slurm; do \
+	for study in engine engine.site_rules engine.rule_speed cp sequences eviction moldable onthefly scaling slurm; do \
 		$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.$$study --small || exit 1; \
 	done
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain
