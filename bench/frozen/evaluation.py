@@ -160,10 +160,11 @@ def _scored(base: Comparison, own: Comparison) -> dict[str, Any]:
 
 def _overall(tasks: list[dict[str, Any]], metric: str) -> float | None:
     """Return the geometric mean of the ratios of all tasks, ``None`` if one has none."""
-    ratios = [task["metrics"][metric]["ratio"] if "metrics" in task else None for task in tasks]
-    if any(ratio is None or ratio <= 0 for ratio in ratios):
+    found = [task["metrics"][metric]["ratio"] if "metrics" in task else None for task in tasks]
+    ratios = [float(ratio) for ratio in found if ratio is not None and ratio > 0]
+    if len(ratios) < len(found):
         return None
-    return _kept(math.exp(sum(map(math.log, ratios)) / len(ratios)))
+    return _kept(math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios)))
 
 
 def _decision_times(found: Comparison) -> dict[str, float | None]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ...base import InputError, shown
 from ...base.printed import near_name
+from ...simulation import SameInstant
 from ...workloads import Workload, generate, read
 from ...workloads.sources import source_of
 from ..campaigns.samples import Generated
@@ -26,7 +27,8 @@ BASELINE = ("easy", "walltime")
 TRACKS = {"walltime": "walltimes", "last2": "last2"}
 OWN, ORACLE = "own", "oracle"
 #: What a job does at its walltime, and the order of events within one second.
-OVERRUN, SAME_INSTANT = "kill", "batch"
+OVERRUN = "kill"
+SAME_INSTANT: SameInstant = "batch"
 
 
 @dataclass(frozen=True, slots=True)

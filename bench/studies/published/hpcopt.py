@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import numpy as np
@@ -19,12 +20,12 @@ import numpy as np
 from ....dispatchers import Dispatcher, Start, State, Waiting
 from ....models import pool_placement
 from ....simulation import conventions, simulate
-from ....workloads import Machine, read
+from ....workloads import Machine, Workload, read
 from ....workloads.fetching import fetch
-from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .rules import check_pool, cores, shadow_time
+from .values import Value, table_of
 
 
 class BackfillsToTheRealEnd:
@@ -110,13 +111,16 @@ TABLE: dict[str, dict[str, float]] = {
 RULES = conventions("hpcopt")
 
 
-def rows(traces: tuple[str, ...]) -> Iterator[list[str]]:
-    """Yield a row of each trace and dispatcher."""
-    for trace in traces:
-        workload = read(fetch(trace), **RULES.reading(trace))
-        for name, theirs in TABLE[trace].items():
-            ours = float(simulate(workload, DISPATCHERS[name], RULES.predictor, **RULES.simulate).jobs["wait"].mean())
-            yield [trace, name, f"{len(workload):,}", f"{theirs:,}", f"{ours:,.0f}", f"{ours / theirs - 1:+.2%}"]
+def mean_wait(workload: Workload, name: str, predictor: str = RULES.predictor) -> float:
+    """Return the mean wait under a dispatcher of the leaderboard, seconds."""
+    return float(simulate(workload, DISPATCHERS[name], predictor, **RULES.simulate).jobs["wait"].mean())
+
+
+def values(trace: str, path: Path) -> Iterator[Value]:
+    """Yield the values of a trace."""
+    workload = read(path, **RULES.reading(trace))
+    for name, theirs in TABLE[trace].items():
+        yield Value(trace, name, len(workload), theirs, mean_wait(workload, name))
 
 
 @click.command(help=__doc__)
@@ -125,8 +129,8 @@ def rows(traces: tuple[str, ...]) -> Iterator[list[str]]:
 @in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print the table."""
-    columns = ("trace", "dispatcher", "jobs", "published", "ours", "deviation")
-    show([Table("HPCOpt: mean wait, s", columns, list(rows(traces)), 2)], as_markdown)
+    found = [value for trace in traces for value in values(trace, fetch(trace))]
+    show([table_of("HPCOpt: mean wait, s", found, 0)], as_markdown)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 
 import click
 import numpy as np
@@ -26,10 +27,10 @@ from ....models import pool_placement
 from ....simulation import conventions, simulate
 from ....workloads import Machine, Workload, read
 from ....workloads.fetching import fetch
-from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .rules import check_pool, cores, shadow_time
+from .values import Value, table_of
 
 #: First job of each window, among the first 10,000 of the trace.
 WINDOWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)
@@ -110,15 +111,13 @@ def bounded_slowdown(workload: Workload, order: str, backfill: bool) -> float:
     return float(np.mean(values))
 
 
-def rows(traces: tuple[str, ...]) -> Iterator[list[str]]:
-    """Yield a row of each trace and order, without and with backfilling."""
-    for trace in traces:
-        jobs = jobs_of(fetch(trace))
-        for order, values in TABLE[trace].items():
-            for backfill, theirs in zip((False, True), values, strict=True):
-                ours = bounded_slowdown(jobs, order, backfill)
-                deviation = f"{ours / theirs - 1:+.2%}"
-                yield [trace, order, "yes" if backfill else "no", f"{theirs:,.2f}", f"{ours:,.2f}", deviation]
+def values(trace: str, path: Path) -> Iterator[Value]:
+    """Yield the values of a trace, of each order without and with backfilling."""
+    jobs = jobs_of(path)
+    for order, published in TABLE[trace].items():
+        for backfill, theirs in zip((False, True), published, strict=True):
+            setting = f"{order}, backfilling" if backfill else order
+            yield Value(trace, setting, LENGTH * len(WINDOWS), theirs, bounded_slowdown(jobs, order, backfill))
 
 
 @click.command(help=__doc__)
@@ -127,8 +126,8 @@ def rows(traces: tuple[str, ...]) -> Iterator[list[str]]:
 @in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print the table."""
-    columns = ("trace", "order", "backfilling", "published", "ours", "deviation")
-    show([Table("RLScheduler, Table V: mean bounded slowdown", columns, list(rows(traces)), 3)], as_markdown)
+    found = [value for trace in traces for value in values(trace, fetch(trace))]
+    show([table_of("RLScheduler, Table V: mean bounded slowdown", found, 2)], as_markdown)
 
 
 if __name__ == "__main__":

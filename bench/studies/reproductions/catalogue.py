@@ -26,6 +26,7 @@ PAPERS = {
     "jsspp2000": "Cirne, Berman: Adaptive Selection of Partition Size for Supercomputer Requests, JSSPP 2000",
     "dsrt2020": "Maurya, Nicolae, Guliani, Rafique: CoSim: A Simulator for Co-Scheduling of Batch and On-Demand Jobs "
     "in HPC Datacenters, DS-RT 2020",
+    "published": "Tables of other simulators under their own rules: SC 2015, RLScheduler, HPCOpt",
 }
 #: Marks a title of which the paper has nothing.
 _OURS = "(ours, not in the paper)"
@@ -106,6 +107,12 @@ _TITLES = {
         "policies": "Delay of on-demand jobs and loss of batch jobs by policy (ours, not in the paper)",
         "recorded-months": "The same on twelve months of the trace of Theta (ours, not in the paper)",
         "starvation": "How often one job gives way, and what a bound costs (ours, not in the paper)",
+    },
+    "published": {
+        "sc15": "Bounded slowdown under EASY and EASY-SJBF with eight predictions",
+        "rlscheduler": "Bounded slowdown of three orders, with and without backfilling",
+        "hpcopt": "Mean wait under FIFO, EASY and conservative backfilling",
+        "rules": "What each rule of these changes (ours, not in the paper)",
     },
 }
 
