@@ -1026,8 +1026,8 @@ def start_now(
 ) -> tuple[int, int, int]:
     """Start jobs now that fit and leave the kept room.
 
-    Each new row of the profile is one of them, in the order of `chosen`. A job that lacks a shared amount keeps it from
-    later jobs, and stops none.
+    Each new row of the profile is one of them, in the order of `chosen`. A job with room on the nodes that lacks a
+    shared amount keeps it from later jobs, and stops none.
 
     Returns
     -------
@@ -1075,13 +1075,6 @@ def start_now(
             fresh = False
             if skip and totals.sum() == 0:
                 break
-        if len(line.shared) > 0:
-            # A job that keeps amounts comes behind the one whose start is not known yet.
-            if unsettled and not _settle(line, kept, until, buffer, best_fit):
-                return count, -1, place
-            unsettled = False
-            if _lacks_amounts(line, asks, job, kept, buffer):
-                continue
         started = True
         for resource in range(resources):
             started = started and asks.slots[job] * asks.demand[job, resource] <= totals[resource]
@@ -1104,6 +1097,10 @@ def start_now(
                 if not _settle(line, kept, until, buffer, best_fit):
                     return count, -1, place
                 unsettled = False
+            # A job without room on the nodes waits for these, whatever else it lacks. One that keeps amounts comes
+            # behind the job whose start is known only now.
+            if len(line.shared) > 0 and _lacks_amounts(line, asks, job, kept, buffer):
+                continue
             _copy_rows(line.free, buffer.level)
             _copy(line.shared, buffer.shared)
             total = _count(line, line.free, asks, job, buffer.fits)
