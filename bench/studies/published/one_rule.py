@@ -38,7 +38,7 @@ class Change:
 
 #: A rule in words to the settings of reading and of the simulation that change it.
 _Rules = Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
-_OF_SC15: _Rules = {
+OF_SC15: _Rules = {
     "": ({}, {}),
     "foreseen ends free no node before their turn": ({}, {"same_instant": "arrivals-alone-first"}),
     "ends before arrivals": ({}, {"same_instant": "sequence"}),
@@ -51,7 +51,7 @@ _OF_SC15: _Rules = {
 
 def of_sc15(trace: str, path: Path, settings: tuple[tuple[str, str], ...]) -> Iterator[Change]:
     """Yield the changes of some rows of SC 2015: mean bounded slowdown."""
-    for rule, (reading, simulating) in _OF_SC15.items():
+    for rule, (reading, simulating) in OF_SC15.items():
         workload = read(path, **{**sc15.RULES.reading(trace), **reading})
         for dispatcher, predictor in settings:
             value = sc15.slowdown(workload, dispatcher, predictor, **simulating)

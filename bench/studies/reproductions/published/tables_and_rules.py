@@ -53,7 +53,7 @@ def _rows(values: Sequence[Value], metric: str, digits: int) -> list[Row]:
     return rows
 
 
-def _claim(text: str, values: Sequence[Value]) -> list[Claim]:
+def claim_of(text: str, values: Sequence[Value]) -> list[Claim]:
     """Return the claim that all of some values are met."""
     if not values:
         return []
@@ -73,8 +73,8 @@ def sc15_values(means: Means) -> Outcome:
     met = [each for each in values if each not in other]
     if other:
         notes.append("pyss has another EASY for its rows of EASY with AVG2, which is not known to the letter.")
-    claims = _claim(f"EASY-SJBF, and EASY with walltimes and perfect predictions: {_ALL_MET}", met)
-    claims += _claim(f"EASY with AVG2: {_ALL_MET}", other)
+    claims = claim_of(f"EASY-SJBF, and EASY with walltimes and perfect predictions: {_ALL_MET}", met)
+    claims += claim_of(f"EASY with AVG2: {_ALL_MET}", other)
     return Outcome(tuple(notes), tuple(_rows(values, "bounded slowdown", 2)), tuple(claims), runs="1 trace each")
 
 
@@ -87,7 +87,7 @@ def rlscheduler_values(means: Means) -> Outcome:
     found = _files(_RLSCHEDULER[means.scale], notes)
     values = [value for trace, path in found for value in rlscheduler.values(trace, path)]
     rows = _rows(values, "bounded slowdown", 2)
-    return Outcome(tuple(notes), tuple(rows), tuple(_claim(_ALL_MET, values)), runs="10 windows")
+    return Outcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="10 windows")
 
 
 def hpcopt_values(means: Means) -> Outcome:
@@ -96,7 +96,7 @@ def hpcopt_values(means: Means) -> Outcome:
     found = _files(_HPCOPT[means.scale], notes)
     values = [value for trace, path in found for value in hpcopt.values(trace, path)]
     rows = _rows(values, "mean wait, s", 0)
-    return Outcome(tuple(notes), tuple(rows), tuple(_claim(_ALL_MET, values)), runs="1 trace each")
+    return Outcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="1 trace each")
 
 
 def one_rule_at_a_time(means: Means) -> Outcome:

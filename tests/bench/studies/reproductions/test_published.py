@@ -24,7 +24,7 @@ def test_every_listed_one_is_built():
 def test_a_value_is_met_within_a_thousandth(ours, met):
     value = Value("t", "s", 1, 100.0, ours)
     assert value.met is met
-    [claim] = tables_and_rules._claim("all", [value, Value("t", "other", 1, 1.0, 1.0)])
+    [claim] = tables_and_rules.claim_of("all", [value, Value("t", "other", 1, 1.0, 1.0)])
     assert claim.holds is met
     assert f"{ours / 100 - 1:+.2%}, t, s" in claim.evidence
 
@@ -42,7 +42,7 @@ def test_traces_that_are_not_there_are_named(tmp_path, monkeypatch):
 
 def test_each_rule_is_changed_alone(trace):
     found = list(one_rule.of_sc15("t", trace, (("easy", "walltime"),)))
-    assert [change.rule for change in found] == list(one_rule._OF_SC15)
+    assert [change.rule for change in found] == list(one_rule.OF_SC15)
     rules = {change.rule: change.value for change in found}
     assert rules[""] == rules["jobs of 0 s count as 1 s"]
     waits = {change.rule: change.value for change in one_rule.of_hpcopt("t", trace)}
