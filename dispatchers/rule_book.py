@@ -12,7 +12,7 @@ import numpy as np
 from ..base import IntArray
 from ..models.profiles.timeline import NEVER
 from ..workloads import Machine
-from ..workloads.machine_rules import Closure, Outage, Reservation
+from ..workloads.machine_rules import Closure, Failures, Outage, Reservation
 from .amount_rules import amount_rules
 from .columns import Jobs
 from .views import JobView, Running, StateView, Waiting
@@ -263,9 +263,8 @@ class RuleBook:
     def as_known(self, now: int) -> RuleBook:
         """Return the rules as they are known now, for a forecast. Later outages without announcement are not there."""
         known = copy(self)
-        known.closing = [
-            rule for rule in self.closing if not isinstance(rule, Outage) or rule.announced or rule.begin <= now
-        ]
+        parts = (rule.as_known(now) if isinstance(rule, Failures) else rule for rule in self.closing)
+        known.closing = [rule for rule in parts if rule is not None]
         known._closed = None
         return known
 

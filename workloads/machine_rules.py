@@ -217,6 +217,11 @@ class Failures:
         found = [closure for each in self._outages[first:last] for closure in each.closures(machine_nodes, now, end)]
         yield from sorted(found, key=lambda closure: closure.end)
 
+    def as_known(self, now: int) -> Failures | None:
+        """Return those that have begun by a time. ``None`` if there are none."""
+        begun = self._outages[: int(np.searchsorted(self._begins, now, "right"))]
+        return Failures(begun) if begun else None
+
     def next_begin(self, now: int) -> int | None:
         """Return when nodes fail next after a time, for the engine alone. ``None`` if never."""
         place = int(np.searchsorted(self._begins, now, "right"))

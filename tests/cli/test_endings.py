@@ -175,6 +175,7 @@ def held(*ignored, blocked=()):
     """Start what Python cannot interrupt, with some signals ignored or blocked from the start on."""
 
     def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, blocked)

@@ -16,7 +16,7 @@ def opened(jobs, capacity, **options):
     return open_events(submit, work, work, work, cores[:, None], np.array([capacity]), **options)
 
 
-def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSION, False)):
+def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSION, False, False)):
     """Run until a time. Return the starts by job, and the jobs by end."""
     decisions = np.empty((most, 4), dtype=np.int64)
     ended = np.empty(1000, dtype=np.int64)
@@ -54,7 +54,7 @@ def test_a_job_enters_when_it_is_eligible():
 def test_nothing_runs_into_a_closed_time():
     # Closed in [15, 40). The second would end at 20. The third ends at 15.
     events = opened([(0, 10, 4), (1, 10, 4), (2, 5, 2)], 4, closed=np.array([[15, 40], [90, 99]]))
-    assert run(events, run_one=run_easy, options=(False, False))[0] == {0: 0, 2: 10, 1: 40}
+    assert run(events, run_one=run_easy, options=(False, False, False))[0] == {0: 0, 2: 10, 1: 40}
 
 
 @pytest.mark.parametrize("most", [1, 1000])
@@ -68,5 +68,5 @@ def test_goes_on_from_where_it_stopped(most, step):
     until = 0
     while until < 10**7:
         until = min(until, NEVER - step) + step
-        run(events, until, most, run_easy, (False, False))
+        run(events, until, most, run_easy, (False, False, False))
     assert events.queue.start.tolist() == expected
