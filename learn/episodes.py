@@ -71,9 +71,9 @@ class Episodes:
     part
         From where to where stretches are drawn, as shares of the trace.
     predictor
-        What is shown of run times, as for :func:`.simulate`.
+        What is shown of run times, as for :func:`hpcdispatch.simulate`.
     warm_up
-        Dispatcher of the jobs before a stretch, as for :func:`.simulate`. Episodes begin with the jobs that run and
+        Dispatcher of the jobs before a stretch, as for :func:`hpcdispatch.simulate`. Episodes begin with the jobs that run and
         wait under it. ``None``: they begin on an empty machine.
 
     Raises
