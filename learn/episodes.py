@@ -73,8 +73,8 @@ class Episodes:
     predictor
         What is shown of run times, as for :func:`hpcdispatch.simulate`.
     warm_up
-        Dispatcher of the jobs before a stretch, as for :func:`hpcdispatch.simulate`. Episodes begin with the jobs that run and
-        wait under it. ``None``: they begin on an empty machine.
+        Dispatcher of the jobs before a stretch, as for :func:`hpcdispatch.simulate`. Episodes begin with the jobs that
+        run and wait under it. ``None``: they begin on an empty machine.
 
     Raises
     ------
