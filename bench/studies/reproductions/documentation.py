@@ -148,6 +148,8 @@ def needed_systems(found: Sequence[Kept]) -> str:
     for paper, group in groupby(in_order(found), key=lambda kept: kept.name.partition("/")[0]):
         own = [(kept, claim) for kept in group for claim in kept.claims if claim.counts]
         own = [(kept, claim) for kept, claim in own if kind_of(kept, claim) == "paper"]
+        if not own:  # Published tables have numbers and no claims.
+            continue
         held = [(kept, claim) for kept, claim in own if claim.holds]
         marks = [tables.marked(claim, kept.trials) for kept, claim in held]
         verdicts = [len(held), *(sum(claim.holds is holds for _, claim in own) for holds in (False, None))]
