@@ -78,8 +78,8 @@ def with_failures(
 ) -> Workload:
     """Return the workload on its machine with nodes that fail and return. No dispatcher knows of it before.
 
-    On a pool each unit of its resource is a node. Failures are drawn up to twice the time that the jobs need on the
-    machine, from their last submission on. The last note in ``provenance`` says until when, and how many there are.
+    On a pool each unit of its resource is a node. Failures are drawn until the last submission and twice the time that
+    the work of all jobs takes on the whole machine. The last note in ``provenance`` says until when, and how many.
 
     Parameters
     ----------
@@ -98,19 +98,21 @@ def with_failures(
     Raises
     ------
     InputError
-        If there is no such file, if a field is out of its range, or a node is not in the machine.
+        If a field is out of its range, or a node is not in the machine.
+    OSError
+        If the log cannot be read.
     """
     try:
         placed, period = _on_nodes(workload), _period(workload)
         machine = placed.machine
-        if isinstance(failures, str | PathLike) and "=" not in str(failures):
+        if isinstance(failures, PathLike) or (isinstance(failures, str) and _names_file(failures)):
             outages = list(_logged(Path(failures), machine, requeue))
             source, told = str(failures), f"failures of nodes from {Path(failures).name}"
             period = period[0], LONGEST
         else:
-            laws = list(_laws(str(failures), requeue)) if isinstance(failures, str | PathLike) else failures
+            laws = list(_laws(failures, requeue)) if isinstance(failures, str) else failures
             outages = _drawn(laws, machine, period, seed)
-            source = str(failures) if isinstance(failures, str | PathLike) else f"{len(laws)} laws"
+            source = failures if isinstance(failures, str) else f"{len(laws)} laws"
             told = f"failures of nodes drawn until t={period[1]:,}: {source}"
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -125,6 +127,10 @@ def with_failures(
         machine=replace(machine, outages=(*machine.outages, *outages)),
         provenance=replace(workload.provenance, notes=notes, options=options),
     )
+
+
+def _names_file(text: str) -> bool:
+    return "=" not in text or Path(text).exists()
 
 
 def _on_nodes(workload: Workload) -> Workload:

@@ -102,6 +102,10 @@ def test_a_log_is_read(tmp_path):
         Outage(50, 80, (1,), announced=False, requeue=True),
     )
     assert simulate(workload, "easy", failures=path).jobs["end"].tolist() == [120, 180]
+    odd = path.rename(tmp_path / "rack=3.csv")
+    assert with_failures(workload, str(odd)).machine == failing.machine
+    with pytest.raises(FileNotFoundError):
+        with_failures(workload, "nothing.csv")
 
 
 @pytest.mark.parametrize(
