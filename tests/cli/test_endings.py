@@ -115,6 +115,7 @@ def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, 
             os.kill(int(mark.read_text()), 0)
 
 
+@pytest.mark.nightly
 def test_interrupted_run(start, plugin, tmp_path):
     process = start("run", LONG, "--dispatcher", f"stuck:mark={tmp_path / 'mark'}")
     _wait_for(process, (tmp_path / "mark").exists)

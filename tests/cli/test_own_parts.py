@@ -53,6 +53,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_names_hold_in_the_command_and_its_workers(folder):
     own = "--parts", "myparts.py", "--predictors", "walltime,half"
     workers = "--seeds", "2", "--workers", "2"

@@ -61,6 +61,7 @@ def test_a_file_of_ten_lines_gets_its_row(run, tmp_path):
     assert card["command"] == "hpcdispatch benchmark quick --dispatcher mine.py"
 
 
+@pytest.mark.nightly
 def test_scores_are_the_same_in_another_environment(run, tmp_path):
     common = ("benchmark", "quick", "--dispatcher", "mine.py", "--predictor", "last2")
     first = run(*common, "--workers", "1", "--out", "a", PYTHONHASHSEED="1")

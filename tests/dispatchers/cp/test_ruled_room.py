@@ -19,7 +19,9 @@ def waiting(machine, number, walltime, nodes, predicted=None, **fields):
     return Waiting(JobView(job, machine), predicted or walltime, 0, 0, number, machine.demand(job.per_node))
 
 
-@pytest.mark.parametrize("dispatcher", ["hcp3", "pcp-fast", "pcp3", "pcp21"])
+@pytest.mark.parametrize(
+    "dispatcher", ["hcp3", "pcp-fast", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("pcp3", "pcp21"))]
+)
 def test_no_start_is_against_a_rule(dispatcher):
     for seed in range(1000, 1006):
         workload = ruled(seed)

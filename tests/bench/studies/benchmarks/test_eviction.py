@@ -19,6 +19,7 @@ def test_prints_both_tables():
     assert [row for row in rows if row[:3] == ["20", "2,000", "10"]]
 
 
+@pytest.mark.nightly
 def test_a_response_has_every_deadline():
     found = respond(scenario(6, 1), 1024, limit=10**6)
     for values in (found.greedy_ms, found.backtracking_ms, found.visited, found.looked, found.best, found.greedy):
