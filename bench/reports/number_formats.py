@@ -30,10 +30,13 @@ def percent(value: float) -> str:
     return fixed(100 * value, 1)
 
 
-def count(value: float, noun: str = "") -> str:
-    """Return a count, or a mean of counts with one digit. With a noun: ``1 job`` or ``2,000 jobs``."""
-    plural = "" if value == 1 else "s"
-    return fixed(value, 0 if float(value).is_integer() else 1) + (f" {noun}{plural}" if noun else "")
+def count(value: float, noun: str = "", several: str = "") -> str:
+    """Return a count, or a mean of counts with one digit.
+
+    With a noun: ``1 job`` or ``2,000 jobs``; `several` is another plural, as in ``2 entries``.
+    """
+    named = noun if value == 1 or not noun else several or f"{noun}s"
+    return fixed(value, 0 if float(value).is_integer() else 1) + (f" {named}" if named else "")
 
 
 def fixed(value: float, digits: int) -> str:

@@ -198,7 +198,7 @@ def _make_page(folder: Path) -> None:
     """Write the page of a folder, print its tables, and say what is wrong with other files."""
     cards, wrong = read_cards(folder)
     page = write_page(folder, cards, wrong)
-    finish(f"{page} has {count(len(cards), 'entry').replace('entrys', 'entries')}.", {"cards": cards}, *_printed(cards))
+    finish(f"{page} has {count(len(cards), 'entry', 'entries')}.", {"cards": cards}, *_printed(cards))
     for text in wrong[:-1]:
         say("error", text)
     if wrong:
