@@ -12,7 +12,7 @@ import numpy as np
 from ..base import IntArray
 from ..models.profiles.timeline import NEVER
 from ..workloads import Machine
-from ..workloads.machine_rules import Closure, Failures, Outage, Reservation
+from ..workloads.machine_rules import Closure, Failures, Reservation
 from .amount_rules import amount_rules
 from .columns import Jobs
 from .views import JobView, Running, StateView, Waiting
@@ -220,9 +220,8 @@ class RuleBook:
         count = self.machine.nodes
         closures = [closure for rule in self.closing for closure in rule.closures(count, now, until)]
         times = [time for closure in closures for time in closure[1:3] if time > now]
-        times += [rule.begin for rule in self.closing if isinstance(rule, Outage) and rule.begin > now]
-        failures = self.machine.rules.failures
-        times += [] if failures is None else [failures.next_begin(now) or NEVER]
+        outage = self.machine.rules.next_outage(now)
+        times += [] if outage is None else [outage]
         rows = [
             (closure.begin, closure.end, nodes, amounts)
             for closure in closures

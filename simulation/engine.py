@@ -295,8 +295,8 @@ def simulate(
     constraints = tuple(DispatcherContract(dispatching).constraints)
     made = manifest(workload, named, options)
     result = Result.from_recorder(workload, recorder, made, seconds, constraints, state)
-    last = int(result.attempts["end"].max()) if len(result.attempts) else 0
-    if drawn is not None and last > drawn["until"]:
+    if drawn is not None and (result.attempts["end"] > drawn["until"]).any():
+        last = int(result.attempts["end"].max())
         warn(f"the last job ended at t={last:,}; failures were drawn until t={drawn['until']:,} only", FailureWarning)
     return result
 

@@ -277,12 +277,16 @@ def failure_losses(result: Records) -> dict[str, float]:
     ``node_failures`` counts the attempts that a failed node ended. ``lost_core_hours`` are the hours of work of these
     attempts that did not count, times their units of the primary resource.
     """
-    attempts = result.attempts
-    failed = attempts[attempts["outcome"] == "node-fail"] if "outcome" in attempts else attempts.iloc[:0]
-    if failed.empty and "failures" not in getattr(result, "manifest", {}):
+    lost = lost_to_failures(result.attempts) if "outcome" in result.attempts else pd.Series(dtype=float)
+    if lost.empty and "failures" not in getattr(result, "manifest", {}):
         return {}
-    lost = (failed["end"] - failed["start"] - failed["useful"]) * failed["units"] if len(failed) else np.zeros(0)
-    return {"node_failures": len(failed), "lost_core_hours": float(lost.sum()) / 3600}
+    return {"node_failures": len(lost), "lost_core_hours": float(lost.sum()) / 3600}
+
+
+def lost_to_failures(attempts: pd.DataFrame) -> pd.Series[float]:
+    """Return the unit-seconds of work that did not count, of each attempt that a failed node ended."""
+    failed = attempts[attempts["outcome"] == "node-fail"]
+    return (failed["end"] - failed["start"] - failed["useful"]) * failed["units"]
 
 
 def on_demand_metrics(result: Records) -> dict[str, float]:

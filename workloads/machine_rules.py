@@ -485,6 +485,12 @@ class Rules:
             names = _names(each for each in self.reservations if any(each in several for several in shut))
             raise ValueError(f"machine: reservation {names}: leaves no node to other jobs at any time")
 
+    def next_outage(self, now: int) -> int | None:
+        """Return when nodes go down next after a time, for the engine alone. ``None`` if never."""
+        begins = [rule.begin for rule in self.closing if isinstance(rule, Outage) and rule.begin > now]
+        sudden = None if self.failures is None else self.failures.next_begin(now)
+        return min([*begins, *([] if sudden is None else [sudden])], default=None)
+
     @property
     def failures(self) -> Failures | None:
         """The unannounced outages, if there are any."""

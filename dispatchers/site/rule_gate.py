@@ -220,11 +220,8 @@ class RuleGate:
         if len(actions) < len(state.queue):
             if self._next_valid <= state.now:
                 self._next_change = self._book.next_change(state.now)
-                begins = [rule.begin for rule in self._machine.rules.closing if isinstance(rule, Outage)]
-                failures = self._machine.rules.failures
-                begins += [] if failures is None else [failures.next_begin(state.now) or NEVER]
-                begins = [begin for begin in begins if begin > state.now]
-                self._next_valid = min([*begins, NEVER if self._next_change is None else self._next_change])
+                bounds = (self._machine.rules.next_outage(state.now), self._next_change)
+                self._next_valid = min((time for time in bounds if time is not None), default=NEVER)
             if self._next_change is not None:
                 actions.append(Wake(self._next_change))
         return actions

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
-from ..metrics import Records, job_metrics, width_class
+from ..metrics import Records, job_metrics, lost_to_failures, width_class
 from .axes import axes_or_new, inches, labelled, legend_above, without_data
 from .curves import Grid, capacity_of, distribution, over_time
 from .gantt import Colour, gantt
@@ -91,11 +91,10 @@ class ResultPlots:
             result = next(iter(results))
             if not len(result.attempts):
                 continue
-            failed = result.attempts[result.attempts["outcome"] == "node-fail"].sort_values("end")
+            lost = lost_to_failures(result.attempts.sort_values("end", kind="stable"))
             first, last = int(result.jobs["submit"].min()), int(result.attempts["end"].max())
-            lost = ((failed["end"] - failed["start"] - failed["useful"]) * failed["units"]).to_numpy() / 3600
-            x = np.concatenate([[0], failed["end"].to_numpy() - first, [last - first]])
-            y = np.cumsum(np.concatenate([[0.0], lost, [0.0]]))
+            x = np.concatenate([[0], result.attempts["end"].loc[lost.index].to_numpy() - first, [last - first]])
+            y = np.cumsum(np.concatenate([[0.0], lost.to_numpy() / 3600, [0.0]]))
             curves[name] = x, y
         return self._over_time(curves, "Work lost to failures", "core hours lost", 0.0, ax)
 
