@@ -45,11 +45,11 @@ _WANTS = {
 _EITHER = (("loss", "elapsed"), ("system_checkpoint", "system_size"), ("application_checkpoint", "application_size"))
 
 
-class _Part(BaseModel):
+class _ScenarioModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class MachinePart(_Part):
+class MachinePart(_ScenarioModel):
     """The machine.
 
     Attributes
@@ -64,7 +64,7 @@ class MachinePart(_Part):
     name: str = ""
 
 
-class StoragePart(_Part):
+class StoragePart(_ScenarioModel):
     """The file system for checkpoints; by default that of Theta.
 
     Attributes
@@ -77,7 +77,7 @@ class StoragePart(_Part):
     node: _Positive = Storage().node
 
 
-class JobPart(_Part):
+class JobPart(_ScenarioModel):
     """A running job.
 
     Attributes
@@ -154,7 +154,7 @@ class JobPart(_Part):
         return self
 
 
-class WaitingPart(_Part):
+class WaitingPart(_ScenarioModel):
     """A waiting job: its nodes, its wait so far and its walltime, seconds."""
 
     id: _Name
@@ -176,7 +176,7 @@ class WaitingPart(_Part):
         return self.walltime
 
 
-class Scenario(_Part):
+class Scenario(_ScenarioModel):
     """The jobs that run on a machine at one instant.
 
     Attributes
@@ -315,7 +315,7 @@ def _said(error: ValidationError) -> str:
     place = f"{field}: " if field else ""
     kind = first["type"]
     if kind == "extra_forbidden":
-        parts: dict[object, type[_Part]] = {
+        parts: dict[object, type[_ScenarioModel]] = {
             "machine": MachinePart,
             "storage": StoragePart,
             "jobs": JobPart,

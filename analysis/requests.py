@@ -156,7 +156,7 @@ class StrategyResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StrategyRow:
     """A strategy, its first request after all runs, and its results.
 
     `seen` is on the same runs that the strategy was made from. `unseen` is made from the first half of the runs and
@@ -202,7 +202,7 @@ class Advice:
 
     sequence: reservations.Sequence
     fits: tuple[Fit, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[StrategyRow, ...]
     without: reservations.Sequence | None = None
     worthwhile: float | None = None
     tail: float = 0.0
@@ -247,7 +247,7 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     recent = len(run_times) - _JUDGED
     firsts = [next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1] for strategy in made]
     rows = [
-        Row(strategy, first, fare(strategy, run_times, max(strategy.needs, recent), rate, planning.cost), later)
+        StrategyRow(strategy, first, fare(strategy, run_times, max(strategy.needs, recent), rate, planning.cost), later)
         for strategy, first, later in zip(made, firsts, unseen, strict=True)
     ]
     fits = _fits(history) if run_times.min() < run_times.max() else []

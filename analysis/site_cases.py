@@ -18,14 +18,14 @@ from ..workloads.slurm_limits import SlurmLimits, read_slurm_limits
 from ..workloads.slurm_reservations import SlurmReservation, inferred_reservations, read_slurm_reservations
 from ..workloads.slurm_workload import started_at
 from .site_rules import under_rules
-from .site_scenarios import FORMS, Scenario, Texts, read_scenario
+from .site_scenarios import FORMS, SiteScenario, Texts, read_scenario
 
 #: Reads the accounting records with a configuration.
 Load = Callable[[Path], Workload]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SiteCase:
     """A scheduler on a site, or a change of the site.
 
     Attributes
@@ -124,30 +124,30 @@ class SiteRecord:
             own["stop_time"] = self.stop_time
         return Slurm(**{**own, "epoch": self.texts.zero, **changed}).with_reservations(self.inferred)
 
-    def baseline(self) -> Case:
+    def baseline(self) -> SiteCase:
         """Return the site without changes."""
         notes = tuple(
             f"reservation {each.name} is known only from its jobs: its nodes and times are guessed from them"
             for each in self.inferred
         )
-        return Case("slurm", self.workload, self.state, self.slurm(), notes)
+        return SiteCase("slurm", self.workload, self.state, self.slurm(), notes)
 
-    def rivals(self, specs: Iterable[str]) -> list[Case]:
+    def rivals(self, specs: Iterable[str]) -> list[SiteCase]:
         """Return other dispatchers under the site's limits and reservations, or ``slurm`` with other options."""
-        cases: list[Case] = []
+        cases: list[SiteCase] = []
         ruled: tuple[Workload, tuple[str, ...]] | None = None
         for spec in specs:
             made = create_dispatcher(spec)
             if isinstance(made, Slurm):
                 given = dict(made.given)
-                scenario = Scenario(spec)
+                scenario = SiteScenario(spec)
                 if given.get("config"):  # Another configuration is another machine.
                     scenario.config = Path(str(given.pop("config")))
                 cases.append(self._changed(scenario, given, None))
                 continue
             ruled = ruled or self._under_rules()
             workload, notes = ruled
-            cases.append(Case(spec, workload, self.state, spec, notes))
+            cases.append(SiteCase(spec, workload, self.state, spec, notes))
         return cases
 
     def _under_rules(self) -> tuple[Workload, tuple[str, ...]]:
@@ -159,7 +159,7 @@ class SiteRecord:
         workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero, running)
         return workload, (f"it has no {', '.join(missing)}",) if missing else ()
 
-    def scenario(self, text: str, folder: Path) -> Case:
+    def scenario(self, text: str, folder: Path) -> SiteCase:
         """Return the site with changes. New files go into `folder`."""
         scenario = read_scenario(text, self.texts)
         try:
@@ -170,7 +170,7 @@ class SiteRecord:
             # The file was written here: name the option instead.
             raise InputError(f"--scenario {text}: {re.sub(r'^.*?: ', '', str(error))}") from None
 
-    def _changed(self, scenario: Scenario, given: dict[str, object], folder: Path | None) -> Case:
+    def _changed(self, scenario: SiteScenario, given: dict[str, object], folder: Path | None) -> SiteCase:
         files: dict[str, object] = {"config": str(scenario.config or self.texts.config)}
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ class SiteRecord:
         workload = replace(workload, jobs=tuple(jobs), machine=machine)
         if scenario.load != 1:
             workload = _faster(workload, state.at, scenario.load)
-        return Case(scenario.name, workload, state, self.slurm(**{**files, **given}), tuple(notes))  # type: ignore[arg-type]
+        return SiteCase(scenario.name, workload, state, self.slurm(**{**files, **given}), tuple(notes))  # type: ignore[arg-type]
 
 
 def _parameters(spec: str) -> dict[str, object]:
@@ -230,7 +230,7 @@ def _moved(jobs: Sequence[Job], old: str, new: str, site: SlurmSite, workload: W
 
 
 def _walltimes(
-    jobs: Sequence[Job], state: MachineState, site: SlurmSite, scenario: Scenario, notes: list[str]
+    jobs: Sequence[Job], state: MachineState, site: SlurmSite, scenario: SiteScenario, notes: list[str]
 ) -> list[Job]:
     """Return the jobs with walltimes changed to the new default and cut to the new `MaxTime`."""
     running = {since.id for since in state.running}

@@ -11,7 +11,7 @@ import scipy
 
 from ..base import FloatArray, InputError
 from ..dispatchers import ReservationSequences
-from ..dispatchers.reservations.request_strategies import Application, Reservation, UpperBound
+from ..dispatchers.reservations.request_strategies import Application, SequenceStep, UpperBound
 from ..models.reservations import Cost, optimal_checkpointed_sequence, optimal_sequence
 from ..models.reservations import Sequence as Reservations
 from ..simulation import Result, simulate
@@ -61,7 +61,7 @@ class WaitModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RequestOutcome:
     """Result of the runs under one way of requesting.
 
     Attributes
@@ -114,13 +114,13 @@ class SiteAdvice:
     """
 
     waits: WaitModel
-    rows: tuple[Measured, ...]
+    rows: tuple[RequestOutcome, ...]
     runs: int
     unseen: bool
     sequences: Mapping[str, Reservations] = field(default_factory=dict, repr=False, compare=False)
 
     @property
-    def best(self) -> Measured:
+    def best(self) -> RequestOutcome:
         """The way with the least mean response."""
         return min(self.rows, key=lambda row: row.response)
 
@@ -129,17 +129,17 @@ class FixedRequests(UpperBound):
     """The same reservations for every job with a law of its run time."""
 
     def __init__(self, sequence: Reservations, write: int) -> None:
-        self._steps: list[Reservation] = []
+        self._steps: list[SequenceStep] = []
         kept = 0
         for value, keeps in zip(np.ceil(sequence.reached).astype(int).tolist(), sequence.keeps.tolist(), strict=True):
-            self._steps.append(Reservation(value, kept, write if keeps else 0))
+            self._steps.append(SequenceStep(value, kept, write if keeps else 0))
             kept = value if keeps else kept
 
     def requests(self, law: Any, walltime: int, application: Application = ("", "")) -> Sequence[int]:
         """Return the run time that each reservation reaches."""
         return [step.reached for step in self._steps]
 
-    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
+    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[SequenceStep]:
         """Return the reservations."""
         return self._steps
 
@@ -275,10 +275,10 @@ def _responses(mixed: Workload, requests: FixedRequests) -> tuple[FloatArray, fl
 
 def _row(
     name: str, sequence: Reservations, response: FloatArray, requests: float, lost: float, base: FloatArray
-) -> Measured:
+) -> RequestOutcome:
     first = float(sequence.values[0])
     if response is base:
-        return Measured(name, first, float(response.mean()), requests, lost, *(float("nan"),) * 3)
+        return RequestOutcome(name, first, float(response.mean()), requests, lost, *(float("nan"),) * 3)
     found = of_samples(response, base)
     numbers = found.ratio, found.low, found.high
-    return Measured(name, first, float(response.mean()), requests, lost, *numbers)
+    return RequestOutcome(name, first, float(response.mean()), requests, lost, *numbers)

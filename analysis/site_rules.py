@@ -8,7 +8,7 @@ from ..dispatchers.protocol import JobView
 from ..workloads import Job, Limit, Machine, Reservation, Workload
 from ..workloads.formats.slots import GPU, MEMORY
 from ..workloads.machine import with_rules
-from ..workloads.machine_rules import Rules
+from ..workloads.machine_rules import MachineRules
 from ..workloads.slurm_conf import APART, GPU_TYPE, SlurmSite
 from ..workloads.slurm_limits import JOBS, SiteLimits, SlurmLimits
 from ..workloads.slurm_reservations import SlurmReservation
@@ -86,7 +86,7 @@ def under_rules(
                 beyond = {"qos": f"{job.qos} beyond a limit"} if job.id in running else {"hold": True}
                 jobs[place] = replace(job, **beyond)
     machine = workload.machine
-    rules = Rules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
+    rules = MachineRules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
     try:
         return replace(workload, jobs=tuple(jobs), machine=with_rules(machine, rules)), missing
     except ValueError as error:

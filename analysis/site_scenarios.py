@@ -64,7 +64,7 @@ class Texts:
 
 
 @dataclass(slots=True)
-class Scenario:
+class SiteScenario:
     """Changes of a site.
 
     Attributes
@@ -120,7 +120,7 @@ class Scenario:
         return found
 
 
-def read_scenario(text: str, texts: Texts) -> Scenario:
+def read_scenario(text: str, texts: Texts) -> SiteScenario:
     """Return a scenario from changes with blanks between, as in ``add-nodes=8:like=c1 load=1.2``.
 
     A change is one of :data:`FORMS`, or a parameter of ``slurm`` and its value.
@@ -130,7 +130,7 @@ def read_scenario(text: str, texts: Texts) -> Scenario:
     InputError
         If a change is none of these, or names a part that the site does not have.
     """
-    made, site = Scenario(text), None
+    made, site = SiteScenario(text), None
     for part in _LIKE.sub(r"add-nodes=\1:like=\2", text).split():
         kind, equals, value = part.partition("=")
         if not equals or not value:
@@ -149,7 +149,7 @@ def read_scenario(text: str, texts: Texts) -> Scenario:
     return made
 
 
-def _add_nodes(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _add_nodes(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     number, fields = _named(value)
     like = fields.pop("like", "")
     if not number.isdecimal() or not 1 <= int(number) <= 2**16 or fields:
@@ -165,17 +165,17 @@ def _add_nodes(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> Non
             made.lines["config"].append(_partition_line(site, partition.name, {"nodes": ",".join([*nodes, *names])}))
 
 
-def _nodes(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _nodes(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     raise ValueError(f"expected +N like NODE, got {shown(value)}")
 
 
-def _nodes_down(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _nodes_down(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     names, begin, end = _when(value, texts)
     nodes = tuple(_places(names, site)) if names else "all"
     made.outages.append(Outage(begin - texts.zero, end - texts.zero, nodes, announced=False, requeue=True))
 
 
-def _maintenance(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _maintenance(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     names, begin, end = _when(value, texts)
     _places(names, site)
     lines = made.lines["reservations"]
@@ -185,14 +185,14 @@ def _maintenance(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> N
     )
 
 
-def _partition(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _partition(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     name, fields = _named(value)
     if not fields:
         raise ValueError("expected a field and its value")
     made.lines["config"].append(_partition_line(site, name, {key.lower(): text for key, text in fields.items()}))
 
 
-def _split(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _split(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     name, fields = _named(value)
     old = next((each for each in site.partitions if each.name == name), None)
     new, listed = next(iter(fields.items()), ("", ""))
@@ -208,7 +208,7 @@ def _split(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
     made.moves.append((name, new))
 
 
-def _limit(column: str, value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _limit(column: str, value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     """Add a row in the format of sacctmgr. It extends the earlier row of that name."""
     name, fields = _named(value)
     if not name or not fields:
@@ -222,19 +222,19 @@ def _limit(column: str, value: str, made: Scenario, site: SlurmSite, texts: Text
     made.lines["limits"] += ["|".join(row), "|".join(row.values())]
 
 
-def _load(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _load(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     made.load = float(value) if re.fullmatch(r"\d{1,3}(\.\d{1,6})?", value) else 0.0
     if not 0.01 <= made.load <= 100:
         raise ValueError(f"expected a factor from 0.01 to 100, got {shown(value)}")
 
 
-def _default_time(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _default_time(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     made.default_time = seconds_of(value)
     if made.default_time < 1:
         raise ValueError("expected a time above 0")
 
 
-def _weights(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _weights(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     for part in value.split(","):
         name, equals, weight = part.partition("=")
         if not name.startswith("PriorityWeight") or not equals:
@@ -242,11 +242,11 @@ def _weights(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
         made.parameters[name] = weight
 
 
-def _config(value: str, made: Scenario, site: SlurmSite, texts: Texts) -> None:
+def _config(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
     made.config = Path(value)
 
 
-_KINDS: Mapping[str, Callable[[str, Scenario, SlurmSite, Texts], None]] = {
+_KINDS: Mapping[str, Callable[[str, SiteScenario, SlurmSite, Texts], None]] = {
     "nodes": _nodes,
     "add-nodes": _add_nodes,
     "nodes-down": _nodes_down,

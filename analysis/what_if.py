@@ -12,7 +12,7 @@ from ..simulation import check, simulate
 from ..simulation.metrics import bounded_slowdown
 from ..workloads import Workload
 from ..workloads.jitter import jitter
-from .site_cases import Case
+from .site_cases import SiteCase
 
 #: Largest shift of submissions in repeated runs, seconds.
 JITTER = 10
@@ -72,7 +72,7 @@ class WhatIf:
     notes: tuple[str, ...] = ()
 
 
-def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed: int = 0) -> list[WhatIf]:
+def what_if(cases: Sequence[SiteCase], near: tuple[int, ...], repeats: int = 0, seed: int = 0) -> list[WhatIf]:
     """Return the recorded result, then that of each case. Every schedule is checked.
 
     A preempted job waits until its last start. Jobs that run at the beginning are fixed and not counted.
@@ -100,7 +100,7 @@ def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
     none = np.empty((0, len(real)))
-    found = [_fared(Case("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
+    found = [_fared(SiteCase("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
     first = none
     for case in cases:
         waits = _waits(case, workload)
@@ -267,12 +267,12 @@ def _binned(values: IntArray, ends: Mapping[str, float]) -> Any:
     return pd.Categorical([names[place] for place in places], categories=names).remove_unused_categories()
 
 
-def _shifted(case: Case, seed: int) -> Case:
+def _shifted(case: SiteCase, seed: int) -> SiteCase:
     shifted = jitter(case.workload, JITTER, np.random.default_rng(seed), case.state.at)
     return replace(case, workload=shifted)
 
 
-def _waits(case: Case, workload: Workload) -> FloatArray:
+def _waits(case: SiteCase, workload: Workload) -> FloatArray:
     """Return the wait of each job of a workload in a case; nan if it never starts."""
     result = simulate(case.workload, case.dispatcher, case.predictor, state=case.state)
     check(case.workload, result)
@@ -307,7 +307,7 @@ def _utilization(workload: Workload, waits: FloatArray) -> float:
 
 
 def _fared(
-    case: Case,
+    case: SiteCase,
     recorded: Workload,
     wait: FloatArray,
     real: FloatArray,

@@ -70,7 +70,7 @@ def documentation() -> str | None:
 
 
 @dataclass(slots=True)
-class Settings:
+class CallSettings:
     """The options of the whole call."""
 
     debug: bool = False
@@ -78,10 +78,10 @@ class Settings:
     seconds: bool = False
 
 
-def settings() -> Settings:
+def settings() -> CallSettings:
     """Return the options of the running call."""
     context = click.get_current_context(silent=True)
-    return (context and context.find_object(Settings)) or Settings()
+    return (context and context.find_object(CallSettings)) or CallSettings()
 
 
 def _flag(name: str, help: str) -> click.Option:
@@ -89,7 +89,7 @@ def _flag(name: str, help: str) -> click.Option:
 
     def keep(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value:
-            setattr(ctx.ensure_object(Settings), name, True)
+            setattr(ctx.ensure_object(CallSettings), name, True)
 
     return click.Option([f"--{name}"], is_flag=True, expose_value=False, callback=keep, help=help)
 
@@ -148,7 +148,7 @@ def subcommand(name: str, *lines: str, **attributes: Any) -> Callable[[Callable[
     return click.command(name, cls=Command, epilog=examples(*lines), **attributes)
 
 
-class Application(click.Group):
+class TopLevelGroup(click.Group):
     """The top-level group. It finds commands by their module, and ends every error with one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -193,7 +193,7 @@ class Application(click.Group):
         """Run, and end with exit code 0, 1 (the run failed or was interrupted) or 2 (usage or input)."""
         if ASKED in os.environ:  # a shell asks for proposals, and click ends the program after them
             super().main(args, prog_name="hpcdispatch", complete_var=ASKED)
-        kept = Settings()
+        kept = CallSettings()
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _warned
@@ -267,7 +267,7 @@ def _end(error: BaseException, debug: bool) -> int:
 
 
 @click.group(
-    cls=Application,
+    cls=TopLevelGroup,
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

@@ -47,7 +47,7 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrintedColumn:
     """A column ready for layout."""
 
     header: str
@@ -122,7 +122,7 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
     }
 
 
-def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Table]:
+def packed(out: Console, labels: list[PrintedColumn], values: list[PrintedColumn]) -> list[Table]:
     """Arrange the value columns. Each part has the labels and as many columns as fit the width."""
     tables = []
     left = values
@@ -136,7 +136,7 @@ def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Tab
     return tables
 
 
-def _table(columns: list[Column]) -> Table:
+def _table(columns: list[PrintedColumn]) -> Table:
     table = terminal_table([column.header for column in columns], sum(not column.right for column in columns))
     for column in table.columns:
         column.vertical, column.no_wrap = "top", True
@@ -166,14 +166,14 @@ def _heading(found: Comparison, source: str) -> list[Text]:
     return [Text(what, style="bold"), Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
 
 
-def _labels(found: Comparison, width: int) -> list[Column]:
+def _labels(found: Comparison, width: int) -> list[PrintedColumn]:
     """Return the columns on the left, without those that are the same in every row."""
     table = found.table
-    columns = [Column("dispatcher", [_label(name, width) for name in table["dispatcher"]])]
+    columns = [PrintedColumn("dispatcher", [_label(name, width) for name in table["dispatcher"]])]
     if table["predictor"].nunique() > 1:
-        columns.append(Column("predictor", [_label(name, width) for name in table["predictor"]]))
+        columns.append(PrintedColumn("predictor", [_label(name, width) for name in table["predictor"]]))
     if (table["runs"] != found.seeds).any():
-        columns.append(Column("runs", [Text(f"{runs} of {found.seeds}") for runs in table["runs"]]))
+        columns.append(PrintedColumn("runs", [Text(f"{runs} of {found.seeds}") for runs in table["runs"]]))
     return columns
 
 
@@ -184,7 +184,7 @@ def _label(spec: str, width: int) -> Text:
     return Text(spec)
 
 
-def _values(found: Comparison, metric: Metric) -> Column:
+def _values(found: Comparison, metric: Metric) -> PrintedColumn:
     table = found.table
     cells = []
     best = None
@@ -200,7 +200,7 @@ def _values(found: Comparison, metric: Metric) -> Column:
         if not math.isnan(low):
             text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
         cells.append(text)
-    return Column(headed(metric.header) if metric.show is time else metric.header, cells, right=True)
+    return PrintedColumn(headed(metric.header) if metric.show is time else metric.header, cells, right=True)
 
 
 #: What stands below the means.

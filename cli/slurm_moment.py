@@ -44,7 +44,7 @@ class SiteAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SlurmMoment:
     """The running and waiting jobs, on the machine of the site.
 
     Attributes
@@ -109,7 +109,7 @@ class Moment:
 
 
 @contextmanager
-def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[Moment]:
+def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[SlurmMoment]:
     """Read a moment from files or Slurm, while a spinner shows a text. Temporary files stay until the end."""
     with temporary_folder() as made, spinner(told):
         answers = in_folder(answers, snapshot.site)
@@ -131,7 +131,7 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
             "limits": names,
             "reservations": str(reserved or ""),
         }
-        yield Moment(
+        yield SlurmMoment(
             seen,
             workload,
             state,

@@ -27,7 +27,7 @@ class Follower(Protocol[T_contra]):
 F = TypeVar("F", bound=Follower[Any])
 
 
-class Jobs(Sequence[T], Generic[T]):
+class JobSequence(Sequence[T], Generic[T]):
     """A read-only sequence of jobs with read-only columns, arrays of shape (jobs,) in the same order.
 
     Parameters
@@ -152,7 +152,7 @@ def slots_of(entries: Sequence[Any]) -> dict[tuple[int, ...], int]:
     return dict(slots)
 
 
-class WaitingJobs(Jobs[T]):
+class WaitingJobs(JobSequence[T]):
     """The queue, in order of submission."""
 
     FIELDS = ("order", "nodes", "predicted", "since", "job.submit", "walltime")
@@ -178,7 +178,7 @@ class WaitingJobs(Jobs[T]):
         return self.column(5)
 
 
-class RunningJobs(Jobs[T]):
+class RunningJobs(JobSequence[T]):
     """Running jobs, in order of predicted end."""
 
     FIELDS = ("order", "nodes", "predicted_end", "start")

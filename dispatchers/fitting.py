@@ -5,12 +5,12 @@ import numpy as np
 from ..base import BoolArray, IntArray
 from ..models import equal_rows
 from ..models import fitting as fitting_in
-from .columns import Jobs
+from .columns import JobSequence
 from .protocol import Running, State, Waiting
 from .space import NodeSpace, Space
 
 
-def amounts_of(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
+def amounts_of(jobs: JobSequence[Waiting] | JobSequence[Running]) -> IntArray:
     """Return the amounts of each job, all slots together. Shape (jobs, resources)."""
     table = jobs.table
     demand = table[len(jobs.FIELDS) :].T

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..base import IntArray
-from .columns import Jobs, RunningJobs, WaitingJobs, slots_of
+from .columns import JobSequence, RunningJobs, WaitingJobs, slots_of
 from .protocol import Running, Waiting, id_of
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ _FEW = 64
 
 
 class KeptColumns:
-    """Table of :class:`~hpcdispatch.dispatchers.columns.Jobs`, with insertion and removal of jobs.
+    """Table of :class:`~hpcdispatch.dispatchers.columns.JobSequence`, with insertion and removal of jobs.
 
     The jobs are in the middle of an array with room at both ends. A change moves only the shorter side.
     """
@@ -99,7 +99,7 @@ class OrderedJobs(Generic[T]):
         The same for dispatchers. Columns are kept up to date while they are used.
     """
 
-    def __init__(self, view: type[Jobs[T]], resources: int, rank: Callable[[T], Any]) -> None:
+    def __init__(self, view: type[JobSequence[T]], resources: int, rank: Callable[[T], Any]) -> None:
         self.entries: list[T] = []
         self.shown = view(self.entries, resources, self._table, self._counted)
         self._resources = resources
@@ -240,7 +240,7 @@ class ChangesSeen(Generic[T]):
     def __init__(self) -> None:
         self._changes: Changes[T] | None = None
 
-    def look(self, jobs: Jobs[T]) -> tuple[Mapping[str, T], Iterable[str]]:
+    def look(self, jobs: JobSequence[T]) -> tuple[Mapping[str, T], Iterable[str]]:
         """Return the present jobs by id, and ids of jobs that arrived or left since the last look.
 
         The ids may include jobs that are still present.

@@ -15,7 +15,7 @@ from ..models.profiles.timeline import (
     NEVER,
     ROWS,
     Asks,
-    Kept,
+    RoomReservations,
     Timeline,
     add_row,
     add_running,
@@ -30,7 +30,7 @@ from ..models.profiles.timeline import (
 )
 from ..workloads.machine_rules import Closure
 from .actions import Start
-from .columns import Jobs
+from .columns import JobSequence
 from .profile_search import ProfileSearch, open_line, slot_nodes
 from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, read_rule_book
 from .space import NodeSpace
@@ -102,7 +102,7 @@ class Profile(ProfileSearch):
         #: Most seconds for which a waiting job counts.
         self._span = 0
         self._places: dict[int, int] | None = None
-        self._kept: Kept | None = None
+        self._kept: RoomReservations | None = None
         #: Places in the queue of the jobs of `behind`, if they are known.
         self._behind: IntArray | None = None
         #: Latest end of a job with kept room.
@@ -175,7 +175,7 @@ class Profile(ProfileSearch):
         if not len(jobs):
             return []
         queue = self._state.queue
-        entries = jobs.entries if isinstance(jobs, Jobs) else jobs
+        entries = jobs.entries if isinstance(jobs, JobSequence) else jobs
         if self._plain is not None:
             if self._plain.can(skip):
                 starts = self._plain.start_now(entries, skip)
@@ -235,7 +235,7 @@ class Profile(ProfileSearch):
         kept = self._all_kept()
         keep(kept.memory, asks.memory, asks.demand.shape[1], asks.need.shape[1], place, at)
 
-    def _all_kept(self) -> Kept:
+    def _all_kept(self) -> RoomReservations:
         """Return the jobs with kept room, with space for one more and one for each key."""
         kept = self._kept
         keys = len(self._shared_amounts().keys)

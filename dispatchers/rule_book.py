@@ -14,7 +14,7 @@ from ..models.profiles.timeline import NEVER
 from ..workloads import Machine
 from ..workloads.machine_rules import Closure, Failures, Reservation
 from .amount_rules import amount_rules
-from .columns import Jobs
+from .columns import JobSequence
 from .views import JobView, Running, StateView, Waiting
 
 #: Key of the rule book among the followers of the running jobs.
@@ -333,7 +333,7 @@ def has_rules(state: StateView) -> bool:
     return rule_book(state) is not None
 
 
-def keep_book(running: Jobs[Any], machine: Machine) -> RuleBook:
+def keep_book(running: JobSequence[Any], machine: Machine) -> RuleBook:
     """Keep the rules of a machine with running jobs, also those that the machine of their states does not show."""
     book = running.followers[_BOOK] = RuleBook(machine)
     return book

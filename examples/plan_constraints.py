@@ -1,7 +1,7 @@
 """Four constraints and two objectives of a site on whole plans, each written from scratch.
 
 Register one as an entry point in the group ``hpcdispatch.constraints`` or ``hpcdispatch.objectives``, or pass an
-object: ``ConstraintProgramming(constraints=[Precedence("17", "18")])``.
+object: ``ConstraintProgramming(constraints=[JobAfterJob("17", "18")])``.
 """
 
 import math
@@ -10,7 +10,7 @@ from itertools import combinations
 from hpcdispatch.dispatchers.cp import PlanConstraint, PlanGoal
 
 
-class Precedence(PlanConstraint):
+class JobAfterJob(PlanConstraint):
     """Job `then` starts after job `first` has ended."""
 
     name = "precedence"

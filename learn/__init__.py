@@ -12,21 +12,22 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+from ..base.old_names import with_old_names
 from .episodes import Episodes, Outcome
 from .policies import Network, PolicyDispatcher, PolicyFile, load_policy, save_policy
 from .rules import Rules
-from .snapshots import Snapshot
+from .snapshots import EnvironmentSnapshot
 
 __all__ = [
     "DispatchEnv",
     "DispatchVectorEnv",
+    "EnvironmentSnapshot",
     "Episodes",
     "Network",
     "Outcome",
     "PolicyDispatcher",
     "PolicyFile",
     "Rules",
-    "Snapshot",
     "load_policy",
     "save_policy",
 ]
@@ -35,10 +36,13 @@ if find_spec("gymnasium") is not None:
     from .environments import DispatchEnv, DispatchVectorEnv, register
 
     register()
-else:
 
-    def __getattr__(name: str) -> Any:
-        """Say what the environments need."""
-        if name in ("DispatchEnv", "DispatchVectorEnv"):
-            raise ImportError(f"hpcdispatch.learn.{name} needs Gymnasium: pip install 'hpcdispatch[learn]'")
-        raise AttributeError(name)
+
+def _without_gymnasium(name: str) -> Any:
+    """Say what the environments need."""
+    if name in ("DispatchEnv", "DispatchVectorEnv"):
+        raise ImportError(f"hpcdispatch.learn.{name} needs Gymnasium: pip install 'hpcdispatch[learn]'")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__getattr__ = with_old_names(__name__, {"Snapshot": "EnvironmentSnapshot"}, _without_gymnasium)

@@ -22,7 +22,7 @@ from ..models.events.steps import (
     SKIPS,
     STARTED,
     TWO_LEVELS,
-    Steps,
+    ParallelSimulations,
     decide,
     look,
     resume,
@@ -84,7 +84,7 @@ class Decider:
         self._part = 0
         self._until = -1
         self._wake = -1
-        self._steps: Steps | None = None
+        self._steps: ParallelSimulations | None = None
         self._running = 0
 
     def open(self, state: State) -> bool:
@@ -158,7 +158,7 @@ class Decider:
         self._skips = int(steps.numbers[0, SKIPS])
         return asks
 
-    def _resumed(self, state: State) -> tuple[Steps, int]:
+    def _resumed(self, state: State) -> tuple[ParallelSimulations, int]:
         """Return the state as a simulation before this instant, and its number of running jobs."""
         queue = state.queue
         running = state.running

@@ -17,7 +17,7 @@ from ..models.events.observations import Observation
 from .pictures import Image
 from .rules import MODES, Rules
 from .simulations import simulations
-from .snapshots import Snapshot
+from .snapshots import EnvironmentSnapshot
 
 
 def spaces_of(rules: Rules) -> tuple[Any, Any]:
@@ -108,11 +108,11 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
         info = {**self._seen(), **every.told(0)} if over else self._seen()
         return every.observation[0].copy(), float(rewards[0]), over, False, info
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> EnvironmentSnapshot:
         """Return the state, for :meth:`restore`. It stays as it is while the environment goes on."""
         return self._all.snapshot(self._draws)
 
-    def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
+    def restore(self, snapshot: EnvironmentSnapshot) -> tuple[Observation, dict[str, Any]]:
         """Return to a state of this environment, or of one with the same workload and options.
 
         Returns
@@ -211,11 +211,11 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
             info = self._add_info(info, every.told(place), place)
         return every.observation.copy(), rewards.copy(), ended.copy(), np.zeros(self.num_envs, dtype=np.bool_), info
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> EnvironmentSnapshot:
         """Return the state of all episodes. See :meth:`DispatchEnv.snapshot`."""
         return self._all.snapshot(self._draws)
 
-    def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
+    def restore(self, snapshot: EnvironmentSnapshot) -> tuple[Observation, dict[str, Any]]:
         """Return to a state of all episodes. See :meth:`DispatchEnv.restore`."""
         self._draws = self._all.restore(snapshot, self._draws)
         return self._all.observation.copy(), {"start": self._all.first.copy(), **self._seen()}

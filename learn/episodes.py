@@ -14,7 +14,7 @@ from ..base import InputError, IntArray
 from ..base.checks import MOST_JOBS, check_whole, is_number, shown
 from ..dispatchers import Dispatcher
 from ..models.events import FIRST_SLOT, open_events
-from ..models.events.steps import Steps, begin, side_by_side
+from ..models.events.steps import ParallelSimulations, begin, side_by_side
 from ..predictors import Oracle, Predictor, Walltime
 from ..predictors import create as create_predictor
 from ..simulation import Result, simulate
@@ -30,7 +30,7 @@ from ..workloads.sources import WorkloadLike, workload_of
 from .columns import Selection
 
 
-class Stretch(NamedTuple):
+class EpisodeJobs(NamedTuple):
     """The jobs of an episode.
 
     Attributes
@@ -166,7 +166,7 @@ class Episodes:
         """Return itself: nothing of it changes."""
         return self
 
-    def open(self, count: int, shown: int, columns: Selection) -> Steps:
+    def open(self, count: int, shown: int, columns: Selection) -> ParallelSimulations:
         """Return a number of simulations side by side, with room for any stretch.
 
         Parameters
@@ -220,21 +220,21 @@ class Episodes:
         except ValueError as error:
             raise InputError(f"reset: options: {error}") from None
 
-    def stretch(self, first: int) -> Stretch:
+    def stretch(self, first: int) -> EpisodeJobs:
         """Return the jobs of the episode from a job on."""
         later = np.arange(first, first + self.jobs)
         nothing = np.zeros(0, dtype=np.int64)
         if self.warm_up is None:
-            return Stretch(first, later, 0, nothing, nothing)
+            return EpisodeJobs(first, later, 0, nothing, nothing)
         submit = self.columns[0]
         begin = int(submit[first])
         before = np.flatnonzero(self._end[:first] >= begin)
         early = int((submit[before] < begin).sum())
         running = np.flatnonzero(self._start[before[:early]] < begin)
         running = running[np.argsort(self._start[before[running]], kind="stable")]
-        return Stretch(first, np.concatenate((before, later)), early, running, self._start[before[running]])
+        return EpisodeJobs(first, np.concatenate((before, later)), early, running, self._start[before[running]])
 
-    def begin(self, steps: Steps, place: int, stretch: Stretch) -> None:
+    def begin(self, steps: ParallelSimulations, place: int, stretch: EpisodeJobs) -> None:
         """Begin a simulation with a stretch."""
         jobs = stretch.jobs
         begin(
@@ -250,14 +250,14 @@ class Episodes:
             stretch.early,
         )
 
-    def part_of(self, stretch: Stretch) -> Workload:
+    def part_of(self, stretch: EpisodeJobs) -> Workload:
         """Return the workload of a stretch."""
         if not stretch.early:
             return self.workload.slice(int(stretch.jobs[0]), int(stretch.jobs[-1]) + 1)
         return replace(self.workload, jobs=self.workload.columns.take(stretch.jobs), records=None)
 
     def state_of(
-        self, stretch: Stretch, part: Workload, placements: list[Any] | None = None, learn: bool = False
+        self, stretch: EpisodeJobs, part: Workload, placements: list[Any] | None = None, learn: bool = False
     ) -> MachineState | None:
         """Return the state at the beginning of a stretch, ``None`` for an empty machine.
 
@@ -285,7 +285,7 @@ class Episodes:
             predicted = {self.workload.jobs[row].id: int(self._predicted_once[row]) for row in early}
         return MachineState(at, tuple(running), predicted, tuple(ended))
 
-    def outcome(self, steps: Steps, place: int, stretch: Stretch, name: str) -> Outcome:
+    def outcome(self, steps: ParallelSimulations, place: int, stretch: EpisodeJobs, name: str) -> Outcome:
         """Return what became of a stretch that has ended."""
         queue = steps.events.queue
         start = queue.start[place, : len(stretch.jobs)].copy()
@@ -294,7 +294,7 @@ class Episodes:
             placed = steps.events.placed[place].copy(), queue.columns[place, FIRST_SLOT].copy()
         return Outcome(lambda: self._result(stretch, start, placed, name))
 
-    def _result(self, stretch: Stretch, start: IntArray, placed: tuple[Any, IntArray] | None, name: str) -> Result:
+    def _result(self, stretch: EpisodeJobs, start: IntArray, placed: tuple[Any, IntArray] | None, name: str) -> Result:
         part = self.part_of(stretch)
         recorder, jobs = Recorder(part), part.columns
         order = np.argsort(start + jobs.runtime, kind="stable")

@@ -23,10 +23,10 @@ from ..simulation import Result, simulate
 from ..simulation.decided_outside import DecidedOutside
 from ..workloads.sources import WorkloadLike
 from .decisions import Decider
-from .episodes import Episodes, Outcome, Stretch
+from .episodes import EpisodeJobs, Episodes, Outcome
 from .pictures import Image, picture
 from .rules import Rules
-from .snapshots import Snapshot, checked
+from .snapshots import EnvironmentSnapshot, checked
 from .terminal_rewards import quick_metric
 
 #: Rewards that are paid as jobs start, with their indices in the costs of a simulation.
@@ -77,7 +77,7 @@ class Simulations(ABC):
         self.first = np.zeros(count, dtype=np.int64)
         self.rewards = np.zeros(count)
         self.ended = np.zeros(count, dtype=np.bool_)
-        self.stretches: list[Stretch | None] = [None] * count
+        self.stretches: list[EpisodeJobs | None] = [None] * count
         self._actions = np.full(count, PASS, dtype=np.int64)
 
     @property
@@ -91,7 +91,7 @@ class Simulations(ABC):
         """Which simulations have no further decision, shape (simulations,)."""
 
     @abstractmethod
-    def _begin(self, place: int, stretch: Stretch) -> None:
+    def _begin(self, place: int, stretch: EpisodeJobs) -> None:
         """Begin an episode with a stretch."""
 
     @abstractmethod
@@ -200,11 +200,11 @@ class Simulations(ABC):
         options = {"jobs": episodes.jobs, "predictor": episodes.predictor, "warm_up": episodes.warm_up}
         return {"environments": len(self.over), "workload": source, **self.rules.fields(), **options, "reward": reward}
 
-    def snapshot(self, draws: Sequence[np.random.Generator]) -> Snapshot:
+    def snapshot(self, draws: Sequence[np.random.Generator]) -> EnvironmentSnapshot:
         """Return a copy of the state, with that of the generators from which episodes are drawn."""
         arrays = tuple(array.copy() for array in self._changing())
         random = tuple(rng.bit_generator.state for rng in draws)
-        return Snapshot(self.facts, arrays, random, tuple(self.stretches), deepcopy(self._parts()))
+        return EnvironmentSnapshot(self.facts, arrays, random, tuple(self.stretches), deepcopy(self._parts()))
 
     def restore(self, snapshot: Any, draws: Sequence[np.random.Generator]) -> list[np.random.Generator]:
         """Return to a snapshot. Return the generators, which are those given where there are any.
@@ -253,7 +253,7 @@ class CompiledSimulations(Simulations):
         found: BoolArray = self.steps.numbers[:, OVER] == 1
         return found
 
-    def _begin(self, place: int, stretch: Stretch) -> None:
+    def _begin(self, place: int, stretch: EpisodeJobs) -> None:
         self.episodes.begin(self.steps, place, stretch)
 
     def _step(self) -> None:
@@ -313,10 +313,10 @@ class _Episode:
     now
         Time, seconds.
     costs
-        As in :class:`.Steps`, with what has been paid. Shape (5,).
+        As in :class:`.ParallelSimulations`, with what has been paid. Shape (5,).
     """
 
-    def __init__(self, rules: Rules, episodes: Episodes, stretch: Stretch) -> None:
+    def __init__(self, rules: Rules, episodes: Episodes, stretch: EpisodeJobs) -> None:
         self._part = episodes.part_of(stretch)
         state = episodes.state_of(stretch, self._part, learn=True)
         self._run = DecidedOutside(self._part, episodes.fresh_predictor(), rules.id, state)
@@ -358,7 +358,7 @@ class _Episode:
         stretch = (wait + run) / np.maximum(run, (1.0, 10.0))
         self.costs[:4] += wait, wait + run, max(1.0, stretch[0]), max(1.0, stretch[1])
 
-    def result(self, stretch: Stretch) -> Result:
+    def result(self, stretch: EpisodeJobs) -> Result:
         """Return the records."""
         return self._run.result(start=stretch.first)
 
@@ -394,7 +394,7 @@ class EngineSimulations(Simulations):
         """See :class:`Simulations`."""
         return self._over
 
-    def _begin(self, place: int, stretch: Stretch) -> None:
+    def _begin(self, place: int, stretch: EpisodeJobs) -> None:
         self._episodes[place] = _Episode(self.rules, self.episodes, stretch)
         self._over[place] = False
 

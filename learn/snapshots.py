@@ -13,7 +13,7 @@ from ..base.checks import shown
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class EnvironmentSnapshot:
     """State of an environment at one decision, from ``env.unwrapped.snapshot()``.
 
     It does not change as the environment goes on, and can be pickled.
@@ -50,7 +50,7 @@ class Snapshot:
                 raise InputError(f"restore: {name}: expected {shown(value)}, got a snapshot with {shown(other)}")
 
 
-def checked(snapshot: Any) -> Snapshot:
+def checked(snapshot: Any) -> EnvironmentSnapshot:
     """Return a snapshot.
 
     Raises
@@ -58,6 +58,6 @@ def checked(snapshot: Any) -> Snapshot:
     InputError
         If it is none.
     """
-    if not isinstance(snapshot, Snapshot):
+    if not isinstance(snapshot, EnvironmentSnapshot):
         raise InputError(f"restore: expected what snapshot() returned, got {shown(snapshot)}")
     return snapshot

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base import FloatArray, IntArray
 from ..simulation.metrics import CLASSES, bounded_slowdown
-from .episodes import Episodes, Stretch
+from .episodes import EpisodeJobs, Episodes
 
 _STATISTICS: dict[str, Callable[[FloatArray], Any]] = {
     "mean": np.mean,
@@ -21,7 +21,7 @@ _STATISTICS: dict[str, Callable[[FloatArray], Any]] = {
 _CLASSES = {name: (low, high) for name, low, high in CLASSES}
 
 
-def quick_metric(name: str, episodes: Episodes, stretch: Stretch, start: IntArray) -> float | None:
+def quick_metric(name: str, episodes: Episodes, stretch: EpisodeJobs, start: IntArray) -> float | None:
     """Return a metric as in ``Result.summary()``. ``None`` for one that needs the records.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 from ..base import shown
 from ..dispatchers import NODE_ZERO, Placement, Running, Start, Stop, Waiting
 from .recorder import DECISION
-from .simulated_job import Request, SimulatedJob
+from .simulated_job import JobRequest, SimulatedJob
 from .simulation_errors import ActionError, SimulationError, asked
 
 _INT64 = np.dtype(np.int64)
@@ -50,7 +50,7 @@ class ActionChecks:
             raise ActionError(f"cannot {verb} job {_id(named)}: it is not running")
         return job, job.running
 
-    def start(self, action: Start) -> tuple[SimulatedJob, Request, Placement, int | None]:
+    def start(self, action: Start) -> tuple[SimulatedJob, JobRequest, Placement, int | None]:
         """Return the job to start, its request, its nodes, and the seconds until it is killed."""
         job, _ = self.waiting(action.job, "start")
         request = job.own if action.shape is None else self.requested(job, action.shape)
@@ -63,7 +63,7 @@ class ActionChecks:
         job.write = self._write(job, action.write, limit) if action.write else 0
         return job, request, placement, limit
 
-    def requested(self, job: SimulatedJob, shape: int | None) -> Request:
+    def requested(self, job: SimulatedJob, shape: int | None) -> JobRequest:
         """Return the request of a waiting job on one of its shapes. ``None`` is the job's own request."""
         if shape is None or job.waiting is None:
             return job.own

@@ -14,7 +14,7 @@ from ..predictors import Predictor
 from ..workloads import Machine
 from ..workloads.machine_state import MachineState, RunningSince
 from .events.event_calendar import CORRECTION, TIMER
-from .simulated_job import Request, SimulatedJob
+from .simulated_job import JobRequest, SimulatedJob
 from .simulation_errors import ActionError, asked
 
 #: The :class:`~.engine.Engine` that begins.
@@ -135,7 +135,7 @@ def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince)
     return machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
 
 
-def _room(free: IntArray, asks: Request) -> tuple[int, ...]:
+def _room(free: IntArray, asks: JobRequest) -> tuple[int, ...]:
     """Return the first nodes with room for a job; too few if there are no more."""
     slots = count_slots(free, asks.demand)
     return tuple(np.repeat(np.arange(len(slots)), slots)[: asks.nodes].tolist())

@@ -14,7 +14,7 @@ from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job
 from .recorder import Recorder
-from .simulated_job import Request, SimulatedJob
+from .simulated_job import JobRequest, SimulatedJob
 from .simulation_errors import SimulationError, failed
 
 
@@ -90,7 +90,7 @@ class Forecasts:
         rest = max(1, self.of(job.job, now) - done, ran + 1 if ran else 1)
         return min(rest, job.own.walltime) if self._bounded else rest
 
-    def of_start(self, request: Request, done: int, now: int) -> int:
+    def of_start(self, request: JobRequest, done: int, now: int) -> int:
         """Predict the rest of a job that starts on a shape, with `done` seconds done on it."""
         return max(1, self.of(request.job, now) - done)
 

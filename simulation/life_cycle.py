@@ -16,7 +16,7 @@ from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
 from .overrun import Overrun
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, NODE_FAIL, Attempt, Recorder
-from .simulated_job import Request, SimulatedJob
+from .simulated_job import JobRequest, SimulatedJob
 from .simulation_errors import ActionError
 
 #: Seconds between two reports of progress.
@@ -110,7 +110,7 @@ class LifeCycle:
         self._recorder.predicted[job.order] = predicted
         self._wait(job, job.eligible, predicted, now)
 
-    def start(self, job: SimulatedJob, request: Request, placement: Placement, limit: int | None, now: int) -> bool:
+    def start(self, job: SimulatedJob, request: JobRequest, placement: Placement, limit: int | None, now: int) -> bool:
         """Start a waiting job on the machine. Return whether this is its first start.
 
         Raises

@@ -11,7 +11,7 @@ from .events.event_calendar import Entry
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, NODE_FAIL, Attempt
 
 
-class Request(NamedTuple):
+class JobRequest(NamedTuple):
     """The resources of a job: by its own request, or on one of its shapes.
 
     Attributes
@@ -33,18 +33,18 @@ class Request(NamedTuple):
     walltime: int
     job: Job
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Request:
+    def __deepcopy__(self, memo: dict[int, Any]) -> JobRequest:
         """Return itself: it never changes."""
         return self
 
     @classmethod
-    def of_job(cls, job: Job, demand: tuple[int, ...]) -> Request:
+    def of_job(cls, job: Job, demand: tuple[int, ...]) -> JobRequest:
         """Return a job's own request."""
         # Skip the checks of the constructor: this runs for every job.
         return tuple.__new__(cls, (-1, job.nodes, demand, job.runtime, job.walltime, job))
 
     @classmethod
-    def of_shape(cls, job: Job, index: int, view: ShapeView) -> Request:
+    def of_shape(cls, job: Job, index: int, view: ShapeView) -> JobRequest:
         """Return the request of a shape. `view` shows the shape to dispatchers."""
         runtime = job.shapes[index].runtime
         walltime = job.shapes[index].walltime
@@ -113,7 +113,7 @@ class SimulatedJob:
         self.queued_time = self.eligible = job.submit
         self.job = job
         self.order = order
-        own = Request.of_job(job, demand)
+        own = JobRequest.of_job(job, demand)
         self.places = places
         self.own = self.request = own if places is None else own._replace(shape=places[0])
         self.remaining = job.runtime
@@ -137,9 +137,9 @@ class SimulatedJob:
         running = self.running
         return self.request.runtime - self.remaining + (now - running.start if running is not None else 0)
 
-    def request_of(self, index: int, view: ShapeView) -> Request:
+    def request_of(self, index: int, view: ShapeView) -> JobRequest:
         """Return the request of a shape that dispatchers see."""
-        request = Request.of_shape(self.job, index, view)
+        request = JobRequest.of_shape(self.job, index, view)
         return request if self.places is None else request._replace(shape=self.places[index + 1])
 
     def enlarge(self, job: Job) -> None:
@@ -147,7 +147,7 @@ class SimulatedJob:
         self.job = job
         self.own = self.own._replace(walltime=job.walltime, job=job)
 
-    def remaining_on(self, request: Request) -> int:
+    def remaining_on(self, request: JobRequest) -> int:
         """Return the remaining seconds of work on a request. They are rounded up if it is not the last one."""
         whole = self.request.runtime
         if request.shape == self.request.shape:

@@ -49,7 +49,7 @@ def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
     jobs, seed, cores
         Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
-    drawn = _Drawn(seed, jobs, load=cores / 4)
+    drawn = _RandomJobs(seed, jobs, load=cores / 4)
     sizes = np.minimum(2 ** drawn.rng.integers(0, cores.bit_length(), jobs), cores)
     made = [drawn.job(index, nodes=1, per_node={"core": int(sizes[index])}) for index in range(jobs)]
     return Workload(tuple(made), Machine.pool(cores), Provenance(f"pool(jobs={jobs}, seed={seed}, cores={cores})"))
@@ -65,7 +65,7 @@ def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
     """
     plain = np.tile([16, 64, 0], (nodes - nodes // 2, 1))
     machine = Machine(("core", "mem", "gpu"), np.vstack([plain, np.tile([8, 32, 2], (nodes // 2, 1))]))
-    drawn = _Drawn(seed, jobs, load=nodes / 2)
+    drawn = _RandomJobs(seed, jobs, load=nodes / 2)
     made = []
     for index in range(jobs):
         amounts = {"core": int(drawn.rng.integers(1, 9)), "mem": int(drawn.rng.integers(0, 33))}
@@ -84,7 +84,7 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
     jobs, seed, cores
         Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
-    drawn = _Drawn(seed, jobs, load=cores / 4)
+    drawn = _RandomJobs(seed, jobs, load=cores / 4)
     late = drawn.rng.random(jobs) < 1 / 3
     longer = (drawn.walltimes * drawn.rng.uniform(1, 3, jobs)).astype(int)
     drawn.runtimes = np.where(late, longer, drawn.runtimes)
@@ -103,7 +103,7 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
     jobs, seed, nodes
         Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 4.
     """
-    drawn = _Drawn(seed, jobs, load=nodes / 4)
+    drawn = _RandomJobs(seed, jobs, load=nodes / 4)
     made = []
     for index in range(jobs):
         slots = int(2 ** drawn.rng.integers(1, nodes.bit_length() - 1))
@@ -129,7 +129,7 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
         Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
     """
     laws = (scipy.stats.uniform(60, 7140), scipy.stats.truncexpon(8, 0, 900), None)
-    drawn = _Drawn(seed, jobs, load=cores / 4)
+    drawn = _RandomJobs(seed, jobs, load=cores / 4)
     made = []
     for index in range(jobs):
         law = laws[index % len(laws)]
@@ -150,7 +150,7 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
     jobs, seed, nodes
         Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
     """
-    drawn = _Drawn(seed, jobs, load=nodes)
+    drawn = _RandomJobs(seed, jobs, load=nodes)
     made = []
     for index in range(jobs):
         job = drawn.job(index, nodes=int(drawn.rng.integers(1, nodes // 2 + 1)))
@@ -179,7 +179,7 @@ def samples(share: float = 1.0) -> list[Workload]:
     return [tiny(), *(kind(max(1, round(share * jobs))) for kind, jobs in sizes.items())]
 
 
-class _Drawn:
+class _RandomJobs:
     """Random submissions, run times and walltimes, seconds. `load` jobs arrive per mean run time."""
 
     def __init__(self, seed: int, jobs: int, load: float) -> None:

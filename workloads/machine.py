@@ -13,7 +13,7 @@ import numpy as np
 from ..base import InputError, IntArray, check_whole, count_slots, shown
 from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
-from .machine_rules import Limit, Outage, Power, Reservation, Rules
+from .machine_rules import Limit, MachineRules, Outage, Power, Reservation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Machine:
     equivalence
         Amounts for one processor of a trace, such as ``{"core": 1}`` (the default).
     reservations, outages, licences, limits, power
-        Its rules for every dispatcher, see :class:`.Rules`; none by default.
+        Its rules for every dispatcher, see :class:`.MachineRules`; none by default.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class Machine:
     licences: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     power: Power | None = None
-    rules: Rules = field(default_factory=Rules, init=False, repr=False)
+    rules: MachineRules = field(default_factory=MachineRules, init=False, repr=False)
     _slots: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Machine:
         capacity.flags.writeable = False
         object.__setattr__(self, "resources", names)
         object.__setattr__(self, "capacity", capacity)
-        rules = Rules(self.reservations, self.outages, self.licences, self.limits, self.power)
+        rules = MachineRules(self.reservations, self.outages, self.licences, self.limits, self.power)
         rules.check(names, capacity)
         for name in ("reservations", "outages", "licences", "limits"):
             object.__setattr__(self, name, getattr(rules, name))
@@ -175,9 +175,9 @@ class Machine:
         return f"{self.nodes} node{'s' if self.nodes > 1 else ''} ({totals})"
 
 
-def with_rules(machine: Machine, rules: Rules) -> Machine:
+def with_rules(machine: Machine, rules: MachineRules) -> Machine:
     """Return a machine with other rules. Raise ``ValueError`` if they do not fit it."""
-    given = {each.name: getattr(rules, each.name) for each in fields(Rules) if each.init}
+    given = {each.name: getattr(rules, each.name) for each in fields(MachineRules) if each.init}
     return replace(machine, **given) if rules or machine.rules else machine
 
 
@@ -216,7 +216,7 @@ def _from_accasim(data: Any, path: Path) -> Machine:
     equivalence = _equivalence(data.get("equivalence"), names, path)
     capacity = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
     try:
-        return with_rules(Machine(tuple(names), capacity, path.stem, equivalence), Rules.read(data))
+        return with_rules(Machine(tuple(names), capacity, path.stem, equivalence), MachineRules.read(data))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

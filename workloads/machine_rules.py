@@ -371,7 +371,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class MachineRules:
     """All rules of a machine.
 
     Attributes
@@ -520,7 +520,7 @@ class Rules:
         }
 
     @classmethod
-    def read(cls, found: Mapping[str, Any]) -> Rules:
+    def read(cls, found: Mapping[str, Any]) -> MachineRules:
         """Return rules from fields of a JSON object. Other fields are ignored.
 
         Raises
@@ -649,7 +649,7 @@ def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def refuse_reservation(job: Any, rules: Rules) -> str:
+def refuse_reservation(job: Any, rules: MachineRules) -> str:
     """Return why a job can never run in its reservation. The text is empty if it can."""
     reservation = rules.reservation(job.reservation)
     if reservation is None:

@@ -30,16 +30,16 @@ _STREAM = 20140829
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _DrawnRows:
     """The jobs of a resample before they are sorted: rows of the trace, their shifts in seconds, and their copy."""
 
     rows: IntArray
     shift: IntArray
     copy: IntArray
 
-    def only(self, chosen: Any) -> _Drawn:
+    def only(self, chosen: Any) -> _DrawnRows:
         """Return some of the jobs, by a mask or indices."""
-        return _Drawn(self.rows[chosen], self.shift[chosen], self.copy[chosen])
+        return _DrawnRows(self.rows[chosen], self.shift[chosen], self.copy[chosen])
 
 
 def resample(workload: Workload, seed: int, load: float | None = None) -> Workload:
@@ -138,7 +138,7 @@ def way_of(workload: Workload) -> Way:
     return Way(WEEK, weeks)
 
 
-def _blocks(submit: IntArray, way: Way, rng: np.random.Generator) -> _Drawn:
+def _blocks(submit: IntArray, way: Way, rng: np.random.Generator) -> _DrawnRows:
     """Draw the blocks of a trace with replacement."""
     block = (submit - submit[0]) // way.unit
     begins = np.searchsorted(block, np.arange(way.count + 1))
@@ -149,10 +149,10 @@ def _blocks(submit: IntArray, way: Way, rng: np.random.Generator) -> _Drawn:
         rows.append(chosen)
         shift.append(np.full(len(chosen), (place - source) * way.unit))
         copy.append(np.full(len(chosen), place))
-    return _Drawn(*(np.concatenate(each).astype(np.int64) for each in (rows, shift, copy)))
+    return _DrawnRows(*(np.concatenate(each).astype(np.int64) for each in (rows, shift, copy)))
 
 
-def _users(workload: Workload, way: Way, load: float | None, rng: np.random.Generator) -> _Drawn:
+def _users(workload: Workload, way: Way, load: float | None, rng: np.random.Generator) -> _DrawnRows:
     """Draw users until their work is that of the load."""
     jobs = workload.columns
     since = jobs.submit - jobs.submit[0]
@@ -176,7 +176,7 @@ def _users(workload: Workload, way: Way, load: float | None, rng: np.random.Gene
         rows.append(own)
         shift.append(moved - since[own])
         copy.append(np.full(len(own), number))
-    drawn = _Drawn(*(np.concatenate(each).astype(np.int64) for each in (rows, shift, copy)))
+    drawn = _DrawnRows(*(np.concatenate(each).astype(np.int64) for each in (rows, shift, copy)))
     of_row = np.zeros(len(jobs))
     of_row[inside] = work
     return drawn.only(_met(drawn, since, of_row, target, rng))
@@ -193,7 +193,7 @@ def _until(of_user: FloatArray, target: float, jobs: int, counts: IntArray, rng:
         yield user
 
 
-def _met(drawn: _Drawn, since: IntArray, of_row: FloatArray, target: float, rng: np.random.Generator) -> Any:
+def _met(drawn: _DrawnRows, since: IntArray, of_row: FloatArray, target: float, rng: np.random.Generator) -> Any:
     """Return the jobs to keep so that their work is the target: weeks of the last user go first, then of others."""
     week = (since[drawn.rows] + drawn.shift) // WEEK
     _, group = np.unique(drawn.copy * (int(week.max()) + 1) + week, return_inverse=True)
@@ -210,7 +210,7 @@ def _met(drawn: _Drawn, since: IntArray, of_row: FloatArray, target: float, rng:
     return ~dropped[group]
 
 
-def _assembled(workload: Workload, drawn: _Drawn) -> Workload:
+def _assembled(workload: Workload, drawn: _DrawnRows) -> Workload:
     """Return the workload of the drawn jobs, sorted by submission, with ids of their own."""
     jobs = workload.columns
     submit = jobs.submit[drawn.rows] + drawn.shift
@@ -230,7 +230,7 @@ def _assembled(workload: Workload, drawn: _Drawn) -> Workload:
     return replace(workload, jobs=jobs.take(drawn.rows, **changed), records=records)
 
 
-def _copied_users(jobs: JobColumns, drawn: _Drawn) -> Coded:
+def _copied_users(jobs: JobColumns, drawn: _DrawnRows) -> Coded:
     """Return the users. The second copy of user 7 is ``7~2``; an unknown user stays unknown."""
     codes = jobs.user.codes[drawn.rows].astype(np.int64)
     pairs, which = np.unique(codes * (int(drawn.copy.max()) + 1) + drawn.copy, return_inverse=True)
@@ -242,7 +242,7 @@ def _copied_users(jobs: JobColumns, drawn: _Drawn) -> Coded:
     return Coded(which.astype(np.int32), names)
 
 
-def _copied_arrays(jobs: JobColumns, drawn: _Drawn) -> Coded:
+def _copied_arrays(jobs: JobColumns, drawn: _DrawnRows) -> Coded:
     """Return the arrays, which differ between the copies: the limit of running tasks is that of one copy."""
     texts = []
     for copy, array in zip(drawn.copy.tolist(), jobs.array.take(drawn.rows).each(), strict=True):
@@ -251,7 +251,7 @@ def _copied_arrays(jobs: JobColumns, drawn: _Drawn) -> Coded:
     return Coded.gathered(texts)
 
 
-def _copied_dependencies(jobs: JobColumns, drawn: _Drawn) -> Coded:
+def _copied_dependencies(jobs: JobColumns, drawn: _DrawnRows) -> Coded:
     """Return the dependencies on jobs of the same copy, under their new ids."""
     old = jobs.texts()
     places = {

@@ -120,13 +120,13 @@ def started_at(workload: Workload) -> int:
 
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
-    values = [records[name].tolist() for name in _Asked._fields]
+    values = [records[name].tolist() for name in _RecordedRequest._fields]
     form = _Form.maker(machine, site)
     # Equal requests have one form, and their maps are one object, hashed once.
-    own = [_Asked._fields.index(name) for name in ("account", "array", "reservation")]
+    own = [_RecordedRequest._fields.index(name) for name in ("account", "array", "reservation")]
     forms: dict[tuple[Any, ...], _Form] = {}
     for job, *fields in zip(workload.jobs, *values, strict=True):
-        asked = _Asked(*fields)
+        asked = _RecordedRequest(*fields)
         for place in own:
             fields[place] = ""
         key = tuple(fields)
@@ -160,14 +160,14 @@ class _Form(NamedTuple):
     spread: tuple[int, int] | None
 
     @staticmethod
-    def maker(machine: Machine, site: SlurmSite) -> Callable[[Job, _Asked], _Form]:
+    def maker(machine: Machine, site: SlurmSite) -> Callable[[Job, _RecordedRequest], _Form]:
         """Return a function that makes the form of a job's request."""
         known = {partition.name: partition for partition in site.partitions}
         largest = int(machine.capacity[:, machine.primary].max(initial=0))
         by_core = site.memory_by_core
         maps: dict[tuple[tuple[str, int], ...], ResourceMap] = {}
 
-        def form(job: Job, asked: _Asked) -> _Form:
+        def form(job: Job, asked: _RecordedRequest) -> _Form:
             partition = next((name for name in asked.partitions.split(",") if name in known), None)
             if partition is None and known:
                 where = f"{site.source}: job {job.id}"
@@ -219,7 +219,7 @@ def licences_of(text: str, machine: Machine) -> ResourceMap:
     return ResourceMap({name: count for name, count in counts.items() if name in machine.licences})
 
 
-class _Asked(NamedTuple):
+class _RecordedRequest(NamedTuple):
     """The recorded request of a job, see :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`."""
 
     partitions: str
@@ -243,7 +243,7 @@ class _Asked(NamedTuple):
     tasks_asked: int
     nodes_by_tasks: bool
 
-    def of_whole_nodes(self) -> _Asked:
+    def of_whole_nodes(self) -> _RecordedRequest:
         """Return the request for whole nodes, with its cores and its memory per core."""
         nodes = max(int(self.nodes_asked), int(self.nodes), 1)
         had = int(self.requested_processors)

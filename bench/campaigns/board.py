@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .cells import Cell, CellError, Files
-from .plan import Plan
+from .plan import CampaignPlan
 from .store import Store
 
 
@@ -34,7 +34,7 @@ class CampaignProgress(NamedTuple):
 
 
 @dataclass
-class Outcome:
+class CampaignOutcome:
     """Outcome of a campaign's cells.
 
     Attributes
@@ -88,9 +88,9 @@ class Board:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: CampaignPlan,
         store: Store,
-        outcome: Outcome,
+        outcome: CampaignOutcome,
         missing: Sequence[Cell],
         progress: Callable[[CampaignProgress], None] | None,
     ) -> None:

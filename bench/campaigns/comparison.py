@@ -31,12 +31,12 @@ from ...simulation.metrics import cut_summary, without_ends
 from ...simulation.trimming import NOTHING, Cut, cut_of
 from ...workloads import Workload
 from ...workloads.sources import WorkloadLike, source_of, workload_of
-from .board import CampaignProgress, Outcome
+from .board import CampaignOutcome, CampaignProgress
 from .cells import Cell
 from .comparison_plots import WORDS, ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
 from .metrics_table import days_of
-from .plan import Plan
+from .plan import CampaignPlan
 from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, Users, seed_range
 from .store import Store
 
@@ -385,7 +385,7 @@ def compare(
                 for pair, own in zip(labels, cells, strict=True)
             ]
         )
-    plan = Plan.of("", [cell for runs in asked for *_, cell in runs], loaders)
+    plan = CampaignPlan.of("", [cell for runs in asked for *_, cell in runs], loaders)
     store = Store(make_temporary() if out is None else out)
     if out is None:
         weakref.finalize(store, shutil.rmtree, store.folder, ignore_errors=True)
@@ -472,7 +472,7 @@ def _both(
     samples: Sequence[Samples[Any]],
     asked: Sequence[Sequence[tuple[str, str, int, Cell]]],
     store: Store,
-    outcome: Outcome,
+    outcome: CampaignOutcome,
 ) -> Comparison:
     """Return the first comparison. The second, if any, is that with the recorded submissions."""
     first, *others = (_found(*each, store, outcome) for each in zip(samples, asked, strict=True))
@@ -480,7 +480,7 @@ def _both(
 
 
 def _found(
-    samples: Samples[Any], asked: Sequence[tuple[str, str, int, Cell]], store: Store, outcome: Outcome
+    samples: Samples[Any], asked: Sequence[tuple[str, str, int, Cell]], store: Store, outcome: CampaignOutcome
 ) -> Comparison:
     """Return the comparison of the finished runs."""
     finished = {cell.key for cell in (*outcome.done, *outcome.reused)}

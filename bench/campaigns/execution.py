@@ -5,19 +5,19 @@ from time import perf_counter
 from typing import Any
 
 from ...base import InputError
-from .board import Board, CampaignProgress, Outcome, WorkerError
+from .board import Board, CampaignOutcome, CampaignProgress, WorkerError
 from .cells import Cell
 from .dask_cluster import run_on_cluster
-from .plan import Plan, plan_campaign
+from .plan import CampaignPlan, plan_campaign
 from .processes import run_here, run_pooled
 from .recorded_names import recorded
 from .store import Store
 
 __all__ = [
     "CampaignInterrupted",
+    "CampaignOutcome",
+    "CampaignPlan",
     "CampaignProgress",
-    "Outcome",
-    "Plan",
     "Store",
     "WorkerError",
     "plan_campaign",
@@ -28,13 +28,13 @@ __all__ = [
 class CampaignInterrupted(KeyboardInterrupt):
     """Ctrl-C during a campaign; `outcome` has the finished cells, which are in the store."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: CampaignOutcome) -> None:
         super().__init__(f"interrupted: {len(outcome.done)} cells finished")
         self.outcome = outcome
 
 
 def run_campaign(
-    plan: Plan,
+    plan: CampaignPlan,
     store: Store,
     *,
     workers: int = 1,
@@ -43,7 +43,7 @@ def run_campaign(
     verify: bool = False,
     isolate: bool = False,
     progress: Callable[[CampaignProgress], None] | None = None,
-) -> Outcome:
+) -> CampaignOutcome:
     """Simulate the cells of a campaign that are not in the store yet.
 
     Parameters
@@ -80,7 +80,7 @@ def run_campaign(
     if workers < 1:
         raise InputError(f"campaign: workers must be >= 1, got {workers}")
     begin = perf_counter()
-    outcome = Outcome(len(plan.cells))
+    outcome = CampaignOutcome(len(plan.cells))
     board: Board | None = None
     try:
         store.open()
@@ -105,7 +105,7 @@ def run_campaign(
     return outcome
 
 
-def _missing(plan: Plan, store: Store, outcome: Outcome, *, retry: bool, verify: bool) -> list[Cell]:
+def _missing(plan: CampaignPlan, store: Store, outcome: CampaignOutcome, *, retry: bool, verify: bool) -> list[Cell]:
     """Return the cells to simulate. Existing cells are checked, and damaged ones removed."""
     own = {cell.key: cell for cell in plan.cells}
     for cell in plan.cells if store.refusal is None else ():

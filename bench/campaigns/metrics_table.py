@@ -9,7 +9,7 @@ from ...base import write_whole
 from ...simulation import Result, job_metrics
 from ...simulation.metrics import cut_summary
 from ...workloads.formats.csv_text import csv_text
-from .plan import Plan
+from .plan import CampaignPlan
 from .store import Store
 
 #: Columns that identify the cells of a campaign.
@@ -29,7 +29,7 @@ LABELS = (
 _MEASURED = ("decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s")
 
 
-def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
+def campaign_table(plan: CampaignPlan, store: Store) -> pd.DataFrame:
     """Return the metrics of every cell of a campaign in the store, in the order of the campaign.
 
     It has no measured times, so that it is the same in every run.
@@ -51,7 +51,7 @@ def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def write_table(plan: Plan, store: Store, path: Path) -> None:
+def write_table(plan: CampaignPlan, store: Store, path: Path) -> None:
     """Write the metrics as CSV, completely or not at all."""
     write_whole(path, csv_text(campaign_table(plan, store)))
 

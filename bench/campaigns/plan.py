@@ -66,7 +66,7 @@ class WorkloadSource:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """The cells of a campaign.
 
     Attributes
@@ -90,7 +90,7 @@ class Plan:
     _last: dict[str, Workload] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, name: str, rows: Iterable[Cell], loaders: Loaders) -> Plan:
+    def of(cls, name: str, rows: Iterable[Cell], loaders: Loaders) -> CampaignPlan:
         """Return the plan of these cells. Each is simulated once."""
         rows, cells = tuple(rows), dict[str, Cell]()
         for cell in rows:
@@ -106,7 +106,7 @@ class Plan:
         return self._last[digest]
 
 
-def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Plan:
+def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> CampaignPlan:
     """Read a campaign file and its workloads, and return the cells to simulate.
 
     Parameters
@@ -134,7 +134,7 @@ def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Plan:
     sources = [_resolve(path, table, index, reader) for index in range(len(table.workload))]
     loaders: Loaders = {}
     rows = [cell for index, source in enumerate(sources) for cell in _cells(path, table, index, source, loaders)]
-    return Plan.of(path.stem, rows, loaders)
+    return CampaignPlan.of(path.stem, rows, loaders)
 
 
 def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource, loaders: Loaders) -> list[Cell]:

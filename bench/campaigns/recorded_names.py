@@ -11,7 +11,7 @@ from ...base.checksums import has_its_sum, with_sum
 from ...base.files import read_json
 from ...simulation.schema import SCHEMA, schema_of, with_new_names
 from ...simulation.trimming import Cut
-from .plan import Plan
+from .plan import CampaignPlan
 from .store import CAMPAIGNS
 
 #: The key of a cell, the name of its folder.
@@ -38,7 +38,7 @@ class Named:
     cool_down: Cut
 
 
-def recorded(plan: Plan) -> str:
+def recorded(plan: CampaignPlan) -> str:
     """Return the cells of a campaign as JSON."""
     shifts: dict[str, set[int | None]] = {}
     for cell in plan.rows:

@@ -9,9 +9,9 @@ from ...base.unfinished_files import temporary_folder
 from ...simulation import Result, SameInstant, simulate
 from ...workloads import Workload
 from ...workloads.machine_state import MachineState
-from .board import Board, Outcome
+from .board import Board, CampaignOutcome
 from .cells import Cell, CellError
-from .plan import Plan
+from .plan import CampaignPlan
 from .processes import run_pooled
 from .store import Store
 
@@ -66,8 +66,8 @@ def simulate_apart(
     parts = dispatcher, predictor, overrun, same_instant
     run = SingleRun("", len(workload), workload.digest(), None, seed, *parts, state=state, seconds=seconds)
     with temporary_folder() as folder:
-        store, outcome = Store(folder), Outcome(1)
+        store, outcome = Store(folder), CampaignOutcome(1)
         store.open()
-        plan = Plan.of("", [run], {run.digest: lambda: workload})
+        plan = CampaignPlan.of("", [run], {run.digest: lambda: workload})
         run_pooled(Board(plan, store, outcome, [run], lambda now: progress(now.jobs)), 1, most_losses=1)
         return outcome.failed[0][1] if outcome.failed else store.result(run)

@@ -26,7 +26,7 @@ _TEXTS = ("basis", "verdict", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LeaderboardEntry:
     """What is evaluated.
 
     Attributes
@@ -74,7 +74,7 @@ class Evaluation:
         self._workers = workers
         self._bases: dict[str, Comparison] = {}
 
-    def card(self, entry: Entry, progress: Callable[[CampaignProgress], None] | None = None) -> Card:
+    def card(self, entry: LeaderboardEntry, progress: Callable[[CampaignProgress], None] | None = None) -> Card:
         """Run an entry on all tasks, and return its scorecard. A plug-in runs in processes of its own.
 
         Parameters

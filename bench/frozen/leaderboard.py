@@ -8,7 +8,7 @@ from typing import Any
 
 from ...base import InputError, write_whole
 from ..reports.number_formats import ratio as shown_ratio
-from ..reports.tables import Cell, Table, between, number
+from ..reports.tables import PrintedCell, Table, between, number
 from .scorecards import Card, read_card
 from .suites import BASELINE, METRICS, ORACLE, OWN, SUITES, TRACKS
 
@@ -114,25 +114,25 @@ def _relative(text: str, folder: Path) -> str:
     return text.replace(f"{folder}/", "")
 
 
-def _row(rank: int | None, card: Card, by_task: bool) -> list[Cell | str]:
+def _row(rank: int | None, card: Card, by_task: bool) -> list[PrintedCell | str]:
     overall = [_cell(card["scores"][metric]) for metric in METRICS]
     times = [each["ms_mean"] for each in card["decision_times"].values() if isinstance(each, dict)]
     known = [float(each) for each in times if isinstance(each, int | float)]
-    mean = number(sum(known) / len(known), "{:.2g}".format) if known else Cell("")
+    mean = number(sum(known) / len(known), "{:.2g}".format) if known else PrintedCell("")
     place = "" if rank is None else str(rank)
     if not by_task:
         return [card["name"], place, *overall, mean]
     return [card["name"], card["predictor"], place, *overall, *map(_of_task, card["tasks"]), mean]
 
 
-def _cell(value: float | None) -> Cell:
-    return Cell("") if value is None else number(value, shown_ratio)
+def _cell(value: float | None) -> PrintedCell:
+    return PrintedCell("") if value is None else number(value, shown_ratio)
 
 
-def _of_task(task: dict[str, Any]) -> Cell:
+def _of_task(task: dict[str, Any]) -> PrintedCell:
     """Return the ratio of a task with its interval, or that it failed."""
     if "metrics" not in task:
-        return Cell("failed")
+        return PrintedCell("failed")
     found = task["metrics"][METRICS[0]]
     ratio, low, high = (found[name] for name in ("ratio", "ratio_low", "ratio_high"))
     if ratio is None or low is None or high is None:

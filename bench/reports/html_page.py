@@ -22,7 +22,7 @@ _MEDIA = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A table or a figure and the name of its files without an ending."""
 
     name: str
@@ -35,7 +35,7 @@ class Section:
 
     title: str
     note: str
-    parts: Sequence[Part]
+    parts: Sequence[PagePart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _write_files(part: Part, folder: Path) -> dict[str, bytes]:
+def _write_files(part: PagePart, folder: Path) -> dict[str, bytes]:
     """Write a table as CSV, Markdown and LaTeX, and a figure as CSV, PNG, SVG and PDF. Return the drawings."""
     folder.mkdir(parents=True, exist_ok=True)
     content = part.content

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from .figures import Figure, figures_of
-from .html_page import Page, Part, Section, write_page
+from .html_page import Page, PagePart, Section, write_page
 from .number_formats import count
 from .study import Study
 from .summaries import tables_of
@@ -97,7 +97,7 @@ def title_of(study: Study) -> str:
     return f"{len(names)} dispatchers compared{where}"
 
 
-def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
+def _parts(study: Study, index: int, workload: str) -> Iterator[PagePart]:
     """Yield tables and figures of a workload in their order."""
     prefix = "" if len(study.workloads) == 1 else f"{index + 1}-"
     tables = tables_of(study, workload)
@@ -107,7 +107,7 @@ def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
     for key in dict.fromkeys((*_ORDER, *tables, *figures)):
         content = found.get(key)
         if content is not None and len(content.rows if isinstance(content, Table) else content.data):
-            yield Part(prefix + key, content)
+            yield PagePart(prefix + key, content)
 
 
 def _section(study: Study, index: int, workload: str) -> Section:

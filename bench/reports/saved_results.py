@@ -87,7 +87,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderResults:
     """The results of a folder.
 
     Attributes
@@ -105,7 +105,7 @@ class Found:
     campaign: str | None = None
 
 
-def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
+def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> FolderResults:
     """Return the results saved in a folder: a store, a result, or a folder of results.
 
     Parameters
@@ -140,7 +140,7 @@ def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
         runs[key] = run
     if not runs and not left_out:
         raise InputError(f"{path}: expected saved results (compare --out {path} writes them), got none")
-    return Found(tuple(runs.values()), (*left_out, *_failed(path, campaign)), campaign)
+    return FolderResults(tuple(runs.values()), (*left_out, *_failed(path, campaign)), campaign)
 
 
 def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:

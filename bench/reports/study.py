@@ -27,7 +27,7 @@ from ...simulation.metrics import NARROWEST, utilization, width_class, width_nam
 from ...simulation.plots.curves import Grid, capacity_of, over_time
 from ...simulation.trimming import Cut, Window, steady_state
 from ..campaigns.metrics_table import days_of
-from .saved_results import Found, Run
+from .saved_results import FolderResults, Run
 from .tunings import tunings_of
 from .verdict import choose_baseline
 
@@ -155,7 +155,7 @@ def known_baseline(names: Iterable[str], wanted: str | None) -> str:
 
 
 def study(
-    found: Found,
+    found: FolderResults,
     *,
     baseline: str | None = None,
     warm_up: Cut | None = None,

@@ -45,7 +45,7 @@ _LATEX = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PrintedCell:
     """A cell of a table: text, a second line such as an interval, and the sort key (NaN for a label)."""
 
     text: str
@@ -91,16 +91,16 @@ class Table:
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
+    rows: Sequence[Sequence[PrintedCell | str]]
     labels: int = 1
     note: str = ""
     key: str = ""
     folded: bool = False
 
     @property
-    def cells(self) -> list[list[Cell]]:
+    def cells(self) -> list[list[PrintedCell]]:
         """The rows as cells."""
-        return [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
+        return [[PrintedCell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
 
     def terminal(self) -> rich.table.Table:
         """Return the rows for the terminal. With several labels, a line marks each change of the first one."""
@@ -197,17 +197,17 @@ def terminal_table(columns: Sequence[str], labels: int = 1) -> rich.table.Table:
     return made
 
 
-def label(text: object) -> Cell:
+def label(text: object) -> PrintedCell:
     """Return a cell of text."""
-    return Cell(str(text))
+    return PrintedCell(str(text))
 
 
-def number(value: float, show: Show) -> Cell:
+def number(value: float, show: Show) -> PrintedCell:
     """Return a cell of a number."""
-    return Cell(show(value), "", float(value))
+    return PrintedCell(show(value), "", float(value))
 
 
-def spread(values: Sequence[float], show: Show, basis: Basis = "independent") -> Cell:
+def spread(values: Sequence[float], show: Show, basis: Basis = "independent") -> PrintedCell:
     """Return the mean over the seeds, with its interval over these samples if there are several."""
     array = np.asarray(values, dtype=float)
     low, high = interval_of_mean(array, basis)
@@ -215,9 +215,9 @@ def spread(values: Sequence[float], show: Show, basis: Basis = "independent") ->
     return between(mean, low, high, show)
 
 
-def between(value: float, low: float, high: float, show: Show) -> Cell:
+def between(value: float, low: float, high: float, show: Show) -> PrintedCell:
     """Return a cell of a number and its interval."""
-    return Cell(show(value), "" if low == high else interval(low, high, show), float(value))
+    return PrintedCell(show(value), "" if low == high else interval(low, high, show), float(value))
 
 
 def _latex(text: str) -> str:

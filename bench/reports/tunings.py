@@ -5,7 +5,7 @@ import pandas as pd
 
 from ...simulation import Result
 from .number_formats import fixed
-from .tables import Cell, Table, label
+from .tables import PrintedCell, Table, label
 
 
 def tunings_of(result: Result) -> pd.DataFrame | None:
@@ -58,7 +58,7 @@ def tunings_table(found: pd.DataFrame, note: str) -> Table:
             gain = 100 * float(changes["gain"].mean())
             numbers = ((float(number), 0), (share, 1), (float(len(changes)), 0), (gain, 1))  # type: ignore[arg-type]
             names = label(contender), label(chosen["candidate"].iloc[0])
-            rows.append([*names, *(Cell(fixed(value, digits), value=value) for value, digits in numbers)])
+            rows.append([*names, *(PrintedCell(fixed(value, digits), value=value) for value, digits in numbers)])
     columns = (
         "contender",
         "candidate",

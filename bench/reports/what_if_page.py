@@ -13,10 +13,10 @@ from ...analysis.what_if import JITTER, WhatIf
 from ...base import FloatArray, time_text
 from ...simulation.plots.curves import distribution
 from .figures import Figure
-from .html_page import Page, Part, Section, write_page
+from .html_page import Page, PagePart, Section, write_page
 from .number_formats import NOTHING, Show, count, fixed, percent, ratio
 from .study import GRIDS
-from .tables import Cell, Table, Times, label, number
+from .tables import PrintedCell, Table, Times, label, number
 from .verdict import against, of_jobs
 
 #: The longest name in tables and figures.
@@ -69,13 +69,13 @@ def write_what_if(
         Section(
             "How well slurm meets the recorded starts",
             f"{met} {furthest(classes)}".strip(),
-            [*_fidelity(recorded, model), Part("fidelity-by-class", _class_fidelity(classes))],
+            [*_fidelity(recorded, model), PagePart("fidelity-by-class", _class_fidelity(classes))],
         ),
         Section("What others would have done", others, list(_outlook(found, submit))),
         Section(
             "Classes of jobs",
             " ".join(losers(classes)) or "There is one class of each kind.",
-            [*(Part(table.key, table) for table in tables), Part("classes", _measures(classes, names))],
+            [*(PagePart(table.key, table) for table in tables), PagePart("classes", _measures(classes, names))],
         ),
     ]
     told = [*facts, ("Made by", f"hpcdispatch {version('hpcdispatch')}")]
@@ -180,7 +180,7 @@ def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
     return [starts, f"its mean wait is {against('recorded', model.wait / recorded.wait)}"]
 
 
-def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
+def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[PagePart, ...]:
     near = [
         [label(f"starts within {time_text(within)} of the record (%)"), number(share, percent)]
         for within, share in model.near.items()
@@ -204,7 +204,7 @@ def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
         {model.name: off},
         (recorded.name, model.name),
     )
-    return Part("fidelity", table), Part("off-the-record", figure)
+    return PagePart("fidelity", table), PagePart("off-the-record", figure)
 
 
 def _class_fidelity(classes: pd.DataFrame) -> Table:
@@ -253,7 +253,7 @@ def _measures(classes: pd.DataFrame, names: Mapping[str, str]) -> Table:
     return Table("All measures by class", columns, rows, 3, note, "classes", folded=True)
 
 
-def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
+def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[PagePart, ...]:
     names = tuple(row.name for row in found)
     columns = (
         "scheduler",
@@ -290,7 +290,7 @@ def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
     table = Table("Waits and slowdowns", columns, rows, 1, note, "schedulers")
     waits = {row.name: row.waits for row in found}
     drawn = _curve("ecdf-wait", "Waiting times", "wait (s)", waits, names)
-    return Part("schedulers", table), Part("ecdf-wait", drawn), Part("queue", _queues(found, submit, names))
+    return PagePart("schedulers", table), PagePart("ecdf-wait", drawn), PagePart("queue", _queues(found, submit, names))
 
 
 def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...]) -> Figure:
@@ -344,7 +344,7 @@ def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names
     )
 
 
-def _change(value: float, base: float) -> Cell:
+def _change(value: float, base: float) -> PrintedCell:
     change = 100 * (value / base - 1) if base else np.nan
     return number(change, lambda shown: "-" if np.isnan(shown) else f"{shown:+.1f}")
 

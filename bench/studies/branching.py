@@ -174,7 +174,7 @@ class _Planned:
     before: float
 
 
-class _ReachedError(Exception):
+class _ResultKnownError(Exception):
     """Ends a simulation when its result is known."""
 
     def __init__(self, end: JobEnd | None = None) -> None:
@@ -202,19 +202,19 @@ class _Watch(Recorder):
 
     def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
         if order == self._order:
-            raise _ReachedError(_end(self._job, attempts, "completed", attempts[-1].end, ""))
+            raise _ResultKnownError(_end(self._job, attempts, "completed", attempts[-1].end, ""))
 
     def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
         if order == self._order:
-            raise _ReachedError(_end(self._job, attempts, status, end, reason))
+            raise _ResultKnownError(_end(self._job, attempts, status, end, reason))
 
     def decision(self, counts: Any, report: Any, ns: int) -> None:
         """Book nothing, and see whether the job has started."""
         job = None if self.there is None else self.there()
         if job is not None and job.running is not None and self._stays:
-            raise _ReachedError(_end_to_come(job))
+            raise _ResultKnownError(_end_to_come(job))
         if job is not None and job.running is None and not job.attempts and counts[0] >= self._before:
-            raise _ReachedError(_end(self._job, (), "waiting", counts[0], ""))
+            raise _ResultKnownError(_end(self._job, (), "waiting", counts[0], ""))
 
 
 def _end_to_come(job: SimulatedJob) -> JobEnd:
@@ -256,7 +256,7 @@ class _Trunk:
         mapper.at_pause = self._branch
         if self._left:
             mapper.pause = self._left[-1].at
-            with suppress(_ReachedError):
+            with suppress(_ResultKnownError):
                 self._engine.start_hpc_simulation()
         if self._left:
             raise InputError(f"at: expected an instant before the last job has left, got {self._left[-1].at}")
@@ -292,7 +292,7 @@ class _Trunk:
             self._found[plan.number] = self._outcome(plan)
             self._left.pop()
         if not self._left:
-            raise _ReachedError
+            raise _ResultKnownError
         mapper.pause = self._left[-1].at
 
     def _outcome(self, plan: _Planned) -> JobEnd:
@@ -344,7 +344,7 @@ def _ended(engine: Engine, plan: _Planned) -> JobEnd:
         if plan.changed is not None:
             _change(engine, *plan.changed)
         engine.start_hpc_simulation()
-    except _ReachedError as reached:
+    except _ResultKnownError as reached:
         if reached.end is not None:
             return reached.end
     raise SimulationError(f"job at place {plan.until} of the workload never left")

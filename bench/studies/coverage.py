@@ -35,7 +35,7 @@ _TRUTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampleWaits:
     """Waits of one sample: the mean and the days of each dispatcher."""
 
     means: dict[str, float]
@@ -47,7 +47,7 @@ def lublin(load: float, jobs: int, seed: int) -> Workload:
     return generate(f"lublin:jobs={jobs},load={load}", seed=seed)
 
 
-def waits(workload: Workload) -> Sampled:
+def waits(workload: Workload) -> SampleWaits:
     """Return the waits under all dispatchers."""
     means, days = {}, {}
     for name in (BASE, *RIVALS):
@@ -55,7 +55,7 @@ def waits(workload: Workload) -> Sampled:
         wait = found["wait"].to_numpy(dtype=float)
         means[name] = float(wait.mean())
         days[name] = Daily.of(found["submit"].to_numpy(), wait)
-    return Sampled(means, days)
+    return SampleWaits(means, days)
 
 
 def means(workloads: Iterator[Workload]) -> dict[str, FloatArray]:

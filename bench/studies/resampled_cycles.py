@@ -33,7 +33,7 @@ SIZES = (0.05, 0.25)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class WorkloadProperties:
     """Properties of a workload.
 
     Attributes
@@ -57,7 +57,7 @@ class Kept:
     load: float
 
 
-def kept(workload: Workload, weeks: int) -> Kept:
+def kept(workload: Workload, weeks: int) -> WorkloadProperties:
     """Return the properties of a workload in its first weeks."""
     jobs = workload.columns
     since = jobs.submit - jobs.submit[0]
@@ -69,7 +69,7 @@ def kept(workload: Workload, weeks: int) -> Kept:
     primary = workload.machine.primary
     units = jobs.amounts(workload.machine.resources[primary])[inside]
     capacity = float(workload.machine.capacity[:, primary].sum())
-    return Kept(
+    return WorkloadProperties(
         np.bincount((since % WEEK) // HOUR, minlength=HOURS) / len(since),
         sessions / len(np.unique(users)),
         len(since) / sessions,
@@ -87,7 +87,7 @@ def at_random_times(workload: Workload, seed: int) -> Workload:
     return workload.with_jobs(sorted(moved, key=attrgetter("submit")))
 
 
-def row(name: str, found: Kept, trace: Kept, jobs: int) -> list[str]:
+def row(name: str, found: WorkloadProperties, trace: WorkloadProperties, jobs: int) -> list[str]:
     """Return a row of the table."""
     return [
         name,
@@ -100,7 +100,7 @@ def row(name: str, found: Kept, trace: Kept, jobs: int) -> list[str]:
     ]
 
 
-def draw(trace: Kept, samples: list[Kept], path: Path) -> None:
+def draw(trace: WorkloadProperties, samples: list[WorkloadProperties], path: Path) -> None:
     """Draw the hours of the week."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - only with a figure
 

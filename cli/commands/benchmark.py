@@ -15,7 +15,7 @@ from ...base.files import digest_of as digest_of_file
 from ...base.installed import entry_points_of
 from ...base.unfinished_files import temporary_folder
 from ...bench.campaigns.comparison import ComparisonInterrupted
-from ...bench.frozen.evaluation import Entry, Evaluation
+from ...bench.frozen.evaluation import Evaluation, LeaderboardEntry
 from ...bench.frozen.leaderboard import CARDS, ranked, read_cards, tables_of, write_page
 from ...bench.frozen.scorecards import Card, write_card
 from ...bench.frozen.suites import METRICS, PARTS, SUITES, Suite, check_jobs, suite_of
@@ -114,7 +114,7 @@ def command(
     _report(chosen, cards)
 
 
-def _entries(suite: Suite, dispatchers: tuple[str, ...], predictor: str, name: str | None) -> list[Entry]:
+def _entries(suite: Suite, dispatchers: tuple[str, ...], predictor: str, name: str | None) -> list[LeaderboardEntry]:
     """Return the entries that are asked for."""
     specs = split_specs(dispatchers, "dispatcher")
     if name is not None and len(specs) > 1:
@@ -128,7 +128,7 @@ def _entries(suite: Suite, dispatchers: tuple[str, ...], predictor: str, name: s
         words = ["hpcdispatch", "benchmark", suite.name, "--dispatcher", spec]
         words += [] if predictor == "walltime" else ["--predictor", predictor]
         words += [] if name is None else ["--name", name]
-        found.append(Entry(name or label, dispatcher, belief, {**source, **own}, shlex.join(words)))
+        found.append(LeaderboardEntry(name or label, dispatcher, belief, {**source, **own}, shlex.join(words)))
     return found
 
 
@@ -143,7 +143,7 @@ def _part(spec: str, kind: str, method: str) -> tuple[str, dict[str, str]]:
     return name, {f"{kind}_file": path.name, f"{kind}_sha256": digest_of_file(path)}
 
 
-def _baselines(suite: Suite) -> list[Entry]:
+def _baselines(suite: Suite) -> list[LeaderboardEntry]:
     """Return the entries of the repository."""
     own = [
         name

@@ -12,8 +12,8 @@ from ...base import InputError
 from ...bench.campaigns.dask_cluster import TLS, connect
 from ...bench.campaigns.execution import (
     CampaignInterrupted,
-    Outcome,
-    Plan,
+    CampaignOutcome,
+    CampaignPlan,
     Store,
     WorkerError,
     plan_campaign,
@@ -129,7 +129,7 @@ def command(
     _end(outcome, interrupted=interrupted)
 
 
-def _report(plan: Plan, outcome: Outcome, store: Store, out: Path) -> None:
+def _report(plan: CampaignPlan, outcome: CampaignOutcome, store: Store, out: Path) -> None:
     """Print the results of the cells."""
     for key, reason, cell in outcome.damaged:
         name = f"{out / 'cells' / key[:2] / key}: {reason}"
@@ -157,7 +157,7 @@ def _report(plan: Plan, outcome: Outcome, store: Store, out: Path) -> None:
     finish(_answer(plan, store, out), fields, f"{told}\nin {out}")
 
 
-def _answer(plan: Plan, store: Store, out: Path) -> str:
+def _answer(plan: CampaignPlan, store: Store, out: Path) -> str:
     """Return the dispatcher with the least mean wait, against easy. With many cells, name the report command."""
     kept = sum(store.has(cell.key) for cell in plan.rows)
     if not kept or kept > MOST_READ:
@@ -175,7 +175,7 @@ def _answer(plan: Plan, store: Store, out: Path) -> str:
     return left_out(verdict(runs, show=time, days=days), *left[0] if len(left) == 1 else ("", ""))
 
 
-def _end(outcome: Outcome, *, interrupted: bool) -> None:
+def _end(outcome: CampaignOutcome, *, interrupted: bool) -> None:
     """Print the failures, and end with their exit code."""
     for cell, error in outcome.failed_before:
         say("note", f"failed before, --retry tries again: {cell.label}: {error}")

@@ -99,7 +99,7 @@ def command(
             draws = studies.DRAWS if mutate and seeds is None else seeds
             try:
                 with JobBar("checking the store") as bar:
-                    means = studies.Means(scale, Path(folder) / "store", workers or 1, bar.show, seed, draws)
+                    means = studies.StudySettings(scale, Path(folder) / "store", workers or 1, bar.show, seed, draws)
                     outcome = entry.run(means)
                     trials = studies.try_controls(entry, means, outcome)
             except CampaignInterrupted as error:

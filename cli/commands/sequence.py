@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Planning, StrategyResult, advise
 from ...analysis.conclusions import of_samples
-from ...analysis.requests import BEST, MAXIMUM, MOST_VALUES, SURE, Row
+from ...analysis.requests import BEST, MAXIMUM, MOST_VALUES, SURE, StrategyRow
 from ...analysis.site_requests import SiteAdvice, measure
 from ...base import InputError, shown
 from ...base.checks import MOST_STEPS
@@ -293,7 +293,7 @@ def _answer_of_site(first: str, measured: SiteAdvice) -> str:
     return f"{text}. The replay has the runs among the jobs of the site. Waits by {source}: {model}."
 
 
-def _against(best: Row, other: Row, name: str, noun: str) -> tuple[float, str] | None:
+def _against(best: StrategyRow, other: StrategyRow, name: str, noun: str) -> tuple[float, str] | None:
     """Return the ratio of the costs, as a number and in words; ``None`` without a common run."""
     mine, rival = (row.unseen if best.unseen else row.seen for row in (best, other))
     if mine is None or rival is None:

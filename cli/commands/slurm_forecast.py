@@ -27,7 +27,7 @@ from ..output import exact, finish, headed, time
 from ..parameters import argument, option
 from ..shared_options import validate
 from ..site_options import SnapshotFiles
-from ..slurm_moment import Moment, SiteAnswers, accounted, in_folder, moment_of
+from ..slurm_moment import SiteAnswers, SlurmMoment, accounted, in_folder, moment_of
 
 #: Largest errors in seconds of a forecast that counts as near.
 NEAR = (300, 1200, 3600)
@@ -99,7 +99,7 @@ def forecast(
     _print(chosen, without, calibration, basis)
 
 
-def _calibration(now: Moment, learning: Learning, store: Path) -> tuple[Calibration, str]:
+def _calibration(now: SlurmMoment, learning: Learning, store: Path) -> tuple[Calibration, str]:
     """Return the calibration of intervals, and what it rests on: kept forecasts, or else past moments."""
     if not learning.calibrate:
         return Calibration.of([]), "by choice"
@@ -112,7 +112,7 @@ def _calibration(now: Moment, learning: Learning, store: Path) -> tuple[Calibrat
     return Calibration.of(found), f"starts at {learning.calibrate} past moments"
 
 
-def _kept(now: Moment, store: Path) -> list[PastForecast]:
+def _kept(now: SlurmMoment, store: Path) -> list[PastForecast]:
     """Return the kept forecasts of jobs that have started, or that should have."""
     if not store.is_file():
         return []
@@ -132,7 +132,7 @@ def _kept(now: Moment, store: Path) -> list[PastForecast]:
     return found
 
 
-def _history(now: Moment) -> Workload:
+def _history(now: SlurmMoment) -> Workload:
     """Return the ended, running and waiting jobs with their waits; NaN for jobs that wait."""
     starts: dict[str, float] = {since.id: since.start for since in now.state.running}
     pairs: list[tuple[Job, float]] = [(each.job, each.start) for each in now.state.ended]
@@ -144,7 +144,7 @@ def _history(now: Moment) -> Workload:
     return Workload(tuple(jobs), now.workload.machine, now.workload.provenance, waits)
 
 
-def _without(now: Moment, answered: set[str]) -> dict[str, str]:
+def _without(now: SlurmMoment, answered: set[str]) -> dict[str, str]:
     """Return why each other waiting job has no forecast, by id."""
     machine = now.workload.machine
     rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
@@ -168,7 +168,7 @@ def _without(now: Moment, answered: set[str]) -> dict[str, str]:
     return found
 
 
-def _forecasts(now: Moment, learning: Learning, calibration: Calibration) -> list[KeptForecast]:
+def _forecasts(now: SlurmMoment, learning: Learning, calibration: Calibration) -> list[KeptForecast]:
     """Return the forecasts of all waiting jobs, calibrated."""
     predictor = create_predictor(learning.predictor)
     zero = now.zero

@@ -17,7 +17,7 @@ from ..app import subcommand
 from ..output import exact, finish, headed
 from ..parameters import argument
 from ..site_options import SnapshotFiles
-from ..slurm_moment import Moment, SiteAnswers, moment_of
+from ..slurm_moment import SiteAnswers, SlurmMoment, moment_of
 
 
 @subcommand(
@@ -47,7 +47,7 @@ def why(
     _print(found, waiting[id_].reason if id_ in waiting else "")
 
 
-def question_of(now: Moment) -> Question:
+def question_of(now: SlurmMoment) -> Question:
     """Return the question for a moment."""
     jobs = now.workload.jobs
     machine = now.workload.machine

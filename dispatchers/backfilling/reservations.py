@@ -17,7 +17,7 @@ Compress = Literal["until-stable", "once", "never"]
 
 
 @dataclass(slots=True)
-class Booking(overlay.Booking):
+class JobBooking(overlay.Booking):
     """A job's interval and nodes in the profile.
 
     Attributes
@@ -69,8 +69,8 @@ class Reservations:
         self.rule = rule
         self._resources = state.machine.resources
         self.profile = self._open(state)
-        self.running: dict[str, Booking] = {}
-        self.reserved: dict[str, Booking] = {}
+        self.running: dict[str, JobBooking] = {}
+        self.reserved: dict[str, JobBooking] = {}
         self.freed: list[tuple[int, int]] = []
         #: Whether running jobs are on the profile that have outlasted their predictions.
         self._overruns = False
@@ -103,7 +103,7 @@ class Reservations:
         for held, rows in ((self.running, memory["running"]), (self.reserved, memory["reserved"])):
             for id_, start, end, placement, amounts in rows:
                 demand = tuple(amounts.get(name, 0) for name in self._resources)
-                held[id_] = Booking(start, end, np.array(placement, dtype=np.int64), demand)
+                held[id_] = JobBooking(start, end, np.array(placement, dtype=np.int64), demand)
         if self.profile.ruled:
             for entry in state.queue:
                 if entry.id in self.reserved:
@@ -151,7 +151,7 @@ class Reservations:
         end = run.predicted_end
         booking = self.running.get(run.id)
         if booking is None:
-            booking = self.running[run.id] = Booking(run.start, now, run.placement, run.demand)
+            booking = self.running[run.id] = JobBooking(run.start, now, run.placement, run.demand)
         later = end > booking.end
         if not later:
             self._free(max(now, end), booking.end)
@@ -211,10 +211,10 @@ class Reservations:
         self.profile.add(booking)
         return True
 
-    def _book(self, waiting: Waiting, start: int, placement: Placement, seconds: int | None = None) -> Booking:
+    def _book(self, waiting: Waiting, start: int, placement: Placement, seconds: int | None = None) -> JobBooking:
         bound, uses = self.profile.limits_of(waiting, seconds)
         length = waiting.predicted if seconds is None else seconds
-        return Booking(start, start + length, placement, waiting.demand, start + bound, uses, waiting=waiting)
+        return JobBooking(start, start + length, placement, waiting.demand, start + bound, uses, waiting=waiting)
 
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into freed intervals."""
@@ -260,7 +260,7 @@ class Reservations:
                 return True
         return False
 
-    def _move(self, booking: Booking, after: int, before: int) -> bool:
+    def _move(self, booking: JobBooking, after: int, before: int) -> bool:
         """Move a reservation to a start in [after, before), if it fits there."""
         interval = booking.start, booking.end
         found = self.profile.earlier(booking, after, before)
@@ -279,11 +279,11 @@ class Reservations:
         later = (booking.start for booking in self.reserved.values() if booking.start > state.now)
         return iter(started), len(started) < len(due), min(later, default=None)
 
-    def due(self, now: int) -> list[Booking]:
+    def due(self, now: int) -> list[JobBooking]:
         """Return the due reservations."""
         return [booking for booking in self.reserved.values() if booking.start <= now and not booking.away]
 
-    def start(self, due: Iterable[Booking], now: int, space: Space) -> Iterator[tuple[Waiting, Placement]]:
+    def start(self, due: Iterable[JobBooking], now: int, space: Space) -> Iterator[tuple[Waiting, Placement]]:
         """Yield the due jobs and their nodes, if these are free."""
         for booking in due:
             waiting = booking.waiting
@@ -299,7 +299,7 @@ class Reservations:
             self.running[waiting.id] = booking
             yield waiting, booking.placement
 
-    def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+    def _take_nodes(self, now: int, booking: JobBooking, waiting: Waiting, space: Space) -> bool:
         """Occupy the reserved nodes, or others free in the profile. Return whether there are any."""
         # Under rules the reserved nodes may have failed, or a late job would run into a closure.
         if not self.profile.ruled:
@@ -313,7 +313,7 @@ class Reservations:
         self.profile.move(booking, booking.start, found[1])
         return True
 
-    def _postpone(self, booking: Booking, id_: str, now: int) -> None:
+    def _postpone(self, booking: JobBooking, id_: str, now: int) -> None:
         """Move a due reservation that the rules no longer allow to the first start that they do."""
         found = self.profile.earlier(booking, now)
         if found is None:

@@ -18,7 +18,7 @@ from .site_objectives import Goal
 Chosen = list[tuple[Waiting, Placement | None]]
 
 
-class Candidates(NamedTuple):
+class CandidateJobs(NamedTuple):
     """Jobs that may get a start time.
 
     Attributes
@@ -53,7 +53,7 @@ def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[
 
 def candidates_of(
     state: State, space: Space, goal: Goal, filtered: Filter, most: int, blocked: int, allowed: BoolArray | None = None
-) -> Candidates:
+) -> CandidateJobs:
     """Return the first `most` jobs by priority that fit now, and the first `blocked` of the others.
 
     Filtering comes first. Otherwise, jobs behind urgent blocked ones would have to wait for these. If `allowed` is
@@ -63,7 +63,7 @@ def candidates_of(
     if allowed is not None:
         fits &= allowed
     chosen = most_urgent(state, goal, np.flatnonzero(fits), most)
-    return Candidates(chosen, most_urgent(state, goal, np.flatnonzero(~fits), blocked) if chosen else [])
+    return CandidateJobs(chosen, most_urgent(state, goal, np.flatnonzero(~fits), blocked) if chosen else [])
 
 
 def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
@@ -76,12 +76,12 @@ def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
 
 def moldable_candidates(
     state: State, space: Space, modes: JobModes, goal: Goal, filtered: Filter, most: int
-) -> Candidates:
+) -> CandidateJobs:
     """Return the first `most` jobs by priority that fit now in some mode, and no blocked jobs."""
     each = modes.of_queue(state)
     if not each:
-        return Candidates([], [])
+        return CandidateJobs([], [])
     rows = [mode.waiting for job in each for mode in job]
     fits = modes_that_fit(state, space, rows, pooled=filtered == "pool")
     some = np.logical_or.reduceat(fits, np.cumsum([0, *map(len, each[:-1])]))
-    return Candidates(most_urgent(state, goal, np.flatnonzero(some), most), [])
+    return CandidateJobs(most_urgent(state, goal, np.flatnonzero(some), most), [])

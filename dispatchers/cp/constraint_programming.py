@@ -19,9 +19,9 @@ from ..site.machine_rules import machine_constraints
 from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
 from ..space import PoolSpace, Space, place_at, space_of
-from .candidates import Candidates, Chosen, candidates_of, moldable_candidates, most_urgent
+from .candidates import CandidateJobs, Chosen, candidates_of, moldable_candidates, most_urgent
 from .cp_options import ConstraintProgrammingOptions, Formulation
-from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
+from .cp_plan import CpPlan, ModesPlanner, Planner, all_fastest, all_together
 from .ruled_room import RuledRoom
 from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 
@@ -90,7 +90,7 @@ class DecisionRecord:
     failure: str = ""
 
     @classmethod
-    def of(cls, state: State, space: Space, candidates: Candidates, resources: int) -> DecisionRecord:
+    def of(cls, state: State, space: Space, candidates: CandidateJobs, resources: int) -> DecisionRecord:
         """Create the record of a decision between `candidates`. Only the first `resources` resources count."""
         fitting, blocked = candidates
         requested = sum(entry.nodes * sum(entry.demand[:resources]) for entry in fitting)
@@ -105,7 +105,7 @@ class DecisionRecord:
         self.gap = 0.0
         self.used = "list"
 
-    def follows(self, plan: Plan) -> None:
+    def follows(self, plan: CpPlan) -> None:
         """Record the result of a plan."""
         answer = plan.answer
         schedule = plan.schedule
@@ -225,7 +225,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     def _candidates(
         self, state: State, space: Space, restrictions: Restrictions | None, room: RuledRoom | None
-    ) -> Candidates:
+    ) -> CandidateJobs:
         settled = self.settled
         if settled.molds:
             return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
@@ -234,7 +234,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             places = np.arange(len(state.queue))
             first = places if settled.formulation == "pcp" else places[: self._most]
             rest = [state.queue[place] for place in places[len(first) :].tolist()] if settled.rest == "end" else []
-            return Candidates(most_urgent(state, self.goal, first, len(first)) + rest, [])
+            return CandidateJobs(most_urgent(state, self.goal, first, len(first)) + rest, [])
         filtered = "nodes" if settled.formulation == "pcp" else settled.filter
         allowed = None if restrictions is None else restrictions.allowed
         if room is not None:
@@ -246,7 +246,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self,
         state: State,
         space: Space,
-        candidates: Candidates,
+        candidates: CandidateJobs,
         record: DecisionRecord,
         restrictions: Restrictions | None,
         room: RuledRoom | None,
@@ -291,7 +291,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         return chosen
 
     def _start_beyond(
-        self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions, room: RuledRoom | None
+        self, state: State, space: Space, candidates: CandidateJobs, restrictions: Restrictions, room: RuledRoom | None
     ) -> list[Start]:
         """Start jobs by priority that the constraints admit, where a plan starts none of its own.
 
@@ -310,7 +310,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self,
         state: State,
         space: Space,
-        candidates: Candidates,
+        candidates: CandidateJobs,
         restrictions: Restrictions | None,
         room: RuledRoom | None,
     ) -> Chosen | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from ...base import check_choice
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, whole
-from ...models import Limit
+from ...models import SolverLimit
 from ..options import internal
 from ..site.site_constraints import Given
 from .site_objectives import Goal, PlanGoal
@@ -204,9 +204,9 @@ class ConstraintProgrammingOptions(Checked):
         return replace(self, reduced=reduced, underestimates=underestimates, durations=durations)
 
     @property
-    def solver_limit(self) -> Limit:
+    def solver_limit(self) -> SolverLimit:
         """Time limit of the solver, for settled options."""
-        return Limit(*self._seconds(), self.k if self.reduced else None, self.limit == "wall")
+        return SolverLimit(*self._seconds(), self.k if self.reduced else None, self.limit == "wall")
 
     @property
     def seconds(self) -> float:

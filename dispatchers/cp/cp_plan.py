@@ -10,8 +10,8 @@ from ...base import InputError, IntArray
 from ...models import (
     WHENEVER,
     Answer,
-    Budget,
     Calls,
+    DecisionBudget,
     NodeBoxes,
     PlanObjective,
     Problem,
@@ -29,14 +29,14 @@ from ..problems import problem_of
 from ..protocol import State, Waiting
 from ..site.restrictions import PlannedConstraint, Restrictions
 from ..space import PoolSpace, Space, place_all
-from .candidates import Candidates, Chosen
+from .candidates import CandidateJobs, Chosen
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .ruled_room import RuledRoom
 from .site_objectives import Goal, Objective
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class CpPlan:
     """Start times of the candidates.
 
     Attributes
@@ -107,11 +107,11 @@ class Planner:
     def plan(
         self,
         state: State,
-        candidates: Candidates,
+        candidates: CandidateJobs,
         most: int,
         restrictions: Restrictions | None = None,
         room: RuledRoom | None = None,
-    ) -> Plan:
+    ) -> CpPlan:
         """Search for the best schedule. If none is found use the best list schedule, or wait if none exists.
 
         Parameters
@@ -173,7 +173,7 @@ class Planner:
         idle = schedule is not None and not len(state.running) and not (schedule.starts == 0).any()
         if idle and answer.listed is not None and (answer.listed.starts == 0).any():
             schedule, used = answer.listed, "list"
-        return Plan(free, objective, scale, problem, answer, schedule, used, self.own)
+        return CpPlan(free, objective, scale, problem, answer, schedule, used, self.own)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> Objective:
         """Return the objective of jobs on their `chosen` requests. Here these are their own."""
@@ -207,7 +207,7 @@ class Planner:
         return Search(
             problem,
             horizon,
-            Budget(options.seconds),
+            DecisionBudget(options.seconds),
             options.solver_limit,
             options.iterations,
             solver=whole or options.solver == "cp-sat",
@@ -243,7 +243,7 @@ class Planner:
             orders.append(np.argsort(problem.latest, kind="stable"))
         return orders
 
-    def _planned(self, state: State, candidates: Candidates) -> tuple[list[Waiting], IntArray | None]:
+    def _planned(self, state: State, candidates: CandidateJobs) -> tuple[list[Waiting], IntArray | None]:
         """Return the jobs to plan, and the earliest start of each.
 
         A blocked job may start at the next end, if the pool has room then. Waiting for the predicted end of its nodes
@@ -323,11 +323,11 @@ class ModesPlanner(Planner):
     def plan(
         self,
         state: State,
-        candidates: Candidates,
+        candidates: CandidateJobs,
         most: int,
         restrictions: Restrictions | None = None,
         room: RuledRoom | None = None,
-    ) -> Plan:
+    ) -> CpPlan:
         """Search for the best modes and starts of the candidates. Without any choice, plan as usual.
 
         Under constraints, which ignore modes, every job runs on its own request.
@@ -345,7 +345,7 @@ class ModesPlanner(Planner):
         answer = self._solved(problem, rows, problem.horizon, state)
         schedule = answer.schedule or answer.listed
         used = answer.source if answer.schedule else "list"
-        return Plan(rows, objective, scale, problem, answer, schedule, used)
+        return CpPlan(rows, objective, scale, problem, answer, schedule, used)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> EndObjective:
         """Return the objective of the jobs' ends, each in its chosen mode."""

@@ -12,7 +12,7 @@ from ..protocol import Action, Running, State, Waiting, Wake
 from ..registered import layers, reported, reset_part
 from .decision_round import Holds, Round
 from .evict_options import EvictOptions
-from .eviction_candidates import Candidate, decide
+from .eviction_candidates import EvictionCandidate, decide
 from .orders import Order
 from .partition import Partition
 
@@ -154,7 +154,7 @@ class Evict(Layer[EvictOptions]):
         now = round_.now
         taken = {id_ for other in self._orders.values() for id_ in other.evictions}
         candidates = [
-            Candidate.of(run, now, self.options, round_.state.machine.primary)
+            EvictionCandidate.of(run, now, self.options, round_.state.machine.primary)
             for run in round_.running.values()
             if run.id not in taken
             and not run.stopping

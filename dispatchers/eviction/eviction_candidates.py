@@ -16,7 +16,7 @@ from .decision_round import Round
 from .evict_options import EvictOptions
 
 
-class Candidate(NamedTuple):
+class EvictionCandidate(NamedTuple):
     """A running job that may be evicted.
 
     Attributes
@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
     alone: RunningJob
 
     @classmethod
-    def of(cls, run: Running, now: int, options: EvictOptions, primary: int) -> Candidate:
+    def of(cls, run: Running, now: int, options: EvictOptions, primary: int) -> EvictionCandidate:
         """Return the loss of a job and the duration of its checkpoints."""
         units = 3600 * max(run.demand[primary], 1)
         elapsed = max(0, now - run.start - run.restart)
@@ -79,12 +79,12 @@ def _unsure(run: Running, elapsed: int, ends: int, given: float) -> float:
 def decide(
     waiting: Waiting,
     round_: Round,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[EvictionCandidate],
     leaving: Collection[Running],
     idle: int,
     due: int,
     options: EvictOptions,
-) -> list[tuple[Candidate, Action]]:
+) -> list[tuple[EvictionCandidate, Action]]:
     """Return the jobs to evict so that a job can start in time. None if it cannot.
 
     Parameters
@@ -123,7 +123,9 @@ def decide(
     return [(by_id[id_], how) for id_, how in answer.actions.items()] if answer.feasible else []
 
 
-def _at_random(counted: list[tuple[Candidate, int]], needed: int, seed: int) -> list[tuple[Candidate, int]]:
+def _at_random(
+    counted: list[tuple[EvictionCandidate, int]], needed: int, seed: int
+) -> list[tuple[EvictionCandidate, int]]:
     """Return random jobs that free enough. A seed, such as the instant, makes it repeatable."""
     order = np.random.default_rng(seed).permutation(len(counted)).tolist()
     freed = np.cumsum([counted[place][1] for place in order])
@@ -131,7 +133,7 @@ def _at_random(counted: list[tuple[Candidate, int]], needed: int, seed: int) -> 
 
 
 def _worth(
-    waiting: Waiting, round_: Round, candidates: Iterable[Candidate], leaving: Collection[Running]
+    waiting: Waiting, round_: Round, candidates: Iterable[EvictionCandidate], leaving: Collection[Running]
 ) -> tuple[int, list[int]]:
     """Return the number of missing slots, and the slots that each candidate frees at least.
 
@@ -150,12 +152,12 @@ def _worth(
 
 
 def _that_fit(
-    waiting: Waiting, round_: Round, candidates: Sequence[Candidate], leaving: Collection[Running]
-) -> list[Candidate]:
+    waiting: Waiting, round_: Round, candidates: Sequence[EvictionCandidate], leaving: Collection[Running]
+) -> list[EvictionCandidate]:
     """Return jobs to evict from shared nodes: cheapest first until it fits, then without unneeded ones."""
-    taken: list[Candidate] = []
+    taken: list[EvictionCandidate] = []
 
-    def fits(others: Iterable[Candidate]) -> bool:
+    def fits(others: Iterable[EvictionCandidate]) -> bool:
         return round_.lacking(waiting, [*leaving, *(other.run for other in others)]) <= 0
 
     for candidate in sorted(candidates, key=lambda candidate: candidate.alone.loss):
@@ -171,9 +173,9 @@ def _that_fit(
     return taken
 
 
-def _with_ways(taken: Sequence[Candidate], horizon: float) -> list[tuple[Candidate, Action]]:
+def _with_ways(taken: Sequence[EvictionCandidate], horizon: float) -> list[tuple[EvictionCandidate, Action]]:
     """Return the action of each job. From the largest loss on: its quickest checkpoint in time, else a kill."""
-    chosen: list[tuple[Candidate, Action]] = []
+    chosen: list[tuple[EvictionCandidate, Action]] = []
     for candidate in reversed(taken):
         times: tuple[tuple[float | None, Action], ...] = (
             (candidate.alone.application_checkpoint, "application"),

@@ -8,7 +8,7 @@ from ...models.eviction import Action, finish
 from ..protocol import Running, Waiting
 from .decision_round import Round
 from .evict_options import EvictOptions
-from .eviction_candidates import Candidate
+from .eviction_candidates import EvictionCandidate
 
 #: Rounding error, seconds.
 _NOTHING = 1e-6
@@ -17,7 +17,7 @@ _TRIMMED = {"kill": 0, "system": 1, "application": 1, "end": 2}
 
 
 @dataclass(slots=True)
-class Eviction:
+class EvictionOrder:
     """A planned eviction of a running job.
 
     Attributes
@@ -58,7 +58,7 @@ class Order:
     """
 
     due: int
-    evictions: dict[str, Eviction] = field(default_factory=dict)
+    evictions: dict[str, EvictionOrder] = field(default_factory=dict)
 
     @property
     def leaving(self) -> list[Running]:
@@ -93,7 +93,9 @@ class Order:
                 if round_.lacking(waiting, others) <= 0:
                     del self.evictions[id_]
 
-    def add(self, chosen: Sequence[tuple[Candidate, Action]], now: int, idle: int, options: EvictOptions) -> None:
+    def add(
+        self, chosen: Sequence[tuple[EvictionCandidate, Action]], now: int, idle: int, options: EvictOptions
+    ) -> None:
         """Add a choice. Checkpoints are written from `idle` on, in turn or together, then kills happen."""
         writes = [write.later(idle - now) for candidate, how in chosen if (write := candidate.write(how)) is not None]
         turn = idle
@@ -111,10 +113,10 @@ class Order:
                     free_at = turn = free_at + math.ceil(write.alone(options.storage))
             elif how == "end":
                 stop = free_at = candidate.run.predicted_end
-            self.evictions[candidate.run.id] = Eviction(candidate.run, how, stop, free_at)
+            self.evictions[candidate.run.id] = EvictionOrder(candidate.run, how, stop, free_at)
 
 
-def _due(chosen: tuple[Candidate, Action]) -> tuple[bool, float]:
+def _due(chosen: tuple[EvictionCandidate, Action]) -> tuple[bool, float]:
     """Return the sort key of checkpoint writes: system checkpoints first, then the others by due time."""
     candidate, how = chosen
     write = candidate.write(how)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...models.lookahead.choosing import ALL, LISTED, NOBODY, REPORTED, SEARCHED, open_past, run_look_ahead
-from ...models.lookahead.guarantees import Settings
+from ...models.lookahead.guarantees import PlanSettings
 from ..backfilling.compiled_traces import CompiledTrace
 
 #: Decisions per call: about a second, after which an interrupt is noticed.
@@ -34,7 +34,7 @@ class CompiledLookahead(CompiledTrace):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: PlanSettings,
         patience: float,
         recent: int,
         columns: tuple[IntArray, IntArray, IntArray],

@@ -13,7 +13,7 @@ from ...models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow
 from ...models.lookahead.sightings import GONE, RUNS, Seen, Sightings, see_jobs
 from ...models.lookahead.taking_over import Standing, longest_ahead, standing
 from ...workloads import Machine
-from ..columns import Jobs
+from ..columns import JobSequence
 from ..protocol import Running, State, Waiting
 from ..rule_book import bounded_ahead
 
@@ -188,7 +188,7 @@ class History:
         runs = self._filled(started, running, now)
         return self._filled(waiting, queue, now), runs
 
-    def _filled(self, orders: IntArray, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> IntArray:
+    def _filled(self, orders: IntArray, jobs: JobSequence[Waiting] | JobSequence[Running], now: int) -> IntArray:
         """Return the rows of jobs by their positions in the trace. New jobs get one."""
         rows = self._known[orders]
         for place in np.flatnonzero(rows < 0).tolist():

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
-from ...models.lookahead.guarantees import Queue, Running
+from ...models.lookahead.guarantees import MachineRoom, Queue
 from ...workloads.machine_rules import Closure
 from ..backfilling.easy import walltime_order
 from ..fitting import amounts_of, fitting
@@ -21,7 +21,7 @@ from ..space import Space, space_of
 
 
 @dataclass(frozen=True, slots=True)
-class Instant:
+class DecisionInput:
     """Jobs, and the room for them.
 
     Attributes
@@ -54,7 +54,7 @@ class Instant:
     literally: bool = False
 
     @classmethod
-    def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
+    def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> DecisionInput:
         """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 
         On nodes the whole plan then uses walltimes. A moldable job is planned on its own request.
@@ -78,13 +78,13 @@ class Instant:
         return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.amount, self.fits)
 
     @property
-    def busy(self) -> Running:
+    def busy(self) -> MachineRoom:
         """Running jobs by predicted ends, in the form of the models."""
         running = self.state.running
         now = self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
-        busy = Running(np.maximum(running.predicted_end - now, 1), amounts_of(running), free, capacity)
+        busy = MachineRoom(np.maximum(running.predicted_end - now, 1), amounts_of(running), free, capacity)
         if not self.closures:
             return busy
         closed = summed(self.beside_closed())

@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
-from ...models.lookahead.guarantees import Settings, doubts, settle
+from ...models.lookahead.guarantees import PlanSettings, doubts, settle
 from ..compiled_steps import CompiledSteps
 from ..options import Configured, ReserveBy, internal
 from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .compiled_lookahead import CompiledLookahead
 from .history import History
-from .instant import Decision, Instant
+from .instant import Decision, DecisionInput
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
@@ -130,7 +130,7 @@ class Lookahead(Configured[LookaheadOptions]):
         longest_wait = history.longest_wait(state.now) if self._told is None and history is not None else self._told
         settings = self._settled(longest_wait or 0)
         doubting = len(state.queue) > 0 and doubts(settings, state.now - state.queue[0].job.submit)
-        seen = Instant.of(state, self.options.placement, doubting)
+        seen = DecisionInput.of(state, self.options.placement, doubting)
         decision = self._decide(seen, settings, history)
         self._record = {
             "candidates": decision.candidates,
@@ -163,11 +163,11 @@ class Lookahead(Configured[LookaheadOptions]):
         self._history.see(state)
         return self._history
 
-    def settings(self) -> Settings:
+    def settings(self) -> PlanSettings:
         """Return the settings before due times are known."""
         chosen = self.options
         due = chosen.least_due_seconds
-        return Settings(
+        return PlanSettings(
             due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0, float(chosen.trust)
         )
 
@@ -179,16 +179,16 @@ class Lookahead(Configured[LookaheadOptions]):
         recent = self.options.recent_seconds
         return CompiledLookahead(self.settings(), patience, recent, *jobs_and_capacity)
 
-    def told_settings(self) -> Settings | None:
+    def told_settings(self) -> PlanSettings | None:
         """Return the settings until the next external longest wait. ``None`` if it keeps its own history."""
         if self._told is None or self.options.reserve_by == "walltimes":
             return None
         return self._settled(self._told)
 
-    def _settled(self, longest_wait: int) -> Settings:
+    def _settled(self, longest_wait: int) -> PlanSettings:
         return settle(self.settings(), float(self.options.patience), longest_wait)
 
-    def _decide(self, seen: Instant, settings: Settings, history: History | None) -> Decision:
+    def _decide(self, seen: DecisionInput, settings: PlanSettings, history: History | None) -> Decision:
         """Start all jobs if they fit, else those planned for now. No plan if none fits."""
         fits, queue = seen.fits, seen.state.queue
         if not fits.any():

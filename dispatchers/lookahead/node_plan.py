@@ -20,11 +20,11 @@ from ...models import (
     list_schedule,
     rearranged,
 )
-from ...models.lookahead.guarantees import Queue, Settings
+from ...models.lookahead.guarantees import PlanSettings, Queue
 from ...models.lookahead.planning import candidates, weights
 from ..problems import Held, closed_amounts, held, problem_beside, summed
 from ..protocol import Placement, Waiting
-from .instant import Decision, Instant
+from .instant import Decision, DecisionInput
 from .pool_plan import put
 
 
@@ -60,7 +60,7 @@ def guarantee_on_nodes(
     busy: Held,
     capacity: IntArray,
     free: IntArray,
-    settings: Settings,
+    settings: PlanSettings,
     rule: PlacementRule,
 ) -> NodePromises:
     """Guarantee starts on nodes to the oldest jobs.
@@ -157,7 +157,7 @@ MOST_NODES = 256
 MOST_SEARCHED = 40
 
 
-def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Decision:
+def plan_on_nodes(seen: DecisionInput, settings: PlanSettings, rule: PlacementRule) -> Decision:
     """Plan jobs that fit now and the most urgent others around the guarantees of the oldest.
 
     On up to `MOST_NODES` nodes every job has its own nodes until its end. If many jobs fit now, the local search covers
@@ -268,5 +268,7 @@ def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement
     return [(places[job], np.repeat(nodes, schedule.counts[job])) for job in now]
 
 
-def _put(seen: Instant, chosen: Sequence[tuple[int, Placement]], guarded: int = -1) -> list[tuple[int, Placement]]:
+def _put(
+    seen: DecisionInput, chosen: Sequence[tuple[int, Placement]], guarded: int = -1
+) -> list[tuple[int, Placement]]:
     return put(seen, [place for place, _ in chosen], guarded, [nodes for _, nodes in chosen])

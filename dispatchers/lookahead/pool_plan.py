@@ -7,16 +7,16 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead.guarantees import NO_GUARANTEE, Settings, Walltimes, told_apart
-from ...models.lookahead.planning import Plan, plan
+from ...models.lookahead.guarantees import NO_GUARANTEE, PlanSettings, Walltimes, told_apart
+from ...models.lookahead.planning import LookaheadPlan, plan
 from ..overlay import Booking, Overlay
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, place_at
 from .history import History
-from .instant import Decision, Instant
+from .instant import Decision, DecisionInput
 
 
-def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
+def plan_on_pool(seen: DecisionInput, settings: PlanSettings) -> Decision:
     """Plan in sums of resources, and start planned jobs that fit.
 
     Once predictions are not trusted, no job starts that delays a guarantee by its walltime.
@@ -30,7 +30,7 @@ def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
     return _decision(seen, plan(queue, running, settings, walltimes)[0])
 
 
-def plan_by_walltimes(seen: Instant, settings: Settings, history: History) -> Decision:
+def plan_by_walltimes(seen: DecisionInput, settings: PlanSettings, history: History) -> Decision:
     """Plan likewise, with guarantees by walltimes that stay between decisions."""
     found, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
     decision = replace(_decision(seen, found), guaranteed=guaranteed)
@@ -42,7 +42,7 @@ def plan_by_walltimes(seen: Instant, settings: Settings, history: History) -> De
     return replace(decision, starts=put(seen, [place]))
 
 
-def _walltimes(seen: Instant, guaranteed: IntArray) -> Walltimes:
+def _walltimes(seen: DecisionInput, guaranteed: IntArray) -> Walltimes:
     """Return the walltimes and earlier guarantees."""
     state, now = seen.state, seen.state.now
     ends = np.array([run.walltime_end(now) - now for run in state.running], dtype=np.int64)
@@ -50,7 +50,7 @@ def _walltimes(seen: Instant, guaranteed: IntArray) -> Walltimes:
     return Walltimes(state.queue.walltime.copy(), np.maximum(ends, 1), guaranteed)
 
 
-def _decision(seen: Instant, found: Plan) -> Decision:
+def _decision(seen: DecisionInput, found: LookaheadPlan) -> Decision:
     return Decision(
         starts=put(seen, found.start.tolist(), found.overdue),
         status="feasible",
@@ -63,7 +63,7 @@ def _decision(seen: Instant, found: Plan) -> Decision:
 
 
 def put(
-    seen: Instant, places: Iterable[int], overdue: int = -1, nodes: Iterable[Placement | None] = repeat(None)
+    seen: DecisionInput, places: Iterable[int], overdue: int = -1, nodes: Iterable[Placement | None] = repeat(None)
 ) -> list[tuple[int, Placement]]:
     """Return the jobs that fit, in this order. On nodes they must not delay the overdue job, -1 for none.
 

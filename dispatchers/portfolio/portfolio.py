@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import part_label
 from ...models.lookahead.planning import BOUND
-from ...models.portfolio.goals import Outcome
+from ...models.portfolio.goals import ReplayMetrics
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
 from ..lookahead.guard import LEAST, Guard
@@ -230,8 +230,8 @@ def _part_of(gain: float) -> float:
         return float(np.expm1(gain))
 
 
-def _outcome(history: History, now: int) -> Outcome:
+def _outcome(history: History, now: int) -> ReplayMetrics:
     """Return the recent outcome under EASY, as far as known."""
     waits, runs = (column.astype(np.float64) for column in history.waits(now))
     slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)
-    return Outcome(waits, slowdowns, np.ones(len(waits), dtype=bool))
+    return ReplayMetrics(waits, slowdowns, np.ones(len(waits), dtype=bool))

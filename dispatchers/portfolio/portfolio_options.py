@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, cast
 from ...base import InputError, Registry, check_number, part_label
 from ...base.checks import Checked, check_flag, check_text, number, whole
 from ...base.time_texts import seconds_option
-from ...models.portfolio.goals import Goal
+from ...models.portfolio.goals import PortfolioGoal
 from ..options import internal
 from ..protocol import Dispatcher
 from ..registered import spec_of_inner
@@ -35,7 +35,7 @@ RESIDUAL = "6h"
 MOST_CANDIDATES = 100
 
 
-class Candidate(NamedTuple):
+class PortfolioCandidate(NamedTuple):
     """A candidate of a portfolio.
 
     Attributes
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
     name: str
 
 
-def _candidate(given: Any) -> Candidate:
+def _candidate(given: Any) -> PortfolioCandidate:
     """Return a candidate from ``DISPATCHER@PREDICTOR``, a dispatcher, or a pair of both."""
     dispatcher, predictor = given, ""
     if isinstance(given, tuple) and len(given) == 2:
@@ -62,7 +62,7 @@ def _candidate(given: Any) -> Candidate:
             raise InputError(f"of: expected a predictor behind the @, got {given!r}")
     dispatcher, predictor = (one.strip() if isinstance(one, str) else one for one in (dispatcher, predictor))
     name = part_label(dispatcher) + "@" * bool(predictor) + part_label(predictor)
-    return Candidate(dispatcher, predictor, name)
+    return PortfolioCandidate(dispatcher, predictor, name)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class PortfolioOptions(Checked):
     window
         Length of the replayed past, at least `every`. Less while less is known.
     goal
-        The goal: name of a registered goal with ``/`` instead of the comma, or a :class:`.Goal`.
+        The goal: name of a registered goal with ``/`` instead of the comma, or a :class:`.PortfolioGoal`.
     reference
         Dispatcher to compare with. Its long waits in a window, with recent ones of EASY, bound those of the others. It
         is also a candidate, in the same notation, or an object.
@@ -120,7 +120,7 @@ class PortfolioOptions(Checked):
     every: float | str = "1d"
     first: float | str | None = internal(None)
     window: float | str = "14d"
-    goal: str | Goal = "means"
+    goal: str | PortfolioGoal = "means"
     reference: str | Dispatcher = internal("easy:reserve_by=walltimes")  # noqa: RUF009
     recent: float | str = internal("28d")
     guard: float | str = "auto"
@@ -146,7 +146,7 @@ class PortfolioOptions(Checked):
         self.made_goal()
 
     @property
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[PortfolioCandidate]:
         """The candidates, then the reference if it is not one of them."""
         given = CANDIDATES if self.default else self.of
         parts = [_candidate(part) for part in (given.split("+") if isinstance(given, str) else given)]
@@ -159,7 +159,7 @@ class PortfolioOptions(Checked):
             for place, (name, part) in enumerate(zip(names, parts, strict=True))
         ]
 
-    def place_of_reference(self, candidates: Sequence[Candidate]) -> int:
+    def place_of_reference(self, candidates: Sequence[PortfolioCandidate]) -> int:
         """Return the place of the reference among the candidates."""
         return [candidate[:2] for candidate in candidates].index(_candidate(self.reference)[:2])
 
@@ -213,7 +213,7 @@ class PortfolioOptions(Checked):
         """Seconds of the replayed past."""
         return seconds_option("window", self.window)
 
-    def made_goal(self) -> Goal:
+    def made_goal(self) -> PortfolioGoal:
         """Return the goal.
 
         Raises
@@ -222,6 +222,6 @@ class PortfolioOptions(Checked):
             If it is not a goal.
         """
         found = portfolio_goals.create(spec_of_inner(self.goal)) if isinstance(self.goal, str) else self.goal
-        if not isinstance(found, Goal):
-            raise InputError(f"goal must be a name or a Goal, got {self.goal!r}")
+        if not isinstance(found, PortfolioGoal):
+            raise InputError(f"goal must be a name or a PortfolioGoal, got {self.goal!r}")
         return found

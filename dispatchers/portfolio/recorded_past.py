@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base import BoolArray
-from ...models.portfolio.goals import Outcome
+from ...models.portfolio.goals import ReplayMetrics
 from ...workloads import Job, Machine, Shape
 from ..columns import NewJobs
 from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
@@ -69,7 +69,7 @@ class ReplayResult:
         Why there is no outcome, one line. Empty if the budget is used up, or if there is one.
     """
 
-    outcome: Outcome | None
+    outcome: ReplayMetrics | None
     decisions: int
     failure: str = ""
 

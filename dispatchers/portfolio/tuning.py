@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...base.errors import raised
-from ...models.portfolio.goals import Outcome, admitted, best_of, gains, rungs, survivors
+from ...models.portfolio.goals import ReplayMetrics, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
@@ -66,7 +66,7 @@ class Tuner:
     reference: int
     made: Callable[[int], Dispatcher]
     predictions: Sequence[OwnPredictions | None]
-    easy: Outcome
+    easy: ReplayMetrics
 
     def __post_init__(self) -> None:
         self._goal = self.options.made_goal()
@@ -108,7 +108,7 @@ class Tuner:
 
         Replays the first of `places`, then the reference and the first candidate, then the others.
         """
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, ReplayMetrics] = {}
         for place in dict.fromkeys([places[0], self.reference, FIRST, *places[1:]]):
             left = self.options.budget - found.decisions
             if left < 1:
@@ -132,7 +132,7 @@ class Tuner:
         found.decisions += answer.decisions
         return answer
 
-    def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
+    def _judge(self, outcomes: dict[int, ReplayMetrics], found: Tuning) -> _Compared:
         """Return the costs of candidates. Those that the goal cannot judge are left out with a note."""
         costs = dict[int, float]()
         tails = dict[int, float]()

@@ -36,7 +36,7 @@ Application = tuple[str, str]
 NOBODY: Application = "", ""
 
 
-class Strategy(Protocol):
+class RequestStrategy(Protocol):
     """Chooses a sequence of requests for a job with a run-time distribution, for any scheduler."""
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
@@ -64,7 +64,7 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class SequenceStep:
     """A request, with the work before it, and whether it ends with a checkpoint.
 
     Attributes
@@ -88,16 +88,16 @@ class Reservation:
 
 
 @runtime_checkable
-class CheckpointingStrategy(Strategy, Protocol):
+class CheckpointingStrategy(RequestStrategy, Protocol):
     """A strategy that also chooses checkpoints."""
 
-    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
+    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[SequenceStep]:
         """Return the requests in sequence.
 
         Parameters
         ----------
         law, walltime
-            As for :meth:`Strategy.requests`.
+            As for :meth:`RequestStrategy.requests`.
         restart
             Seconds that the job needs to restart from a checkpoint.
         above
@@ -254,7 +254,7 @@ class Checkpointed(TimeOptimal):
         super().__init__(n, gamma=gamma)
         self.checkpoint = check_whole("checkpoint", checkpoint, 1, LONGEST)
 
-    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
+    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[SequenceStep]:
         """Return the optimal reservations, rounded up to seconds."""
         costs = self.checkpoint, restart
         return _checkpointed(law, _bound(law, walltime), self.n, self.gamma, costs, above, kept)
@@ -325,12 +325,12 @@ def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence
 @lru_cache(_KEPT)
 def _checkpointed(
     law: Any, last: int, n: int, gamma: float, costs: tuple[int, int], above: int, kept: int
-) -> Sequence[Reservation]:
+) -> Sequence[SequenceStep]:
     law = with_cdf(law)
     low, high = law.support()
     low, end = max(low, 0.0), min(high, last)
     if low >= last or above >= last or float(law.cdf(last)) - float(law.cdf(above)) < _LEAST:
-        return (Reservation(max(last, above + 1), kept),)
+        return (SequenceStep(max(last, above + 1), kept),)
     values = _discrete(law, low, end, n)
     left = values.condition(above) if above else values
     # Beyond the bound, larger costs make no difference: checkpoints do not pay.
@@ -340,9 +340,9 @@ def _checkpointed(
     for value, keeps in zip(found.reached.tolist(), found.keeps.tolist(), strict=True):
         reached = max(above + 1, math.ceil(value))
         if reached < last:
-            steps[reached] = Reservation(reached, kept, costs[0] if keeps else 0)
+            steps[reached] = SequenceStep(reached, kept, costs[0] if keeps else 0)
             kept = reached if keeps else kept
-    return *steps.values(), Reservation(last, kept)
+    return *steps.values(), SequenceStep(last, kept)
 
 
 def _discrete(law: Any, low: float, high: float, n: int) -> ESDD:

@@ -30,7 +30,7 @@ from ..rule_book import rule_book
 from ..site.start_check import StartCheck
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
-from .request_strategies import CheckpointingStrategy, Reservation, Strategy, UpperBound
+from .request_strategies import CheckpointingStrategy, RequestStrategy, SequenceStep, UpperBound
 
 #: Whether stochastic jobs are tried in gaps shorter than their walltimes.
 Backfill = Literal["plain", "speculative"]
@@ -55,7 +55,7 @@ class SequenceOptions(Checked):
 
 
 @dataclass(slots=True)
-class _Asked:
+class _JobWithRequest:
     """A waiting job with its chosen request.
 
     Attributes
@@ -70,7 +70,7 @@ class _Asked:
 
     entry: Waiting
     shown: Waiting
-    request: Reservation | None
+    request: SequenceStep | None
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _Known:
 
     law: Any
     walltime: int
-    requests: Sequence[Reservation]
+    requests: Sequence[SequenceStep]
     above: int = 0
     kept: int = 0
 
@@ -110,7 +110,7 @@ class _Trial:
         Whether it is in a gap shorter than the request.
     """
 
-    request: Reservation
+    request: SequenceStep
     end: int
     speculative: bool
 
@@ -142,7 +142,7 @@ class ReservationSequences(Layer[SequenceOptions]):
     Options = SequenceOptions
     _queue: WaitingQueue
 
-    def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
+    def __init__(self, strategy: RequestStrategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self.strategy = strategy
         # Checked once, because protocol checks take longer than most decisions.
@@ -156,7 +156,7 @@ class ReservationSequences(Layer[SequenceOptions]):
 
     def forget(self) -> None:
         """Drop all jobs."""
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _JobWithRequest] = {}
         self._machine: Machine | None = None
         self._waits: ChangesSeen[Waiting] = ChangesSeen()
         self._runs: ChangesSeen[Running] = ChangesSeen()
@@ -230,29 +230,29 @@ class ReservationSequences(Layer[SequenceOptions]):
         others = [self._asked[entry.id].shown for entry in queue if entry.id not in ahead]
         return [self._asked[id_].shown for id_ in self._first] + others
 
-    def _ask(self, entry: Waiting) -> _Asked:
+    def _ask(self, entry: Waiting) -> _JobWithRequest:
         """Return the request of a waiting job, constant during its wait."""
         if entry.law is None:
-            return _Asked(entry, entry, None)
+            return _JobWithRequest(entry, entry, None)
         law, walltime = entry.law, entry.job.walltime
         known = self._known.get(entry.id)
         if known is None or known.law is not law or known.walltime != walltime:
             above, kept = (0, 0) if known is None else (known.above, known.kept)
             known = self._known[entry.id] = _Known(law, walltime, self._requests(entry, above, kept), above, kept)
-        last = Reservation(max(walltime, known.above + 1), known.kept)
+        last = SequenceStep(max(walltime, known.above + 1), known.kept)
         request = next((one for one in known.requests if one.reached > known.above), last)
         seconds = request.length + (_restart(entry) if request.kept else 0)
-        return _Asked(entry, entry.shown_as(predicted=seconds), request)
+        return _JobWithRequest(entry, entry.shown_as(predicted=seconds), request)
 
-    def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
+    def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[SequenceStep]:
         """Return the requests of a job with a known lower bound of its run time."""
         law, walltime = entry.law, entry.job.walltime
         if type(self.strategy) is UpperBound and law is not entry.job.law:
-            return [Reservation(walltime)]
+            return [SequenceStep(walltime)]
         if self._checkpointing is not None:
             return self._checkpointing.reservations(law, walltime, _restart(entry), above, kept)
         application = entry.job.user, entry.job.name
-        return [Reservation(seconds) for seconds in self.strategy.requests(law, walltime, application)]
+        return [SequenceStep(seconds) for seconds in self.strategy.requests(law, walltime, application)]
 
     def _reserved(self, running: RunningJobs[Running], by_id: Mapping[str, Running], now: int) -> Sequence[Running]:
         """Return running jobs with the ends of their requests, during which they occupy their nodes."""
@@ -317,7 +317,7 @@ class ReservationSequences(Layer[SequenceOptions]):
             if not space.put(placement, entry.demand):  # Occupied by a job that overruns its prediction.
                 continue
             gaps.occupy(entry, placement, seconds)
-            self._trials[entry.id] = _Trial(Reservation(seconds), state.now + seconds, speculative=True)
+            self._trials[entry.id] = _Trial(SequenceStep(seconds), state.now + seconds, speculative=True)
             found.append(replace(start, job=self._asked[entry.id].entry))
         return found
 

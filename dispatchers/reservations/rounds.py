@@ -5,7 +5,7 @@ from typing import Any
 
 from ...base import IntArray
 from ..backfilling.conservative import Conservative
-from ..backfilling.reservations import Booking, Compress
+from ..backfilling.reservations import Compress, JobBooking
 from ..overlay import Overlay
 from ..protocol import Placement, State, Waiting
 from ..rule_book import has_rules
@@ -144,7 +144,7 @@ class BatchReservations(RoundReservations):
         self._space.give(placement, waiting.demand)
         return found[0], placement
 
-    def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+    def _take_nodes(self, now: int, booking: JobBooking, waiting: Waiting, space: Space) -> bool:
         if self._space is None:
             return super()._take_nodes(now, booking, waiting, space)
         placement = space.place(waiting.nodes, waiting.demand)

@@ -13,7 +13,7 @@ from .request_strategies import (
     First,
     FirstThenBound,
     LastRuns,
-    Strategy,
+    RequestStrategy,
     TimeOptimal,
     UpperBound,
 )
@@ -32,7 +32,7 @@ class SequencePreset:
         One line of description.
     """
 
-    strategy: Callable[..., Strategy]
+    strategy: Callable[..., RequestStrategy]
     summary: str
 
     def __call__(self, **given: Any) -> ReservationSequences:

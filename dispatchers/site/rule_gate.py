@@ -12,7 +12,7 @@ from ...models import choose, count_slots, shift
 from ...models.profiles.timeline import NEVER
 from ...workloads import Machine
 from ...workloads.machine_rules import Failures, Outage, Reservation, refuse_reservation
-from ..columns import Jobs, NewJobs
+from ..columns import JobSequence, NewJobs
 from ..problems import closed_amounts
 from ..protocol import (
     Action,
@@ -81,7 +81,7 @@ class RuleGate:
         The first of them, with job, rule and time.
     """
 
-    def __init__(self, machine: Machine, dispatcher: Dispatcher, running: Jobs[Running] | None = None) -> None:
+    def __init__(self, machine: Machine, dispatcher: Dispatcher, running: JobSequence[Running] | None = None) -> None:
         parts = list(map(DispatcherContract, layers(dispatcher)))
         self.refused = 0
         self.first_refused = ""

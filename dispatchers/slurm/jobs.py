@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import count_slots
-from ...models.slurm.jobs import RunningJob, WaitingJobs
+from ...models.slurm.jobs import SlurmQueue, SlurmRun
 from ...models.slurm.nodes import note_submitted
 from ...models.slurm.priorities import Association, Factors, Weights, job_size, priorities
 from ...workloads import Machine
@@ -40,7 +40,7 @@ _COLUMNS = np.dtype(
 _MANY = 1_000
 
 
-class Jobs:
+class SlurmJobs:
     """Jobs that have joined the queue or run.
 
     Parameters
@@ -136,7 +136,7 @@ class Jobs:
             if waiting.id in priorities:
                 self.columns["priority"][waiting.order] = priorities[waiting.id]
 
-    def waiting(self, state: State, rows: IntArray) -> WaitingJobs:
+    def waiting(self, state: State, rows: IntArray) -> SlurmQueue:
         """Return waiting jobs in scheduling order, from their rows in the queue."""
         queue, machine = state.queue, self._machine
         order = queue.order[rows]
@@ -156,7 +156,7 @@ class Jobs:
         least, wanted, most = (self.columns[name][order] for name in ("least", "wanted", "most"))
         together = self.columns["together"][order]
         together = together if (together >= 0).any() else together[:0]
-        return WaitingJobs(
+        return SlurmQueue(
             partition, slots, apart, demand, limit, per_cpu, per_node, order, least, wanted, most, together
         )
 
@@ -198,7 +198,7 @@ class Jobs:
         most = self._partitions.most_nodes[partition] if apart else waiting.nodes
         return min(self._room[key], most) >= waiting.nodes
 
-    def running(self, state: State) -> list[RunningJob]:
+    def running(self, state: State) -> list[SlurmRun]:
         """Return the running jobs by position in the trace, with the ends of their walltimes in whole minutes."""
         jobs = state.running
         start = np.array([each.start for each in jobs.entries], dtype=np.int64)
@@ -206,7 +206,7 @@ class Jobs:
         places = np.argsort(jobs.order)
         ordered = [jobs.entries[place] for place in places.tolist()]
         return [
-            RunningJob(end, *self._placement(job), job.demand, job.order)
+            SlurmRun(end, *self._placement(job), job.demand, job.order)
             for end, job in zip(ends[places].tolist(), ordered, strict=True)
         ]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm.reservations import ClosedAmounts, ClosedNodes
+from ...models.slurm.reservations import ClosedAmounts, NodeClosures
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ...workloads.slurm_reservations import SlurmReservation
@@ -17,7 +17,7 @@ _FAR = 2**61
 _INVALID = "Requested reservation is invalid"
 
 
-class Reservations:
+class SlurmReservations:
     """Reservations as node masks.
 
     Parameters
@@ -77,7 +77,7 @@ class Reservations:
 
     def parts(
         self, state: State, rows: IntArray, members: BoolArray
-    ) -> Iterator[tuple[IntArray, BoolArray, ClosedNodes | None]]:
+    ) -> Iterator[tuple[IntArray, BoolArray, NodeClosures | None]]:
         """Yield the jobs outside of reservations, then those in each active one, with nodes and closing times.
 
         Parameters
@@ -135,7 +135,7 @@ class Reservations:
         partly: Sequence[Closure],
         machine: Machine,
         ends: int | None = None,
-    ) -> ClosedNodes:
+    ) -> NodeClosures:
         """Return when nodes are closed by reservations and by the machine.
 
         All nodes close at the end of a job's own reservation, if it is given.
@@ -154,4 +154,4 @@ class Reservations:
             end = [*end, _FAR]
             nodes = np.vstack([nodes, self._everywhere])
         amounts = self._partly(partly, some, machine)
-        return ClosedNodes(np.array(start, np.int64), np.array(end, np.int64), nodes, amounts)
+        return NodeClosures(np.array(start, np.int64), np.array(end, np.int64), nodes, amounts)

@@ -10,23 +10,23 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models.slurm.backfill import backfill_pass
-from ...models.slurm.jobs import RunningJob, WaitingJobs, job_table
+from ...models.slurm.jobs import SlurmQueue, SlurmRun, job_table
 from ...models.slurm.limits import JobLimits, count_start, may_run, no_limits
 from ...models.slurm.main_scheduler import main_pass
 from ...models.slurm.preemption import Preemption
-from ...models.slurm.reservations import ClosedNodes
+from ...models.slurm.reservations import NodeClosures
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
 from ...workloads.slurm_reservations import SlurmReservation
 from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
-from .jobs import Jobs, running_by_place
+from .jobs import SlurmJobs, running_by_place
 from .limits import Arrays, Limits, Tests
 from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of, tres_weights
 from .partitions import Partitions
 from .preemption import JobClasses, JobPreemption
-from .reservations import Reservations
+from .reservations import SlurmReservations
 from .usage import AccountUsage, Charge
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
@@ -127,7 +127,7 @@ class Slurm(Configured[SlurmOptions]):
         if not len(left):
             return self._with_timer(state, actions, waits=False)
         now, rules = state.now, self._rules
-        parts = [_Part(*part) for part in self._reservations.parts(state, left, self._partitions.members)]
+        parts = [_ReservationJobs(*part) for part in self._reservations.parts(state, left, self._partitions.members)]
         turn = _Turn(state, state.free.copy(), self._limits.room(state), self._arrays.room(state), actions)
         full = now - self._full >= rules.sched_interval
         stopped = self._preemption.stopped_at
@@ -156,7 +156,7 @@ class Slurm(Configured[SlurmOptions]):
         self._machine = machine
         self._partitions = Partitions(machine, site, busy_first=rules.bf_busy_nodes)
         self._limits = Limits(self._given_limits, site, machine)
-        self._jobs = Jobs(
+        self._jobs = SlurmJobs(
             machine,
             self._partitions,
             self._limits,
@@ -167,7 +167,7 @@ class Slurm(Configured[SlurmOptions]):
         )
         self._tests = Tests(rules.tests())
         self._arrays = Arrays(rules.bf_max_job_array_resv)
-        self._reservations = Reservations(self._reserved, machine.nodes, rules.epoch)
+        self._reservations = SlurmReservations(self._reserved, machine.nodes, rules.epoch)
         classes = JobClasses(rules, site, self._partitions, self._limits)
         self._preemption = JobPreemption(classes, rules.KillWait, rules.stop_time)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
@@ -239,7 +239,7 @@ class Slurm(Configured[SlurmOptions]):
         gone = [action.job.order for action in refused if isinstance(action, Reject)]
         return rows[~np.isin(state.queue.order[rows], gone)] if gone else rows
 
-    def _main(self, turn: _Turn, part: _Part, most: int, late: Sequence[int]) -> None:
+    def _main(self, turn: _Turn, part: _ReservationJobs, most: int, late: Sequence[int]) -> None:
         """Run the main scheduler on the first jobs of a part, except late ones."""
         if not len(late):
             self._try_first(turn, part, most)
@@ -250,7 +250,7 @@ class Slurm(Configured[SlurmOptions]):
         self._try_first(turn, part, most)
         part.left = whole[behind | np.isin(whole, part.left)]
 
-    def _try_first(self, turn: _Turn, part: _Part, most: int) -> None:
+    def _try_first(self, turn: _Turn, part: _ReservationJobs, most: int) -> None:
         if not len(part.left):
             return
         state = turn.state
@@ -263,7 +263,7 @@ class Slurm(Configured[SlurmOptions]):
         starts = main_pass(jobs, cluster, now, limits, stopping, part.closed, self._rules.partition_job_depth)
         self._act(turn, part, jobs, preemption, starts)
 
-    def _backfill(self, turn: _Turn, part: _Part) -> None:
+    def _backfill(self, turn: _Turn, part: _ReservationJobs) -> None:
         """Run backfill on the first jobs of a part."""
         if not len(part.left):
             return
@@ -291,7 +291,7 @@ class Slurm(Configured[SlurmOptions]):
         ]
         self._act(turn, part, jobs, preemption, starts)
 
-    def _joint(self, turn: _Turn, jobs: WaitingJobs, limits: JobLimits, ready: BoolArray) -> BoolArray:
+    def _joint(self, turn: _Turn, jobs: SlurmQueue, limits: JobLimits, ready: BoolArray) -> BoolArray:
         """Return the components of heterogeneous jobs of which all can start now."""
         found = np.zeros(len(ready), np.bool_)
         known = self._jobs.components(turn.state)
@@ -301,7 +301,7 @@ class Slurm(Configured[SlurmOptions]):
                 found[rows] = True
         return found
 
-    def _first(self, turn: _Turn, part: _Part, most: int) -> tuple[WaitingJobs, JobLimits, Preemption | None]:
+    def _first(self, turn: _Turn, part: _ReservationJobs, most: int) -> tuple[SlurmQueue, JobLimits, Preemption | None]:
         """Return the first jobs left, their limits and preemption. All tasks of an array count as one."""
         state = turn.state
         rows = part.left[: self._arrays.first(state.queue.order[part.left], most)]
@@ -319,7 +319,7 @@ class Slurm(Configured[SlurmOptions]):
             preemption = self._preemption.of(tried, running, state.now)
         return jobs, limits, preemption
 
-    def _with_tests(self, turn: _Turn, part: _Part, jobs: WaitingJobs, limits: JobLimits) -> JobLimits:
+    def _with_tests(self, turn: _Turn, part: _ReservationJobs, jobs: SlurmQueue, limits: JobLimits) -> JobLimits:
         """Add to the limits how many jobs backfill considers, and for which it reserves nodes."""
         first = [turn.state.queue.entries[row] for row in part.left[: len(jobs.slots)].tolist()]
         if any(self._rules.tests()):
@@ -333,8 +333,8 @@ class Slurm(Configured[SlurmOptions]):
     def _act(
         self,
         turn: _Turn,
-        part: _Part,
-        jobs: WaitingJobs,
+        part: _ReservationJobs,
+        jobs: SlurmQueue,
         preemption: Preemption | None,
         starts: Sequence[tuple[int, IntArray, IntArray]],
     ) -> None:
@@ -347,7 +347,7 @@ class Slurm(Configured[SlurmOptions]):
             waiting = state.queue.entries[part.left[job]]
             self._jobs.start(waiting.order, state.now, nodes, slots)
             end = state.now + self._rules.epoch + int(jobs.limit[job])
-            turn.started.append(RunningJob(end, nodes, slots, waiting.demand, waiting.order))
+            turn.started.append(SlurmRun(end, nodes, slots, waiting.demand, waiting.order))
             turn.actions.append(Start(waiting, np.repeat(nodes, slots)))
         part.left = np.delete(part.left, [job for job, _, _ in starts])
 
@@ -382,12 +382,12 @@ def _behind_the_first(joined: Sequence[Waiting]) -> list[int]:
 
 
 @dataclass(slots=True)
-class _Part:
+class _ReservationJobs:
     """Jobs in one reservation or in none: their queue rows, their nodes, and when these close."""
 
     left: IntArray
     members: BoolArray
-    closed: ClosedNodes | None
+    closed: NodeClosures | None
 
 
 @dataclass(slots=True)
@@ -399,4 +399,4 @@ class _Turn:
     room: IntArray
     tasks: IntArray
     actions: list[Action]
-    started: list[RunningJob] = field(default_factory=list)
+    started: list[SlurmRun] = field(default_factory=list)

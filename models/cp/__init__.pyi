@@ -2,7 +2,7 @@ from .allocation import Allocation, NodeAllocation, PlacesNow, Pooled
 from .answer import Answer, Source, Status
 from .boxes import NodeBoxes
 from .constraints import Constraint, OthersStart, PoolCapacity
-from .limits import Budget, Limit
+from .limits import DecisionBudget, SolverLimit
 from .objective import PlanObjective, WeightedLateness
 from .scheduling_model import SchedulingModel
 from .search import Search
@@ -13,14 +13,13 @@ from .variables import CpModel, IntervalVar, IntVar, JobVariables, LinearExprT, 
 __all__ = [
     "Allocation",
     "Answer",
-    "Budget",
     "Calls",
     "Constraint",
     "CpModel",
+    "DecisionBudget",
     "IntVar",
     "IntervalVar",
     "JobVariables",
-    "Limit",
     "LinearExprT",
     "NodeAllocation",
     "NodeBoxes",
@@ -31,6 +30,7 @@ __all__ = [
     "Pooled",
     "SchedulingModel",
     "Search",
+    "SolverLimit",
     "Source",
     "Status",
     "Variables",

@@ -11,7 +11,7 @@ from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 from .constraints import Constraint
-from .limits import Budget
+from .limits import DecisionBudget
 from .packing import Places, place_now, slots_asked
 from .variables import Variables
 
@@ -32,14 +32,14 @@ class Allocation(Constraint, Protocol):
         """Add the placement of a schedule to the hint."""
         ...
 
-    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: DecisionBudget) -> IntArray | None:
         """Return the slots of each job on each node in a solver's solution.
 
         ``None`` if no placement exists for these start times.
         """
         ...
 
-    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+    def refuse(self, variables: Variables, starts: IntArray, budget: DecisionBudget) -> bool:
         """Forbid start times for which no placement exists. Return whether a constraint was added."""
         ...
 
@@ -64,11 +64,11 @@ class Pooled:
     def suggest(self, variables: Variables, schedule: Schedule) -> None:
         """Suggest nothing."""
 
-    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: DecisionBudget) -> IntArray | None:
         """Return all slots of each scheduled job on one node."""
         return (self.problem.slots * (starts >= 0))[:, None]
 
-    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+    def refuse(self, variables: Variables, starts: IntArray, budget: DecisionBudget) -> bool:
         """Forbid nothing."""
         return False
 
@@ -107,11 +107,11 @@ class PlacesNow(Pooled):
         used = counts.T @ self.problem.demand[now]
         return bool((counts.sum(axis=1) == self.problem.slots[now]).all() and (used <= self.problem.free_now).all())
 
-    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: DecisionBudget) -> IntArray | None:
         """Return the placement of the jobs that start now."""
         return self._place(starts, budget).counts
 
-    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+    def refuse(self, variables: Variables, starts: IntArray, budget: DecisionBudget) -> bool:
         """Forbid that jobs start now together if they cannot be placed together."""
         places = self._place(starts, budget)
         if places.possible is not False:
@@ -120,7 +120,7 @@ class PlacesNow(Pooled):
         variables.model.add_bool_or(~variables.now(job) for job in places.core)
         return True
 
-    def _place(self, starts: IntArray, budget: Budget) -> Places:
+    def _place(self, starts: IntArray, budget: DecisionBudget) -> Places:
         """Place the jobs that start now. The result is cached by these jobs."""
         now = (starts == 0).tobytes()
         if now not in self._known:
@@ -277,14 +277,14 @@ class NodeAllocation:
             if place.slots is not place.present:
                 variables.model.add_hint(place.slots, count)
 
-    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: DecisionBudget) -> IntArray | None:
         """Return the slots of each job on each node in a solver's solution. Shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         for (job, node), place in self.on.items():
             counts[job, node] = solver.value(place.slots)
         return counts
 
-    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+    def refuse(self, variables: Variables, starts: IntArray, budget: DecisionBudget) -> bool:
         """Forbid nothing: the model contains the nodes."""
         return False
 

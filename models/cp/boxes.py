@@ -19,7 +19,7 @@ from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 from .allocation import NodeAllocation
-from .limits import Budget
+from .limits import DecisionBudget
 from .variables import Variables
 
 #: Cost of a box, in intervals. CP-SAT compares each box with all others before its search. Deterministic time does not
@@ -258,7 +258,7 @@ class NodeBoxes(NodeAllocation):
             unit = max(unit, box.lowest + box.height)
         return unit if unit + amount <= top else None
 
-    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: DecisionBudget) -> IntArray | None:
         """Return the slots of each job on each node in a solver's solution. Shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         members = self.problem.classes.members

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 
-class Budget:
+class DecisionBudget:
     """Time that all parts of one decision may use together.
 
     The parts are lists, local search, packing, bounds, solver and proofs. Time is counted in deterministic seconds. For
@@ -64,7 +64,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Limit:
+class SolverLimit:
     """Time limit of each solver call.
 
     Attributes
@@ -107,7 +107,7 @@ class Attempts:
     Call :meth:`note` with the outcome of each.
     """
 
-    def __init__(self, limit: Limit) -> None:
+    def __init__(self, limit: SolverLimit) -> None:
         self._limit = limit
         self._calls = 0
         self._vain = 0

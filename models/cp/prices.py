@@ -24,7 +24,7 @@ UNTIL, EACH_SECOND = range(2)
 NOW, LATER = range(2)
 
 
-class Bounds(NamedTuple):
+class CostBounds(NamedTuple):
     """Lower bounds on the cost of schedules.
 
     Attributes
@@ -40,7 +40,7 @@ class Bounds(NamedTuple):
     later: FloatArray
 
 
-class Jobs(NamedTuple):
+class EqualJobs(NamedTuple):
     """Groups of equal jobs: with equal prices they start at the same time.
 
     `asked` lists the resources that each job needs. Its last column is their number.
@@ -56,7 +56,7 @@ class Jobs(NamedTuple):
     later: IntArray
 
 
-def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STEPS) -> Bounds:
+def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STEPS) -> CostBounds:
     """Return lower bounds on the cost of schedules on a pool.
 
     Parameters
@@ -96,7 +96,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     now, later = ends[NOW], ends[LATER]
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
-    return Bounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
+    return CostBounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
 
 
 def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
@@ -107,7 +107,7 @@ def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
     return np.diff(until + (edges - times[step])[:, None] * free[step], axis=0)
 
 
-def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
+def _kinds(problem: Problem, need: IntArray) -> tuple[EqualJobs, IntArray]:
     """Return the groups of equal jobs and the group of each job. Shape (jobs,).
 
     `need` holds the amounts that have a price.
@@ -115,7 +115,7 @@ def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
     columns = np.column_stack((need, problem.duration, problem.weight, problem.due, problem.earliest))
     first, kind = equal_rows(columns)
     absent = need[first] <= 0
-    jobs = Jobs(
+    jobs = EqualJobs(
         need[first].astype(np.float64),
         np.column_stack((np.argsort(absent, axis=1, kind="stable"), (~absent).sum(axis=1))),
         problem.duration[first],
@@ -153,7 +153,7 @@ def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
 
 @borrowing
 def ascend(
-    jobs: Jobs,
+    jobs: EqualJobs,
     edges: IntArray,
     room: FloatArray,
     price: FloatArray,
@@ -221,7 +221,7 @@ def ascend(
 
 @borrowing
 def _priced(
-    jobs: Jobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, ends: FloatArray
+    jobs: EqualJobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, ends: FloatArray
 ) -> float:
     """Return the sum of the least costs.
 
@@ -313,7 +313,7 @@ def _best_later(
 
 
 @borrowing
-def _usage(jobs: Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
+def _usage(jobs: EqualJobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
     """Compute each interval's resource use."""
     for resource in range(use.shape[0]):
         for interval in range(use.shape[1]):

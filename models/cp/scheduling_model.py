@@ -12,7 +12,7 @@ from ..scheduling.list_schedules import Schedule, in_order, list_schedule
 from ..scheduling.problem import Problem, taken_modes
 from .allocation import Allocation, allocation_of
 from .constraints import Constraint, OthersStart, PoolCapacity
-from .limits import Budget
+from .limits import DecisionBudget
 from .objective import PlanObjective, WeightedLateness
 from .solver import SolverOutcome
 from .symmetry import comparable, rearranged
@@ -135,7 +135,7 @@ class SchedulingModel:
         self.variables.suggest(schedule.starts)
         self.placing.suggest(self.variables, schedule)
 
-    def schedule(self, outcome: SolverOutcome, budget: Budget) -> Schedule | None:
+    def schedule(self, outcome: SolverOutcome, budget: DecisionBudget) -> Schedule | None:
         """Return the solver's schedule, or ``None`` if it violates a constraint.
 
         Its jobs are moved to earlier starts where all constraints still hold.

@@ -11,10 +11,10 @@ from ..scheduling.problem import Problem, least_cost
 from .allocation import WRITING, Allocation, allocation_of
 from .answer import Answer, Source, Status
 from .constraints import Constraint, OthersStart, PoolCapacity
-from .limits import Budget, Limit
+from .limits import DecisionBudget, SolverLimit
 from .objective import PlanObjective
 from .postponing import schedule_or_postpone
-from .prices import INTERVALS, STEPS, Bounds, price_bounds
+from .prices import INTERVALS, STEPS, CostBounds, price_bounds
 from .scheduling_model import SchedulingModel, holds
 from .solver import Calls, SolverOutcome
 from .symmetry import only_chain, rearranged
@@ -75,8 +75,8 @@ class Search:
 
     problem: Problem
     horizon: int | None = None
-    budget: Budget = field(default_factory=Budget)
-    limit: Limit = field(default_factory=Limit)
+    budget: DecisionBudget = field(default_factory=DecisionBudget)
+    limit: SolverLimit = field(default_factory=SolverLimit)
     iterations: int = 1000
     solver: bool = True
     whole: bool = False
@@ -98,7 +98,7 @@ class Search:
         self.best: Schedule | None = None
         self.source: Source = "none"
         self.least: int | None = None
-        self.bounds: Bounds | None = None
+        self.bounds: CostBounds | None = None
         self.status = Status.UNKNOWN
         self.decided = False
         self.solver_time = 0.0

@@ -76,7 +76,7 @@ _BOUND = 10.0
 
 
 class One(NamedTuple):
-    """One simulation. Its arrays are those of :class:`Steps` without the first axis."""
+    """One simulation. Its arrays are those of :class:`ParallelSimulations` without the first axis."""
 
     events: Events
     numbers: IntArray
@@ -93,7 +93,7 @@ class One(NamedTuple):
     units: IntArray
 
 
-class Steps(NamedTuple):
+class ParallelSimulations(NamedTuple):
     """Several simulations in parallel.
 
     Attributes
@@ -147,7 +147,7 @@ class Steps(NamedTuple):
 
 @borrowing
 def step(
-    steps: Steps,
+    steps: ParallelSimulations,
     actions: IntArray,
     rules: IntArray,
     columns: IntArray,
@@ -221,7 +221,9 @@ def take_allowed(
     return True
 
 
-def side_by_side(events: Events, count: int, shown: int, traits: int = 0, units: tuple[int, int] = (0, 1)) -> Steps:
+def side_by_side(
+    events: Events, count: int, shown: int, traits: int = 0, units: tuple[int, int] = (0, 1)
+) -> ParallelSimulations:
     """Return several simulations of the same jobs, before their first instant.
 
     Parameters
@@ -242,7 +244,7 @@ def side_by_side(events: Events, count: int, shown: int, traits: int = 0, units:
     queue = JobQueue(*map(repeated, events.queue))
     repeats = Events._make([*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:])])
     jobs = len(events.amount)
-    steps = Steps(
+    steps = ParallelSimulations(
         events=repeats,
         numbers=np.zeros((count, NUMBERS), dtype=np.int64),
         costs=np.zeros((count, 5)),
@@ -263,7 +265,7 @@ def side_by_side(events: Events, count: int, shown: int, traits: int = 0, units:
 
 
 def begin(
-    steps: Steps,
+    steps: ParallelSimulations,
     place: int,
     columns: IntArray,
     amount: IntArray,
@@ -288,7 +290,7 @@ def begin(
     slots
         Slots of each node, shape (nodes,), or (0,) on a pool.
     traits, trace
-        Shape (traits, jobs) and (jobs,), see :class:`Steps`.
+        Shape (traits, jobs) and (jobs,), see :class:`ParallelSimulations`.
     starts
         Jobs that run at the beginning, and their starts, seconds, in order of their starts. None by default.
     early
@@ -319,7 +321,9 @@ def begin(
 
 
 @borrowing
-def begin_early(steps: Steps, place: int, first: int, early: int, jobs: IntArray, times: IntArray) -> None:
+def begin_early(
+    steps: ParallelSimulations, place: int, first: int, early: int, jobs: IntArray, times: IntArray
+) -> None:
     """Let the first jobs of a simulation come, and start some of them. See :func:`begin`."""
     events = simulation(steps, place).events
     for job in range(first, first + early):
@@ -331,7 +335,12 @@ def begin_early(steps: Steps, place: int, first: int, early: int, jobs: IntArray
 
 @borrowing
 def decide(
-    steps: Steps, action: int, rules: IntArray, columns: IntArray, observation: Observation, masks: BoolArray
+    steps: ParallelSimulations,
+    action: int,
+    rules: IntArray,
+    columns: IntArray,
+    observation: Observation,
+    masks: BoolArray,
 ) -> bool:
     """Take an action in the first simulation. Return whether a further decision is needed at this instant.
 
@@ -347,7 +356,7 @@ def decide(
 
 
 @borrowing
-def resume(steps: Steps, running: int, now: int) -> None:
+def resume(steps: ParallelSimulations, running: int, now: int) -> None:
     """Start the first `running` jobs of the first simulation. The others wait. It has only this instant."""
     one = simulation(steps, 0)
     events = one.events
@@ -368,7 +377,9 @@ def _open(one: One, now: int) -> None:
 
 
 @borrowing
-def look(steps: Steps, rules: IntArray, columns: IntArray, observation: Observation, masks: BoolArray) -> None:
+def look(
+    steps: ParallelSimulations, rules: IntArray, columns: IntArray, observation: Observation, masks: BoolArray
+) -> None:
     """Fill the observation of the first simulation with the first waiting jobs."""
     one = simulation(steps, 0)
     one.numbers[SHOWN] = 0
@@ -376,14 +387,14 @@ def look(steps: Steps, rules: IntArray, columns: IntArray, observation: Observat
     view(one, rules, columns, observation[0], masks[0])
 
 
-def arrays_of(steps: Steps) -> list[NDArray[Any]]:
+def arrays_of(steps: ParallelSimulations) -> list[NDArray[Any]]:
     """Return all arrays that simulations change."""
     events = steps.events
     own = [each for each in (*events[:4], *events[5:]) if each is not events.closed]
     return [*own, *events.queue, *steps[1:-1]]
 
 
-def events_of(steps: Steps, place: int) -> Events:
+def events_of(steps: ParallelSimulations, place: int) -> Events:
     """Return the events of one simulation, for calls from Python."""
     events = steps.events
     queue = JobQueue(*(each[place] for each in events.queue))
@@ -392,7 +403,7 @@ def events_of(steps: Steps, place: int) -> Events:
 
 
 @borrowing
-def simulation(steps: Steps, place: int) -> One:
+def simulation(steps: ParallelSimulations, place: int) -> One:
     """Return one of the simulations."""
     events = steps.events
     queue = steps.events.queue

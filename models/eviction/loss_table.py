@@ -24,7 +24,7 @@ KILLED = 1
 SAVED = 2
 
 
-class Candidates(NamedTuple):
+class TableJobs(NamedTuple):
     """Jobs of a table, in table order.
 
     Attributes
@@ -47,7 +47,7 @@ class Candidates(NamedTuple):
     time: IntArray
 
 
-class Table(NamedTuple):
+class LossTable(NamedTuple):
     """Result of :func:`fill`.
 
     Attributes
@@ -73,7 +73,7 @@ def places(nodes: IntArray, most: int, horizon: int) -> IntArray:
 
 
 @compiled
-def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
+def fill(jobs: TableJobs, most: int, horizon: int, first: IntArray) -> LossTable:
     """Fill the table for 0 to `most` nodes and 0 to `horizon` steps.
 
     f(k, t) is the least loss of freeing at least k nodes in at most t steps. Job by job,
@@ -120,7 +120,7 @@ def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
                 at = 4 * cell
                 choice[begin + cell] = did[at] | did[at + 1] << 2 | did[at + 2] << 4 | did[at + 3] << 6
             row[t], spare = spare, stays
-    return Table(high[row, before:], low[row, before:], choice, first)
+    return LossTable(high[row, before:], low[row, before:], choice, first)
 
 
 @compiled
@@ -160,7 +160,7 @@ def _decide(
 
 
 @compiled
-def least_step(table: Table, nodes: int, step: int) -> int:
+def least_step(table: LossTable, nodes: int, step: int) -> int:
     """Return the fewest steps with the same loss as freeing `nodes` in at most `step`."""
     found = step
     while (
@@ -173,7 +173,7 @@ def least_step(table: Table, nodes: int, step: int) -> int:
 
 
 @compiled
-def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArray:
+def trace_back(jobs: TableJobs, table: LossTable, nodes: int, step: int) -> ByteArray:
     """Return the action of each job to free `nodes` in at most `step` steps. Shape (jobs,)."""
     does = np.zeros(len(jobs.nodes), dtype=np.uint8)
     reach = np.minimum(np.cumsum(jobs.nodes), table.high.shape[1] - 1)
@@ -189,7 +189,7 @@ def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArr
 
 
 @compiled
-def answer_all(jobs: Candidates, nodes: int, last: int, horizon: int, first: IntArray) -> ByteArray:
+def answer_all(jobs: TableJobs, nodes: int, last: int, horizon: int, first: IntArray) -> ByteArray:
     """Fill the table up to step `last`. Return the actions by deadline, shape (horizon + 1, jobs)."""
     table = fill(jobs, nodes, last, first)
     does = np.empty((horizon + 1, len(jobs.nodes)), dtype=np.uint8)
@@ -199,8 +199,8 @@ def answer_all(jobs: Candidates, nodes: int, last: int, horizon: int, first: Int
 
 
 def fill_wide(
-    jobs: Candidates, losses: list[int], extras: list[int], most: int, horizon: int, first: IntArray
-) -> Table:
+    jobs: TableJobs, losses: list[int], extras: list[int], most: int, horizon: int, first: IntArray
+) -> LossTable:
     """Fill the table as :func:`fill` does, for losses of any size. Ranks replace the halves.
 
     `losses` are those of freeing nodes in no time, `extras` those of saving.
@@ -227,4 +227,4 @@ def fill_wide(
         choice[first[job] : first[job + 1]] = packed.ravel()
     order = {value: rank for rank, value in enumerate(sorted(set(best.ravel().tolist())))}
     rank = np.array([NEVER if value == never else order[value] for value in best.ravel().tolist()], dtype=np.int64)
-    return Table(rank.reshape(best.shape), np.zeros(best.shape, dtype=np.int64), choice, first)
+    return LossTable(rank.reshape(best.shape), np.zeros(best.shape, dtype=np.int64), choice, first)

@@ -43,8 +43,8 @@ from .loss_table import (
     LOW_MASK,
     SAVED,
     ByteArray,
-    Candidates,
-    Table,
+    LossTable,
+    TableJobs,
     answer_all,
     fill,
     fill_wide,
@@ -160,7 +160,7 @@ class PlanCore(NamedTuple):
         Step after which more time changes nothing, and step of the latest deadline.
     """
 
-    jobs: Candidates
+    jobs: TableJobs
     needed: int
     last: int
     horizon: int
@@ -245,7 +245,7 @@ class _Tables:
         return integers([*quits, *(cost(job, "system") for job in self.jobs)])
 
     @cached_property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> TableJobs:
         """Jobs in table order."""
         saves = [self.saves[place] for place in self.order]
         times = [self.last + 1 if save is None else min(save[1], self.last + 1) for save in saves]
@@ -254,7 +254,7 @@ class _Tables:
         for losses in self._ordered_losses():
             shown = [0] * len(losses) if self.wide else losses
             halves += [[loss >> LOW_BITS for loss in shown], [loss & LOW_MASK for loss in shown]]
-        return Candidates(*np.array([nodes, *halves, times], dtype=np.int64))
+        return TableJobs(*np.array([nodes, *halves, times], dtype=np.int64))
 
     def _ordered_losses(self) -> tuple[list[int], list[int]]:
         """Return the losses without and with a checkpoint, in table order."""
@@ -267,7 +267,7 @@ class _Tables:
         return sum(self.losses[0]) >= _WIDE
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> LossTable:
         """The table, filled at its first use."""
         most = -(-self.most // self.grain)
         first = places(self.candidates.nodes, most, self.last)

@@ -10,7 +10,7 @@ from ..compiled import compiled
 from ..events.events import RUNNING, Events, advance, correct, expected_end, next_instant, note, running_rows, start
 from ..scheduling.selection import fitting
 from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
-from .guarantees import Queue, Running, Settings, Walltimes, doubts, settle, told_apart
+from .guarantees import MachineRoom, PlanSettings, Queue, Walltimes, doubts, settle, told_apart
 from .planning import plan
 from .shadow import ShadowJobs, open_shadow
 from .sightings import RUNS, Seen, Sightings, see_jobs
@@ -31,11 +31,12 @@ REPORTED = (
 _PLANNED, _INTERVALS, _REQUESTED, _AVAILABLE, _STATUS, _OBJECTIVE, _USED, _GUARANTEES, _LITERALLY, _DUE = range(10)
 #: No job fits, all fit, from the list, from the local search.
 NOBODY, ALL, LISTED, SEARCHED = range(4)
-#: Numbers of `Past`: jobs that waited and ran at the last decision, jobs that it left waiting, its time and its number.
+#: Numbers of :class:`SimulatedHistory`: jobs that waited and ran at the last decision, jobs that it left waiting, its
+#: time and its number.
 _WAITED, _RAN, _STILL, _LAST, _NUMBER = range(5)
 
 
-class Past(NamedTuple):
+class SimulatedHistory(NamedTuple):
     """History of a whole simulation. Rows are jobs in order of submission.
 
     Attributes
@@ -56,7 +57,9 @@ class Past(NamedTuple):
     known: Sightings
 
 
-def open_past(submit: IntArray, predicted: IntArray, walltime: IntArray, amount: IntArray, capacity: IntArray) -> Past:
+def open_past(
+    submit: IntArray, predicted: IntArray, walltime: IntArray, amount: IntArray, capacity: IntArray
+) -> SimulatedHistory:
     """Return the history before the first job.
 
     Parameters
@@ -77,7 +80,7 @@ def open_past(submit: IntArray, predicted: IntArray, walltime: IntArray, amount:
     shadow.queue.amount[:] = amount
     rows = np.zeros((6, count), dtype=np.int64)
     numbers = np.array([0, 0, 0, begin, 0], dtype=np.int64)
-    return Past(rows[0], rows[1], numbers, shadow, open_expected(shadow, capacity), Sightings(*rows[2:]))
+    return SimulatedHistory(rows[0], rows[1], numbers, shadow, open_expected(shadow, capacity), Sightings(*rows[2:]))
 
 
 @compiled
@@ -86,10 +89,10 @@ def run_look_ahead(
     until: int,
     decisions: IntArray,
     ended: IntArray,
-    settings: Settings,
+    settings: PlanSettings,
     patience: float,
     recent: int,
-    past: Past,
+    past: SimulatedHistory,
     reports: FloatArray,
 ) -> tuple[int, int]:
     """Simulate instants under look-ahead. See :func:`.run_in_order` for the other parameters.
@@ -130,7 +133,7 @@ def run_look_ahead(
 
 
 @compiled
-def _see(events: Events, past: Past, waits: IntArray, now: int, recent: int) -> int:
+def _see(events: Events, past: SimulatedHistory, waits: IntArray, now: int, recent: int) -> int:
     """Record waiting and running jobs. Return the longest recent wait under EASY, known or expected, seconds."""
     numbers = past.numbers
     columns = events.queue.columns
@@ -151,7 +154,7 @@ def _see(events: Events, past: Past, waits: IntArray, now: int, recent: int) -> 
 
 
 @compiled
-def _remember(past: Past, starts: IntArray, now: int, waiting: int) -> None:
+def _remember(past: SimulatedHistory, starts: IntArray, now: int, waiting: int) -> None:
     """Record which of the waiting jobs start now."""
     numbers, known = past.numbers, past.known
     for job in starts:
@@ -162,7 +165,7 @@ def _remember(past: Past, starts: IntArray, now: int, waiting: int) -> None:
 
 
 @compiled
-def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray, report: FloatArray) -> IntArray:
+def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray, report: FloatArray) -> IntArray:
     """Return all waiting jobs if they fit, else those planned to start now. No plan if no job fits.
 
     Once predictions are not trusted, guaranteed starts use walltimes. Then no job starts that would delay one of them.
@@ -201,7 +204,7 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray, re
         return np.arange(len(waits))
     runs = running_rows(events)
     queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
-    running = Running(
+    running = MachineRoom(
         _ends(events, runs, now, False),
         events.queue.amount[runs],
         events.amounts[0].copy(),

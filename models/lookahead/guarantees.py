@@ -7,7 +7,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from ..profiles.amounts import Steps, earliest, hold, latest, make_steps, release
+from ..profiles.amounts import AmountSteps, earliest, hold, latest, make_steps, release
 
 #: Time scale of ageing, as a share of the longest allowed wait.
 AGE_SHARE = 0.5
@@ -39,7 +39,7 @@ class Queue(NamedTuple):
     fits: BoolArray
 
 
-class Running(NamedTuple):
+class MachineRoom(NamedTuple):
     """Running jobs, amounts of the machine, and closures.
 
     Attributes
@@ -86,7 +86,7 @@ class Walltimes(NamedTuple):
     guaranteed: IntArray
 
 
-class Settings(NamedTuple):
+class PlanSettings(NamedTuple):
     """Settings of a plan.
 
     Attributes
@@ -126,13 +126,13 @@ class Guarantees(NamedTuple):
         First job that can neither be on time nor start now. -1 if none.
     """
 
-    free: Steps
+    free: AmountSteps
     start: IntArray
     overdue: int
 
 
 @compiled
-def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
+def settle(chosen: PlanSettings, patience: float, longest_wait: int) -> PlanSettings:
     """Return the current settings: due times and ageing by the longest wait under EASY so far, seconds.
 
     Jobs are due after `patience` times that wait, at least after ``chosen.due``. Never, if `patience` is infinite.
@@ -141,17 +141,17 @@ def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
     if math.isfinite(patience):
         due = max(chosen.due, int(patience * longest_wait))
         age = AGE_SHARE * due
-    return Settings(due, chosen.tolerance, chosen.blocked, chosen.guards, chosen.iterations, age, chosen.trust)
+    return PlanSettings(due, chosen.tolerance, chosen.blocked, chosen.guards, chosen.iterations, age, chosen.trust)
 
 
 @compiled
-def doubts(settings: Settings, wait: int) -> bool:
+def doubts(settings: PlanSettings, wait: int) -> bool:
     """Return whether predictions are no longer trusted, after the first job has waited `wait` seconds."""
     return settings.due >= 0 and wait > settings.trust * settings.due
 
 
 @compiled
-def told_apart(queue: Queue, running: Running, walltimes: Walltimes) -> Walltimes:
+def told_apart(queue: Queue, running: MachineRoom, walltimes: Walltimes) -> Walltimes:
     """Return walltimes if they differ from predictions, else empty ones: then a plan by predictions suffices."""
     for job in range(len(walltimes.duration)):
         if queue.duration[job] != walltimes.duration[job]:
@@ -164,7 +164,7 @@ def told_apart(queue: Queue, running: Running, walltimes: Walltimes) -> Walltime
 
 
 @compiled
-def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltimes: Walltimes) -> Guarantees:
+def keep_guarantees(queue: Queue, running: MachineRoom, settings: PlanSettings, walltimes: Walltimes) -> Guarantees:
     """Guarantee a start to each of the oldest jobs, by age. Jobs with an earlier guarantee come first.
 
     It is the last start that fits and meets the job's due time. The due time depends on the job:
@@ -213,11 +213,11 @@ def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltime
             if start >= 0:
                 guaranteed[job] = start
                 count = hold(steps, count, start, start + duration, amount, 1)
-    return Guarantees(Steps(steps.at[:count], steps.free[:count]), guaranteed, overdue)
+    return Guarantees(AmountSteps(steps.at[:count], steps.free[:count]), guaranteed, overdue)
 
 
 @compiled
-def steps_beside(running: Running, ends: IntArray, more: int) -> tuple[Steps, int]:
+def steps_beside(running: MachineRoom, ends: IntArray, more: int) -> tuple[AmountSteps, int]:
     """Return the free amounts beside running jobs and closures, with room for `more` intervals.
 
     `ends` are the ends of the running jobs.
@@ -231,7 +231,7 @@ def steps_beside(running: Running, ends: IntArray, more: int) -> tuple[Steps, in
 
 
 @compiled
-def _due(queue: Queue, duration: int, settings: Settings, job: int, steps: Steps, count: int) -> int:
+def _due(queue: Queue, duration: int, settings: PlanSettings, job: int, steps: AmountSteps, count: int) -> int:
     """Return the due time of a job without a guarantee, seconds from now."""
     left = settings.due - queue.wait[job]
     if left > 0 and settings.tolerance > 0:

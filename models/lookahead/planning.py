@@ -6,11 +6,11 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps
+from ..profiles.amounts import AmountSteps, copy_steps, earliest, hold, make_steps
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, copy_range, first_by, stable_order
-from .guarantees import Guarantees, Queue, Running, Settings, Walltimes, keep_guarantees, steps_beside
+from .guarantees import Guarantees, MachineRoom, PlanSettings, Queue, Walltimes, keep_guarantees, steps_beside
 
 #: Least run time in a bounded slowdown, seconds.
 BOUND = 10.0
@@ -20,7 +20,7 @@ MOST_FITTING = 100
 SEED = 88172645463325252
 
 
-class Plan(NamedTuple):
+class LookaheadPlan(NamedTuple):
     """Result of a plan.
 
     Attributes
@@ -47,7 +47,9 @@ class Plan(NamedTuple):
 
 
 @compiled
-def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltimes) -> tuple[Plan, IntArray]:
+def plan(
+    queue: Queue, running: MachineRoom, settings: PlanSettings, walltimes: Walltimes
+) -> tuple[LookaheadPlan, IntArray]:
     """Plan the queue. Return the jobs that start now.
 
     First the oldest jobs get guaranteed starts, see :func:`.keep_guarantees`. Candidates are jobs that fit now and the
@@ -121,12 +123,14 @@ def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltime
         held += start >= 0
     if by_walltimes:
         some = _that_keep_guarantees(begin, some, queue, walltimes.duration, guarantees)
-    found = Plan(begin[:some].copy(), count, units, held, cost, cost < listed, guarantees.overdue)
+    found = LookaheadPlan(begin[:some].copy(), count, units, held, cost, cost < listed, guarantees.overdue)
     return found, guarantees.start
 
 
 @compiled
-def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
+def _beside(
+    durations: IntArray, amount: IntArray, running: MachineRoom, until: IntArray, start: IntArray
+) -> AmountSteps:
     """Return the free amounts beside running jobs and guarantees, by predictions up to walltimes."""
     ends = np.empty(len(until), dtype=np.int64)
     for index in range(len(ends)):
@@ -135,7 +139,7 @@ def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntA
     for job in range(len(start)):
         if start[job] >= 0:
             count = hold(steps, count, start[job], start[job] + durations[job], amount[job], 1)
-    return Steps(steps.at[:count], steps.free[:count])
+    return AmountSteps(steps.at[:count], steps.free[:count])
 
 
 @compiled

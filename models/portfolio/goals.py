@@ -86,7 +86,7 @@ _MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class ReplayMetrics:
     """Waits and slowdowns of the jobs of a window.
 
     Attributes
@@ -120,18 +120,18 @@ class Outcome:
         return float(np.quantile(waits, share)) if len(waits) else 0.0
 
 
-class Goal:
+class PortfolioGoal:
     """Goal of a site for a dispatcher, to be subclassed.
 
     The candidate with the least cost wins. A difference d of two costs counts as a ratio exp(d). The portfolio compares
     it with its hysteresis. So a cost should be a logarithm.
     """
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: ReplayMetrics) -> float:
         """Return the cost of an outcome, a finite number."""
         raise NotImplementedError
 
-    def tail(self, outcome: Outcome) -> float:
+    def tail(self, outcome: ReplayMetrics) -> float:
         """Return the bounded wait, seconds. 0 for no bound."""
         return 0.0
 
@@ -144,7 +144,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Means(Checked, Goal):
+class Means(Checked, PortfolioGoal):
     """Weighted means of wait and slowdown, with a bound on long waits.
 
     The cost is the weighted mean of log(mean wait + 1 min) and log(mean bounded slowdown). So 1% less of one offsets 1%
@@ -176,12 +176,12 @@ class Means(Checked, Goal):
         if self.wait + self.slowdown <= 0:
             raise ValueError("wait and slowdown: one of the weights must be above 0, got 0 and 0")
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: ReplayMetrics) -> float:
         """Return the logarithm of the weighted geometric mean of both means."""
         logs = self.wait * math.log(outcome.mean_wait + _MINUTE) + self.slowdown * math.log(outcome.mean_slowdown)
         return logs / (self.wait + self.slowdown)
 
-    def tail(self, outcome: Outcome) -> float:
+    def tail(self, outcome: ReplayMetrics) -> float:
         """Return the longest wait, or its 99th percentile, of jobs submitted in the window, seconds."""
         return 0.0 if self.bound == "none" else outcome.tail(1.0 if self.bound == "longest" else 0.99)
 

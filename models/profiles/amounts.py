@@ -9,7 +9,7 @@ from ..compiled import compiled
 from ..scheduling.selection import stable_order
 
 
-class Steps(NamedTuple):
+class AmountSteps(NamedTuple):
     """Free amounts over time, with room for more steps.
 
     Attributes
@@ -25,13 +25,13 @@ class Steps(NamedTuple):
 
 
 @compiled
-def make_steps(most: int, resources: int) -> Steps:
+def make_steps(most: int, resources: int) -> AmountSteps:
     """Return a profile with room for `most` steps, all unset."""
-    return Steps(np.empty(most, dtype=np.int64), np.empty((most, resources), dtype=np.int64))
+    return AmountSteps(np.empty(most, dtype=np.int64), np.empty((most, resources), dtype=np.int64))
 
 
 @compiled
-def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
+def release(free: IntArray, end: IntArray, need: IntArray, steps: AmountSteps) -> int:
     """Set the free amounts as running jobs end, `free` from 0 on. Return the number of steps.
 
     Parameters
@@ -60,7 +60,7 @@ def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
 
 
 @compiled
-def copy_steps(source: Steps, count: int, target: Steps) -> None:
+def copy_steps(source: AmountSteps, count: int, target: AmountSteps) -> None:
     """Copy the first `count` steps."""
     for step in range(count):
         target.at[step] = source.at[step]
@@ -69,7 +69,7 @@ def copy_steps(source: Steps, count: int, target: Steps) -> None:
 
 
 @compiled
-def hold(steps: Steps, count: int, start: int, end: int, need: IntArray, sign: int) -> int:
+def hold(steps: AmountSteps, count: int, start: int, end: int, need: IntArray, sign: int) -> int:
     """Subtract `sign` times `need` in [`start`, `end`). Return the number of steps.
 
     `start` must not be before the first step.
@@ -92,7 +92,7 @@ def hold(steps: Steps, count: int, start: int, end: int, need: IntArray, sign: i
 
 
 @compiled
-def earliest(steps: Steps, count: int, need: IntArray, duration: int, after: int) -> int:
+def earliest(steps: AmountSteps, count: int, need: IntArray, duration: int, after: int) -> int:
     """Return the first start at or after `after` that fits, -1 if none.
 
     `after` must not be before the first step.
@@ -112,7 +112,7 @@ def earliest(steps: Steps, count: int, need: IntArray, duration: int, after: int
 
 
 @compiled
-def latest(steps: Steps, count: int, need: IntArray, duration: int, after: int, by: int) -> int:
+def latest(steps: AmountSteps, count: int, need: IntArray, duration: int, after: int, by: int) -> int:
     """Return the last start in [`after`, `by`] that fits, -1 if none.
 
     `after` must not be before the first step.
@@ -129,7 +129,7 @@ def latest(steps: Steps, count: int, need: IntArray, duration: int, after: int, 
 
 
 @compiled
-def _step_of(steps: Steps, count: int, time: int) -> int:
+def _step_of(steps: AmountSteps, count: int, time: int) -> int:
     low, high = 0, count
     while high - low > 1:
         middle = (low + high) // 2
@@ -141,7 +141,7 @@ def _step_of(steps: Steps, count: int, time: int) -> int:
 
 
 @compiled
-def _split(steps: Steps, count: int, where: int, time: int) -> int:
+def _split(steps: AmountSteps, count: int, where: int, time: int) -> int:
     """Insert a step at `time`, with the amounts of the step before."""
     for step in range(count, where, -1):
         steps.at[step] = steps.at[step - 1]
@@ -154,7 +154,7 @@ def _split(steps: Steps, count: int, where: int, time: int) -> int:
 
 
 @compiled
-def _fits(steps: Steps, step: int, need: IntArray) -> bool:
+def _fits(steps: AmountSteps, step: int, need: IntArray) -> bool:
     for resource in range(len(need)):
         if need[resource] > 0 and steps.free[step, resource] < need[resource]:
             return False

@@ -112,7 +112,7 @@ class Asks(NamedTuple):
         return _read_asks, (self.memory, self.demand.shape[1], self.need.shape[1])
 
 
-class Kept(NamedTuple):
+class RoomReservations(NamedTuple):
     """Jobs with kept room.
 
     Attributes
@@ -135,7 +135,7 @@ class Kept(NamedTuple):
     held: IntArray
 
 
-class Scratch(NamedTuple):
+class SearchBuffers(NamedTuple):
     """Buffers of a search.
 
     Attributes
@@ -224,12 +224,12 @@ timeline_of, asks_of = compiled(_read_timeline), compiled(_read_asks)
 
 
 @compiled
-def kept_of(memory: IntArray, resources: int, keys: int) -> Kept:
+def kept_of(memory: IntArray, resources: int, keys: int) -> RoomReservations:
     """Return the parts of a block."""
     jobs = (len(memory) - 1 - keys) // (4 + resources + keys)
     at = 1 + keys
     asks = asks_of(memory[at + jobs :], resources, keys)
-    return Kept(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
+    return RoomReservations(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
 
 
 def _scratch(nodes: int, resources: int, keys: int) -> int:
@@ -305,7 +305,7 @@ def one_of(asks: Asks, job: int) -> Asks:
 
 
 @compiled
-def _scratch_of(line: Timeline) -> Scratch:
+def _scratch_of(line: Timeline) -> SearchBuffers:
     """Return the buffers of a search, which lie at the end of the profile's block."""
     nodes, resources = line.free.shape
     keys = len(line.shared)
@@ -316,7 +316,7 @@ def _scratch_of(line: Timeline) -> Scratch:
     shared = line.memory[at : at + 2 * keys].reshape(2, keys)
     at += 2 * keys
     slots = line.memory[at : at + 2 * nodes].reshape(2, nodes)
-    return Scratch(several[0], shared[0], slots[0], several[1], shared[1], several[2], slots[1])
+    return SearchBuffers(several[0], shared[0], slots[0], several[1], shared[1], several[2], slots[1])
 
 
 @compiled
@@ -588,7 +588,7 @@ def _narrow(level: IntArray, demand: IntArray, node: int, fits: IntArray) -> int
 
 
 @within
-def _passes_falls(line: Timeline, asks: Asks, job: int, start: int, buffer: Scratch, total: int) -> int:
+def _passes_falls(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers, total: int) -> int:
     """Reduce the slots to those that last through the falls within the walltime. Return the total, -1 if too few."""
     demand = asks.demand[job]
     until = start + asks.bound[job]
@@ -606,7 +606,15 @@ def _passes_falls(line: Timeline, asks: Asks, job: int, start: int, buffer: Scra
 
 @within
 def _lasts(
-    line: Timeline, asks: Asks, job: int, start: int, first: int, done: int, total: int, buffer: Scratch, best_fit: bool
+    line: Timeline,
+    asks: Asks,
+    job: int,
+    start: int,
+    first: int,
+    done: int,
+    total: int,
+    buffer: SearchBuffers,
+    best_fit: bool,
 ) -> bool:
     """Return whether a job's slots, which fit at a start, last for its seconds and its walltime.
 
@@ -652,7 +660,9 @@ def _lasts(
 
 
 @within
-def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: Scratch, best_fit: bool) -> int:
+def _search(
+    line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: SearchBuffers, best_fit: bool
+) -> int:
     """Return the first start of a job in [`after`, `before`), -1 if none. Sets the lasting slots of each node."""
     demand = asks.demand[job]
     begins = line.numbers[BEGINS]
@@ -705,7 +715,7 @@ def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffe
 
 
 @within
-def _fill(line: Timeline, row: int, slots: int, buffer: Scratch, order: IntArray) -> None:
+def _fill(line: Timeline, row: int, slots: int, buffer: SearchBuffers, order: IntArray) -> None:
     """Set the entries of a row to nodes with lasting slots, in an order. An empty one stands for that of the nodes."""
     entry = line.numbers[ENTRIES]
     line.first[row] = entry
@@ -724,7 +734,7 @@ def _fill(line: Timeline, row: int, slots: int, buffer: Scratch, order: IntArray
 
 
 @compiled
-def _best_first(line: Timeline, buffer: Scratch) -> IntArray:
+def _best_first(line: Timeline, buffer: SearchBuffers) -> IntArray:
     """Return the nodes with lasting slots, the least free share first."""
     nodes = np.flatnonzero(buffer.lasting)
     share = np.zeros(len(nodes), dtype=np.float64)
@@ -735,7 +745,7 @@ def _best_first(line: Timeline, buffer: Scratch) -> IntArray:
 
 
 @compiled
-def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: Scratch, best_fit: bool) -> int:
+def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers, best_fit: bool) -> int:
     """Occupy the lasting slots of a job from a start on. Return its row."""
     row = line.numbers[ROWS]
     line.begin[row] = start
@@ -901,12 +911,12 @@ def lasting(memory: IntArray, wanted: IntArray, at: int, best_fit: bool) -> tupl
     return until, first, last
 
 
-def open_kept(jobs: int, resources: int, keys: int) -> Kept:
+def open_kept(jobs: int, resources: int, keys: int) -> RoomReservations:
     """Return kept room of no job, with room for so many."""
     at = 1 + keys
     memory = np.zeros(at + jobs * (4 + resources + keys), dtype=np.int64)
     asks = _read_asks(memory[at + jobs :], resources, keys)
-    return Kept(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
+    return RoomReservations(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
 
 
 @compiled
@@ -917,7 +927,7 @@ def keep(memory: IntArray, asks: IntArray, resources: int, keys: int, job: int, 
 
 
 @compiled
-def _keep(kept: Kept, asks: Asks, job: int, slots: int, at: int) -> None:
+def _keep(kept: RoomReservations, asks: Asks, job: int, slots: int, at: int) -> None:
     place = kept.number[0]
     kept.asks.slots[place] = slots
     kept.asks.seconds[place] = asks.seconds[job]
@@ -929,7 +939,7 @@ def _keep(kept: Kept, asks: Asks, job: int, slots: int, at: int) -> None:
 
 
 @compiled
-def _first_delayed(line: Timeline, kept: Kept, buffer: Scratch, best_fit: bool) -> int:
+def _first_delayed(line: Timeline, kept: RoomReservations, buffer: SearchBuffers, best_fit: bool) -> int:
     """Return the first job with kept room that no longer fits at its time beside those before, -1 if all fit."""
     planned = 0
     found = -1
@@ -947,7 +957,7 @@ def _first_delayed(line: Timeline, kept: Kept, buffer: Scratch, best_fit: bool) 
 
 
 @compiled
-def _settle(line: Timeline, kept: Kept, until: int, buffer: Scratch, best_fit: bool) -> bool:
+def _settle(line: Timeline, kept: RoomReservations, until: int, buffer: SearchBuffers, best_fit: bool) -> bool:
     """Set the time of a job that keeps room at its earliest start. Return whether it ends before `until`.
 
     A job without a start keeps nothing.
@@ -965,7 +975,7 @@ def _settle(line: Timeline, kept: Kept, until: int, buffer: Scratch, best_fit: b
 
 
 @within
-def _matters(line: Timeline, asks: Asks, job: int, kept: Kept) -> bool:
+def _matters(line: Timeline, asks: Asks, job: int, kept: RoomReservations) -> bool:
     """Return whether a job that starts now may take kept room: it runs into it, or both run past the same fall."""
     for other in range(kept.number[0]):
         if line.now + asks.seconds[job] > kept.at[other]:
@@ -979,7 +989,7 @@ def _matters(line: Timeline, asks: Asks, job: int, kept: Kept) -> bool:
 
 
 @compiled
-def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: Kept, buffer: Scratch) -> bool:
+def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: RoomReservations, buffer: SearchBuffers) -> bool:
     """Return whether shared amounts do not suffice for a job now.
 
     The first job that lacks an amount keeps it, at the first time when there is enough.

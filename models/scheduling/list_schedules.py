@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..placement import PlacementRule
-from ..profiles.amounts import Steps, make_steps
+from ..profiles.amounts import AmountSteps, make_steps
 from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
 from .modes import KINDS_OF_MOVES, falling_orders, mode_orders
 from .node_groups import place_in_order
@@ -207,7 +207,7 @@ def _pool_search(problem: Problem) -> PoolSearch:
         problem.duration,
         short.need,
         np.full(problem.jobs, -1),
-        Steps(short.times, short.free),
+        AmountSteps(short.times, short.free),
         problem.mode_of,
         problem.kind if bounded or len(problem.free_now) else _NOTHING,
         problem.instant,
@@ -240,7 +240,7 @@ def _node_search(problem: Problem, rule: PlacementRule) -> NodeSearch:
     need, left = nothing.free, nothing
     if problem.quotas is not None:
         need = problem.quotas.need
-        left = Steps(problem.quotas.times, problem.quotas.left)
+        left = AmountSteps(problem.quotas.times, problem.quotas.left)
     return NodeSearch(
         problem.weight.astype(np.float64),
         problem.due,

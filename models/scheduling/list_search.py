@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from ..profiles.amounts import Steps, copy_steps, earliest, hold
+from ..profiles.amounts import AmountSteps, copy_steps, earliest, hold
 from .pool_search import SWAPPED, relocate, same_kind
 from .serial_on_nodes import NodeData, NodeRoom, choose_nodes, earliest_on_nodes, hold_on_nodes, learn, open_room
 
@@ -33,8 +33,8 @@ class NodeSearch(NamedTuple):
     latest: IntArray
     after: IntArray
     need: IntArray
-    left: Steps
-    room: Steps
+    left: AmountSteps
+    room: AmountSteps
     nodes: NodeData
     node_room: NodeRoom
     kind: IntArray

@@ -18,7 +18,7 @@ FIRST, SIZE, FREE = range(3)
 SLOTS, KIND, DEMAND = range(3)
 
 
-class Instant(NamedTuple):
+class NodesNow(NamedTuple):
     """The nodes now, and the demands of the jobs.
 
     Attributes
@@ -51,7 +51,7 @@ class Instant(NamedTuple):
     refused: IntArray
 
 
-def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int) -> Instant:
+def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int) -> NodesNow:
     """Prepare the `nodes` of one instant. Their capacity is the free amounts.
 
     Best fit weighs each resource by its scarcity. A job that does not fit now starts at `later` or after.
@@ -62,7 +62,7 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
     # A job uses all nodes of some groups, some nodes of one more, and a part of one node.
     most = len(useful) + 2 * len(slots) + 1
     begin = np.ascontiguousarray(np.column_stack((nodes.begin[useful], nodes.count[useful], rows[useful])).T)
-    return Instant(
+    return NodesNow(
         np.column_stack((slots, kind, demand)),
         nodes.members,
         begin,
@@ -75,11 +75,11 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
 
 
 @compiled
-def no_instant() -> Instant:
+def no_instant() -> NodesNow:
     """Return an instant without nodes: each job that fits into the pool fits."""
     line = np.zeros(0, dtype=np.int64)
     table = np.zeros((0, 0), dtype=np.int64)
-    return Instant(table, line, table, np.zeros(0), table, line, line, line)
+    return NodesNow(table, line, table, np.zeros(0), table, line, line, line)
 
 
 @borrowing
@@ -98,14 +98,14 @@ def slots_on(demand: IntArray, free: IntArray, most: int) -> int:
 
 
 @borrowing
-def forget_refusals(instant: Instant) -> None:
+def forget_refusals(instant: NodesNow) -> None:
     """Reset `refused`: every job may fit."""
     for kind in range(len(instant.refused)):
         instant.refused[kind] = np.iinfo(np.int64).max
 
 
 @borrowing
-def finds_slots(instant: Instant, groups: int, job: int) -> bool:
+def finds_slots(instant: NodesNow, groups: int, job: int) -> bool:
     """Return whether all slots of a job fit. Store how many fit on a node of each group."""
     jobs = instant.jobs
     room = instant.room
@@ -125,7 +125,7 @@ def finds_slots(instant: Instant, groups: int, job: int) -> bool:
 
 
 @borrowing
-def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int:
+def take_slots(instant: NodesNow, groups: int, job: int, counts: IntArray) -> int:
     """Place the slots of a job, on nodes of least free share first. Return the number of groups.
 
     :func:`finds_slots` must have returned True for this job. `counts`, shape (nodes,) or empty, receives the slots on
@@ -171,7 +171,7 @@ def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int
 
 
 @compiled
-def place_in_order(instant: Instant, order: IntArray, starts: IntArray, counts: IntArray) -> int:
+def place_in_order(instant: NodesNow, order: IntArray, starts: IntArray, counts: IntArray) -> int:
     """Place the jobs of an order that have the start 0. Fill `counts`. Shape (jobs, nodes).
 
     Returns

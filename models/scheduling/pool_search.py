@@ -16,8 +16,8 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import borrowing, compiled
-from ..profiles.amounts import Steps
-from .node_groups import Instant, finds_slots, forget_refusals, take_slots
+from ..profiles.amounts import AmountSteps
+from .node_groups import NodesNow, finds_slots, forget_refusals, take_slots
 
 #: The profile is stored before every `_EVERY`-th position of an order.
 _EVERY = 8
@@ -82,7 +82,7 @@ class PoolSearch(NamedTuple):
     counts: IntArray
     profile: IntArray
     kind: IntArray
-    now: Instant
+    now: NodesNow
 
 
 @compiled
@@ -92,10 +92,10 @@ def open_search(
     duration: IntArray,
     need: IntArray,
     promised: IntArray,
-    held: Steps,
+    held: AmountSteps,
     mode_of: IntArray,
     kind: IntArray,
-    instant: Instant,
+    instant: NodesNow,
     after: IntArray,
     latest: IntArray,
 ) -> PoolSearch:

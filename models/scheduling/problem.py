@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...base import IntArray
 from .binding import Shortage, shortage
 from .node_classes import NodeClasses, classes_now, equal_rows, node_classes
-from .node_groups import Instant, instant_of, no_instant
+from .node_groups import NodesNow, instant_of, no_instant
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +302,7 @@ class Problem:
         return classes_now(self.free_now)
 
     @cached_property
-    def instant(self) -> Instant:
+    def instant(self) -> NodesNow:
         """Compiled data of the nodes of `free_now`. Without nodes if there are none."""
         there = len(self.free_now)
         return instant_of(self.classes_now, self.slots, self.demand, self.first_later) if there else no_instant()

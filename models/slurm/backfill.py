@@ -9,14 +9,14 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
-from .jobs import Cluster, JobTable, WaitingJobs
+from .jobs import Cluster, JobTable, SlurmQueue
 from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
-from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, least_nodes, scratch_for, without_closed
+from .nodes import UNTESTED, NodeBuffers, could_have, free_cpus, gpus_of, least_nodes, scratch_for, without_closed
 from .predicted_start import can_start, predicted_start
 from .preemption import Preemption, no_preemption, stop_for
 from .reservations import (
     ClosedAmounts,
-    ClosedNodes,
+    NodeClosures,
     ReservedNodes,
     WordArray,
     close_amounts,
@@ -75,14 +75,14 @@ class Reachable(NamedTuple):
 
 
 def backfill_pass(
-    waiting: WaitingJobs,
+    waiting: SlurmQueue,
     cluster: Cluster,
     table: JobTable,
     now: int,
     rules: BackfillRules,
     limits: JobLimits | None = None,
     preemption: Preemption | None = None,
-    closed: ClosedNodes | None = None,
+    closed: NodeClosures | None = None,
 ) -> None:
     """Write the start and nodes of each job into `table`.
 
@@ -167,7 +167,7 @@ def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
 @borrowing
 def consider_next(
     progress: IntArray,
-    waiting: WaitingJobs,
+    waiting: SlurmQueue,
     cluster: Cluster,
     members: WordArray,
     table: JobTable,
@@ -179,7 +179,7 @@ def consider_next(
     reach: Reachable,
     limits: JobLimits,
     preemption: Preemption,
-    scratch: Scratch,
+    scratch: NodeBuffers,
     after: IntArray,
 ) -> int:
     """Plan jobs. Return the next job that needs running jobs to stop, -1 if none.
@@ -336,7 +336,7 @@ def consider_next(
 
 
 @borrowing
-def could_start(job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, reach: Reachable) -> bool:
+def could_start(job: int, jobs: SlurmQueue, primary: int, usable: BoolArray, reach: Reachable) -> bool:
     """Return whether the usable nodes have enough CPUs: those free now, or all after a running job ends."""
     least = least_nodes(job, jobs)
     wanted = jobs.slots[job] * jobs.demand[job, primary]

@@ -8,7 +8,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 
 
-class WaitingJobs(NamedTuple):
+class SlurmQueue(NamedTuple):
     """Waiting jobs in scheduling order: arrays of shape (jobs,).
 
     Attributes
@@ -52,7 +52,7 @@ class WaitingJobs(NamedTuple):
     together: IntArray = np.empty(0, np.int64)
 
 
-class RunningJob(NamedTuple):
+class SlurmRun(NamedTuple):
     """A running job.
 
     Attributes
@@ -64,7 +64,7 @@ class RunningJob(NamedTuple):
     demand
         Amounts per slot.
     place
-        As :attr:`WaitingJobs.place`.
+        As :attr:`SlurmQueue.place`.
     by_node
         Further amounts per node. None by default.
     """
@@ -155,7 +155,7 @@ class JobTable(NamedTuple):
         return self.slots[self.begin[row] : self.stop[row]]
 
 
-def job_table(running: Sequence[RunningJob], waiting: WaitingJobs, nodes: int) -> JobTable:
+def job_table(running: Sequence[SlurmRun], waiting: SlurmQueue, nodes: int) -> JobTable:
     """Return the table of running jobs, with room for the waiting ones, for `nodes` nodes."""
     count = len(running)
     jobs = len(waiting.slots)

@@ -8,21 +8,21 @@ from collections import Counter
 import numpy as np
 
 from ...base import IntArray
-from .jobs import Cluster, JobTable, WaitingJobs
+from .jobs import Cluster, JobTable, SlurmQueue
 from .limits import JobLimits, count_start, may_run, no_limits
 from .nodes import UNTESTED, lower_weights, scratch_for
 from .predicted_start import can_start
 from .preemption import Preemption, stop_for
-from .reservations import ClosedNodes, close_amounts
+from .reservations import NodeClosures, close_amounts
 
 
 def main_pass(
-    waiting: WaitingJobs,
+    waiting: SlurmQueue,
     cluster: Cluster,
     now: int = 0,
     limits: JobLimits | None = None,
     stopping: tuple[JobTable, Preemption] | None = None,
-    closed: ClosedNodes | None = None,
+    closed: NodeClosures | None = None,
     depth: int = 0,
 ) -> list[tuple[int, IntArray, IntArray]]:
     """Return the jobs that the main scheduler starts now, with their nodes and slots per node.

@@ -16,7 +16,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...base.checks import LARGEST
 from ..compiled import borrowing
-from .jobs import Cluster, WaitingJobs
+from .jobs import Cluster, SlurmQueue
 
 #: Columns of a set of consecutive nodes of one weight: first node, last node, CPUs, number of nodes, weight.
 FIRST, LAST, SIZE, COUNT, WEIGHT = range(5)
@@ -24,7 +24,7 @@ FIRST, LAST, SIZE, COUNT, WEIGHT = range(5)
 UNTESTED = 0xFF
 
 
-class Scratch(NamedTuple):
+class NodeBuffers(NamedTuple):
     """Buffers for the test of one job, made once per pass.
 
     Attributes
@@ -55,13 +55,13 @@ class Scratch(NamedTuple):
     usable: BoolArray
 
 
-def scratch_for(cluster: Cluster) -> Scratch:
+def scratch_for(cluster: Cluster) -> NodeBuffers:
     """Return buffers for tests on a cluster."""
     nodes = len(cluster.free)
     cpus, left, taken = np.zeros((3, nodes), np.int64)
     free, closed, other = np.zeros((3, *cluster.free.shape), np.int64)
     usable = np.ones(nodes, np.bool_)
-    return Scratch(cpus, left, taken, np.empty((nodes, 5), np.int64), free, closed, other, usable)
+    return NodeBuffers(cpus, left, taken, np.empty((nodes, 5), np.int64), free, closed, other, usable)
 
 
 def weights_below(weights: IntArray) -> IntArray:
@@ -69,7 +69,7 @@ def weights_below(weights: IntArray) -> IntArray:
     return weights * (UNTESTED + 1) + UNTESTED
 
 
-def note_submitted(job: int, jobs: WaitingJobs, cluster: Cluster) -> None:
+def note_submitted(job: int, jobs: SlurmQueue, cluster: Cluster) -> None:
     """Lower the weights as Slurm does at a job's submission, where its test assumes empty nodes."""
     members = cluster.members[jobs.partition[job]]
     cluster.weight[members] |= UNTESTED
@@ -77,7 +77,7 @@ def note_submitted(job: int, jobs: WaitingJobs, cluster: Cluster) -> None:
 
 
 @borrowing
-def least_nodes(job: int, jobs: WaitingJobs) -> int:
+def least_nodes(job: int, jobs: SlurmQueue) -> int:
     """Return the least number of nodes of a job."""
     if len(jobs.least):
         return int(jobs.least[job])
@@ -85,13 +85,13 @@ def least_nodes(job: int, jobs: WaitingJobs) -> int:
 
 
 @borrowing
-def gpus_of(job: int, jobs: WaitingJobs, cluster: Cluster) -> int:
+def gpus_of(job: int, jobs: SlurmQueue, cluster: Cluster) -> int:
     """Return the GPUs per node of a job, from its slot and its node amounts."""
     return int(jobs.demand[job, cluster.gpu] + jobs.by_node[job, cluster.gpu]) if cluster.gpu >= 0 else 0
 
 
 @borrowing
-def cpus_on(node: int, free: IntArray, job: int, jobs: WaitingJobs, primary: int) -> int:
+def cpus_on(node: int, free: IntArray, job: int, jobs: SlurmQueue, primary: int) -> int:
     """Return the CPUs that a job can use on a node. 0 if no slot fits.
 
     A job with one slot per node counts all free CPUs of the node, not only its tasks. Amounts per CPU limit them.
@@ -118,7 +118,7 @@ def cpus_on(node: int, free: IntArray, job: int, jobs: WaitingJobs, primary: int
 
 
 @borrowing
-def could_have(node: int, job: int, jobs: WaitingJobs, cluster: Cluster) -> bool:
+def could_have(node: int, job: int, jobs: SlurmQueue, cluster: Cluster) -> bool:
     """Return whether a slot of a job fits on an otherwise empty node, ignoring GPUs.
 
     Slurm tests a job only on such nodes. Running jobs on other nodes do not affect its predicted start.
@@ -131,14 +131,14 @@ def could_have(node: int, job: int, jobs: WaitingJobs, cluster: Cluster) -> bool
 
 
 @borrowing
-def free_cpus(free: IntArray, job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, cpus: IntArray) -> None:
+def free_cpus(free: IntArray, job: int, jobs: SlurmQueue, primary: int, usable: BoolArray, cpus: IntArray) -> None:
     """Write the CPUs that a job can use on each usable node into `cpus`, and 0 for the others."""
     for node in range(len(cpus)):
         cpus[node] = cpus_on(node, free, job, jobs, primary) if usable[node] else 0
 
 
 @borrowing
-def without_closed(of: IntArray, scratch: Scratch) -> None:
+def without_closed(of: IntArray, scratch: NodeBuffers) -> None:
     """Write amounts without the closed ones into ``scratch.free``."""
     for node in range(of.shape[0]):
         for resource in range(of.shape[1]):
@@ -146,7 +146,7 @@ def without_closed(of: IntArray, scratch: Scratch) -> None:
 
 
 @borrowing
-def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray, usable: BoolArray) -> None:
+def lower_weights(job: int, jobs: SlurmQueue, cluster: Cluster, free: IntArray, usable: BoolArray) -> None:
     """Lower the weights of usable nodes where a job with GPUs could run with all cores free.
 
     The weights change only if enough usable nodes have the free memory and the total cores and GPUs.
@@ -184,11 +184,11 @@ def lower_weights(job: int, jobs: WaitingJobs, cluster: Cluster, free: IntArray,
 @borrowing
 def choose_nodes(
     job: int,
-    jobs: WaitingJobs,
+    jobs: SlurmQueue,
     cluster: Cluster,
     free: IntArray,
     usable: BoolArray,
-    scratch: Scratch,
+    scratch: NodeBuffers,
     later: bool,
 ) -> bool:
     """Choose nodes for a job with ``scratch.cpus`` on each. Return whether there are enough.
@@ -292,7 +292,7 @@ def _take_sets(
     at_most: int,
     even: bool,
     weight: IntArray,
-    scratch: Scratch,
+    scratch: NodeBuffers,
 ) -> bool:
     """Take sets of consecutive nodes of one weight, until a job has enough. Return whether it has.
 
@@ -386,7 +386,7 @@ def _take_busy(
     at_most: int,
     even: bool,
     cluster: Cluster,
-    scratch: Scratch,
+    scratch: NodeBuffers,
 ) -> bool:
     """Take nodes in their order until a job has enough: by weight, and of one weight those with jobs first.
 

@@ -5,15 +5,15 @@ Rules as in Slurm 22.05, ``src/plugins/select/cons_common/job_test.c`` (``_will_
 
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
-from .jobs import Cluster, JobTable, WaitingJobs
-from .nodes import Scratch, choose_nodes, cpus_on, free_cpus, without_closed
+from .jobs import Cluster, JobTable, SlurmQueue
+from .nodes import NodeBuffers, choose_nodes, cpus_on, free_cpus, without_closed
 
 #: Seconds of the first window that removes running jobs together. Each next window is twice as long.
 WINDOW = 30
 
 
 @borrowing
-def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, scratch: Scratch) -> bool:
+def can_start(job: int, jobs: SlurmQueue, cluster: Cluster, usable: BoolArray, scratch: NodeBuffers) -> bool:
     """Return whether a job can start now on the usable nodes. Its slots per node go to ``scratch.taken``.
 
     ``scratch.closed`` holds the amounts that it cannot use.
@@ -26,14 +26,14 @@ def can_start(job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, 
 @borrowing
 def predicted_start(
     job: int,
-    jobs: WaitingJobs,
+    jobs: SlurmQueue,
     cluster: Cluster,
     room: IntArray,
     table: JobTable,
     now: int,
     kill_wait: int,
     stopped: BoolArray,
-    scratch: Scratch,
+    scratch: NodeBuffers,
 ) -> int:
     """Return when a job can start on ``scratch.usable``, if running jobs use their walltimes. -1 if never.
 
@@ -105,7 +105,7 @@ def predicted_start(
 
 @borrowing
 def give_back(
-    row: int, table: JobTable, free: IntArray, job: int, jobs: WaitingJobs, primary: int, scratch: Scratch
+    row: int, table: JobTable, free: IntArray, job: int, jobs: SlurmQueue, primary: int, scratch: NodeBuffers
 ) -> bool:
     """Remove a running job from the usable nodes and update another job's CPUs. Return whether it used any.
 

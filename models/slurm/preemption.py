@@ -10,8 +10,8 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
-from .jobs import Cluster, JobTable, WaitingJobs
-from .nodes import Scratch, choose_nodes, free_cpus, scratch_for
+from .jobs import Cluster, JobTable, SlurmQueue
+from .nodes import NodeBuffers, choose_nodes, free_cpus, scratch_for
 from .predicted_start import give_back
 
 #: Number of choices of jobs. The second and third prefer jobs on most nodes of the previous choice.
@@ -59,7 +59,7 @@ def no_preemption(jobs: int) -> Preemption:
 
 
 def stop_for(
-    job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, table: JobTable, preemption: Preemption
+    job: int, jobs: SlurmQueue, cluster: Cluster, usable: BoolArray, table: JobTable, preemption: Preemption
 ) -> None:
     """Record the jobs to stop for a job to start on the usable nodes. Record none if it cannot start.
 
@@ -100,7 +100,9 @@ def stop_for(
 
 
 @borrowing
-def take_away(job: int, jobs: WaitingJobs, cluster: Cluster, table: JobTable, order: IntArray, scratch: Scratch) -> int:
+def take_away(
+    job: int, jobs: SlurmQueue, cluster: Cluster, table: JobTable, order: IntArray, scratch: NodeBuffers
+) -> int:
     """Return the position of the last job to remove. -1 if removing all is not enough."""
     free = scratch.free
     for node in range(len(free)):

@@ -37,7 +37,7 @@ class ClosedAmounts(NamedTuple):
     amounts: IntArray
 
 
-class ClosedNodes(NamedTuple):
+class NodeClosures(NamedTuple):
     """Nodes that advance reservations close to some jobs, and when.
 
     Attributes

@@ -79,12 +79,12 @@ class _Watched:
         return [*self._over.dispatch(state), *(Reject(waiting, "it only asks") for waiting in asks)]
 
 
-class _ReachedError(Exception):
+class _InstantReachedError(Exception):
     """Ends a simulation at its instant."""
 
 
 def _stop() -> None:
-    raise _ReachedError
+    raise _InstantReachedError
 
 
 def state_at(
@@ -119,7 +119,7 @@ def state_at(
     engine = engine_of(recorder, *parts, Overrun.parse(overrun), same_instant)
     engine.mapper.pause = at
     engine.mapper.at_pause = _stop
-    with settled_heap(), suppress(_ReachedError):
+    with settled_heap(), suppress(_InstantReachedError):
         engine.start_hpc_simulation()
         raise InputError(f"at: expected an instant before the last job has left, got {at}")
     methods = ((type(part).__name__, DispatcherContract(part).memory) for part in layers(parts[0]))

@@ -12,7 +12,7 @@ import numpy as np
 from ...base import InputError, IntArray
 from ...base.corrections import correction_of
 from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
-from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, ReplayResult
+from ...dispatchers.portfolio import CompiledReplays, Past, ReplayMetrics, ReplayResult
 from ...dispatchers.protocol import DispatcherContract
 from ...dispatchers.registered import layers, tell_end
 from ...predictors import Predictor
@@ -146,13 +146,13 @@ def _waits(past: Past, engine: Any, recorder: _Stays) -> IntArray:
     return waits
 
 
-def _outcome(past: Past, waits: IntArray) -> Outcome:
+def _outcome(past: Past, waits: IntArray) -> ReplayMetrics:
     """Return the waits so far of the jobs that had not started at the begin of the window."""
     counted = [past.jobs[order] for order in np.flatnonzero(past.waiting).tolist()]
     run = np.array([job.runtime for job in counted], dtype=np.float64)
     fresh = np.array([job.submit >= past.begin for job in counted], dtype=bool)
     wait = waits[past.waiting].astype(np.float64)
-    return Outcome(wait, bounded_slowdown(wait + run, run), fresh)
+    return ReplayMetrics(wait, bounded_slowdown(wait + run, run), fresh)
 
 
 class _GoingOn:

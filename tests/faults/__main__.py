@@ -24,7 +24,7 @@ from kept_cells import deterministic
 from patience import PATIENCE
 
 from hpcdispatch.base.unfinished_files import UNFINISHED
-from hpcdispatch.bench.campaigns.execution import Plan, Store, plan_campaign, run_campaign
+from hpcdispatch.bench.campaigns.execution import CampaignPlan, Store, plan_campaign, run_campaign
 
 #: Eight small cells: the less time each takes, the more often a kill comes between two steps of the store.
 TEXT = small_campaign.TEXT.format(jobs=20).replace("seeds = 3", "seeds = 1")
@@ -47,7 +47,7 @@ class Campaign:
     """A campaign, its expected store, and the counts of kills."""
 
     file: Path
-    plan: Plan
+    plan: CampaignPlan
     expected: dict
     rng: random.Random
     counts: Counter = field(default_factory=Counter)

@@ -26,7 +26,7 @@ from hpcdispatch.base import unfinished_files as writing
 from hpcdispatch.bench.campaigns.cells import Cell
 from hpcdispatch.bench.campaigns.store import Store
 from hpcdispatch.bench.reports import html_page, tables
-from hpcdispatch.bench.reports.html_page import Page, Part, Section, write_page
+from hpcdispatch.bench.reports.html_page import Page, PagePart, Section, write_page
 from hpcdispatch.simulation import simulate
 from hpcdispatch.simulation.result import FILES as RESULT_FILES
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
@@ -109,8 +109,8 @@ def write_a_page(folder: Path) -> None:
     writing.write_whole(folder / "page.html", "<html>" * 100)
 
 
-TABLE = tables.Table("Waits", ["name", "wait (s)"], [["easy", tables.Cell("5", "", 5.0)]])
-PAGE = Page("Report", "It waits.", (), (), [Section("Waits", "", [Part("waits", TABLE)])], ())
+TABLE = tables.Table("Waits", ["name", "wait (s)"], [["easy", tables.PrintedCell("5", "", 5.0)]])
+PAGE = Page("Report", "It waits.", (), (), [Section("Waits", "", [PagePart("waits", TABLE)])], ())
 RESULT = simulate(WORKLOAD, "fcfs")
 SCENARIO = checked_scenario({"machine": {"nodes": 4}, "jobs": [{"id": "a", "nodes": 2, "loss": 1.5}]}, "a state")
 

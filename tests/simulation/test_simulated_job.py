@@ -5,7 +5,7 @@ import pytest
 
 from hpcdispatch.dispatchers import JobView, Running
 from hpcdispatch.simulation.recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT
-from hpcdispatch.simulation.simulated_job import Request, SimulatedJob
+from hpcdispatch.simulation.simulated_job import JobRequest, SimulatedJob
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Shape
 
 MACHINE = Machine.homogeneous(8, core=1)
@@ -17,7 +17,7 @@ def moldable(**fields):
 
 
 def request(job, shape):
-    return Request.of_shape(job, shape, JobView(job, MACHINE).shapes[shape])
+    return JobRequest.of_shape(job, shape, JobView(job, MACHINE).shapes[shape])
 
 
 def running(job, start, done=0):

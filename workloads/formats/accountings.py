@@ -11,11 +11,11 @@ from ...base.checks import MOST_PROCESSORS
 from .read_log import Malformed
 from .sacct_fields import times
 from .sacct_json import json_list, parsed_json
-from .table_files import Part
+from .table_files import TablePart
 from .trace_files import TraceFile
 
 
-def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:
+def philly_part(file: TraceFile, malformed: list[Malformed]) -> TablePart:
     """Return the jobs of Microsoft's Philly trace, a list in JSON.
 
     A job starts with its first attempt. Its run time is the sum of all attempts. It has the GPUs and hosts of the
@@ -46,7 +46,7 @@ def _philly_job(job: Any) -> dict[str, Any]:
 
 def _part(
     jobs: Iterable[Any], read: Callable[[Any], dict[str, Any]], malformed: list[Malformed], reason: str, expected: str
-) -> Part:
+) -> TablePart:
     """Return the rows that `read` makes of the entries of a list in JSON, as texts."""
     rows: dict[int, dict[str, str]] = {}
     for number, job in enumerate(jobs, 1):
@@ -55,14 +55,14 @@ def _part(
         except (AttributeError, TypeError, KeyError, ValueError, OverflowError, RecursionError) as error:
             message = f"entry {number}{expected}, got {shown(job)} ({error!r:.60})"
             malformed.append(Malformed(number, reason, message))
-    return Part(pd.DataFrame(list(rows.values()), dtype=str), np.array(list(rows), dtype=np.int64))
+    return TablePart(pd.DataFrame(list(rows.values()), dtype=str), np.array(list(rows), dtype=np.int64))
 
 
 def _seconds(attempts: Iterable[Mapping[str, Any]], key: str) -> Any:
     return times(np.array([str(each[key]) for each in attempts], dtype=object))
 
 
-def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[Part, int]:
+def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[TablePart, int]:
     """Return the jobs of a Batsim workload in JSON, and its machine's size. The size is 0 if not given.
 
     The profile gives the run time. It must be a delay or a sequence of delays.

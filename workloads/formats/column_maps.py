@@ -89,7 +89,7 @@ _CHOICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnSource:
     """Source of one of our columns.
 
     Attributes
@@ -129,7 +129,7 @@ class ColumnMap:
     """A column map; see the module for its content. `own` tells that it is a user's, not a built-in one."""
 
     name: str
-    columns: Mapping[str, tuple[Column, ...]]
+    columns: Mapping[str, tuple[ColumnSource, ...]]
     about: str = ""
     container: str = "table"
     separator: str = ""
@@ -254,14 +254,14 @@ def _read(path: Path) -> ColumnMap:
                 raise refuse(f"{where}: {key}", f"one of {', '.join(filter(None, _CHOICES[key]))}", value)
         return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
 
-    def columns_of(name: str, value: Any) -> tuple[Column, ...]:
+    def columns_of(name: str, value: Any) -> tuple[ColumnSource, ...]:
         read = []
         for one in value if isinstance(value, list) else [value]:
             found = checked(
                 f"columns: {name}",
                 {"column": one} if isinstance(one, str) else one,
-                Column,
-                [each.name for each in fields(Column)],
+                ColumnSource,
+                [each.name for each in fields(ColumnSource)],
             )
             try:
                 groups = re.compile(found.get("pattern", "()")).groups
@@ -269,7 +269,7 @@ def _read(path: Path) -> ColumnMap:
                 groups = 0
             if groups != 1 or "column" not in found:
                 raise refuse(f"columns: {name}", "a column, and a pattern with one group if any", one)
-            read.append(Column(**found))
+            read.append(ColumnSource(**found))
         return tuple(read)
 
     try:

@@ -9,16 +9,16 @@ from .htcondor import htcondor_parts
 from .json_records import json_parts
 from .lsf import lsf_parts
 from .pbs import pbs_parts
-from .read_log import Log, Malformed
+from .read_log import Malformed, ReadingLog
 from .sge import qacct_parts, sge_parts
-from .table_files import Part, parts
+from .table_files import TablePart, parts
 from .trace_files import TraceFile
 
 #: Yields the rows of a file, and adds malformed records and notes.
-Container = Callable[[TraceFile, ColumnMap, list[Malformed], Log], Iterator[Part]]
+Container = Callable[[TraceFile, ColumnMap, list[Malformed], ReadingLog], Iterator[TablePart]]
 
 
-def _table(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def _table(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog) -> Iterator[TablePart]:
     del log
     comment = described.comment or None
     wanted = described.sources
@@ -26,12 +26,12 @@ def _table(file: TraceFile, described: ColumnMap, malformed: list[Malformed], lo
     yield from parts(file, malformed, wanted=wanted, separator=separator, header=header, comment=comment)
 
 
-def _philly(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def _philly(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog) -> Iterator[TablePart]:
     del described, log
     yield philly_part(file, malformed)
 
 
-def _batsim(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def _batsim(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog) -> Iterator[TablePart]:
     del described
     part, cores = batsim_part(file, malformed)
     log.machine = Machine.pool(cores, name=log.path.name) if cores else None

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...base.checks import MOST_PROCESSORS
-from .column_maps import Column, ColumnMap
+from .column_maps import ColumnMap, ColumnSource
 from .json_records import json_parts
 from .key_values import key_value_records
-from .read_log import Log, Malformed
-from .table_files import Part, RowBlocks
+from .read_log import Malformed, ReadingLog
+from .table_files import RowBlocks, TablePart
 from .trace_files import TraceFile
 
 #: Attributes that are read. Their names have no case.
@@ -73,7 +73,9 @@ _STATES = {
 }
 
 
-def htcondor_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def htcondor_parts(
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
+) -> Iterator[TablePart]:
     """Yield the jobs of a history. A job starts when it first ran, and runs for as long as all its runs together."""
     rows = RowBlocks(list(_COLUMNS))
     for line, fields in _ads(file, described, malformed, log):
@@ -86,11 +88,11 @@ def htcondor_parts(file: TraceFile, described: ColumnMap, malformed: list[Malfor
 
 
 def _ads(
-    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
 ) -> Iterable[tuple[int, dict[str, str]]]:
     begin = next(iter(replace_lines(file, 1).blocks()), b"").lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin[:1] in (b"[", b"{"):
-        columns = {name: (Column(name),) for name in (*_ATTRIBUTES, *_LOWER)}
+        columns = {name: (ColumnSource(name),) for name in (*_ATTRIBUTES, *_LOWER)}
         plain = replace(described, columns=columns, keep={}, filter={}, own=False)
         for part in json_parts(file, plain, malformed, log):
             for line, row in zip(part.lines.tolist(), part.frame.to_dict("records"), strict=True):

@@ -16,7 +16,7 @@ from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..sanity import FILLED
 from ..workload import Provenance, Workload
-from .read_log import Log, NoRequestedTimesError, NothingUsableError, ReadOptions, counted
+from .read_log import NoRequestedTimesError, NothingUsableError, ReadingLog, ReadOptions, counted
 from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
@@ -32,7 +32,7 @@ UNLIMITED = 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TraceRecords:
     """The well-formed records of a trace in order of submission.
 
     There is one array per attribute, one entry per record.
@@ -79,7 +79,7 @@ class Table:
     unusable: tuple[tuple[str, Mask], ...] = ()
     more: Mapping[str, Coded] = field(default_factory=dict)
 
-    def take(self, rows: Mask) -> Table:
+    def take(self, rows: Mask) -> TraceRecords:
         """Return the table of some of the records."""
         return replace(
             self,
@@ -102,7 +102,9 @@ class _Shapes:
     values: list[tuple[int, ResourceMap] | None]
 
 
-def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: ReadOptions, log: Log) -> Workload:
+def assemble(
+    table: TraceRecords, machine: Machine, header: tuple[str, ...], options: ReadOptions, log: ReadingLog
+) -> Workload:
     """Convert records to a workload.
 
     Raises
@@ -137,7 +139,7 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
     return Workload(_jobs(table, shapes), machine, provenance, table.records)
 
 
-def _with_run_times(table: Table, options: ReadOptions, log: Log) -> Table:
+def _with_run_times(table: TraceRecords, options: ReadOptions, log: ReadingLog) -> TraceRecords:
     """Replace run times that are 0 or unknown, as the options say. Notes say which are, and which are left out."""
     ended = np.ones(len(table.submit), dtype=np.bool_)
     for _, mask in table.unusable:
@@ -158,7 +160,7 @@ def _with_run_times(table: Table, options: ReadOptions, log: Log) -> Table:
     return replace(table, runtime=runtime)
 
 
-def _zero_as_a_second(table: Table, ended: Mask, log: Log) -> FloatArray:
+def _zero_as_a_second(table: TraceRecords, ended: Mask, log: ReadingLog) -> FloatArray:
     """Return the run times, those recorded as 0 (less than half a second) as one second.
 
     Jobs that were cancelled before they started, or have no processors, keep theirs, and are left out.
@@ -179,7 +181,7 @@ def _zero_as_a_second(table: Table, ended: Mask, log: Log) -> FloatArray:
     return np.where(kept, 1.0, table.runtime)
 
 
-def _shapes(table: Table, slotter: Slotter) -> _Shapes:
+def _shapes(table: TraceRecords, slotter: Slotter) -> _Shapes:
     zero = np.zeros(len(table.submit), dtype=np.int64)
     memory = np.ceil(np.maximum(table.memory, 0)).astype(np.int64) if slotter.takes(MEMORY) else zero
     gpus = table.gpus if slotter.takes(GPU) else zero
@@ -200,7 +202,7 @@ def _shapes(table: Table, slotter: Slotter) -> _Shapes:
     return _Shapes(np.asarray(codes, dtype=np.int64), shapes)
 
 
-def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Mask:
+def _usable(table: TraceRecords, shapes: _Shapes, options: ReadOptions, log: ReadingLog) -> Mask:
     """Return the mask of the usable records. Note the others in one line, or refuse them if strict."""
     misfit = np.array([value is None for value in shapes.values], dtype=np.bool_)[shapes.codes]
     reasons = [
@@ -233,7 +235,7 @@ def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Ma
     return usable
 
 
-def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
+def _refusal(table: TraceRecords, reason: str, row: int, count: int, log: ReadingLog) -> str:
     line = list(table.lines())[row]
     expected = {
         "run time <= 0": f"field 'run time': expected > 0, got {table.runtime[row]:g}",
@@ -245,7 +247,7 @@ def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
     return f"{log.place(line)}: {expected} ({unusable}; strict refuses them)"
 
 
-def _with_walltime(table: Table, log: Log) -> Mask:
+def _with_walltime(table: TraceRecords, log: ReadingLog) -> Mask:
     """Return the mask of the jobs with a walltime. Note the others."""
     known = table.requested_time > 0
     if not known.any():
@@ -260,7 +262,7 @@ def _with_walltime(table: Table, log: Log) -> Mask:
     return known
 
 
-def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:
+def _fill_requested_times(table: TraceRecords, options: ReadOptions, log: ReadingLog) -> TraceRecords:
     """Set missing walltimes to a default."""
     missing = table.requested_time <= 0
     if not missing.any():
@@ -295,7 +297,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
     return replace(table, requested_time=requested, records=records)
 
 
-def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
+def _partition_limits(table: TraceRecords, options: ReadOptions, log: ReadingLog) -> TraceRecords:
     """Give jobs without a limit the walltime of their partition, if known."""
     unlimited = np.isinf(table.requested_time)
     of_partition = table.requested_time == OF_PARTITION
@@ -319,7 +321,7 @@ def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
     return replace(table, requested_time=requested, records=records)
 
 
-def _whole_seconds(table: Table, log: Log) -> Table:
+def _whole_seconds(table: TraceRecords, log: ReadingLog) -> TraceRecords:
     submit = np.floor(table.submit)
     runtime = np.ceil(table.runtime)
     requested = np.ceil(table.requested_time)
@@ -331,7 +333,7 @@ def _whole_seconds(table: Table, log: Log) -> Table:
     return replace(table, submit=submit, runtime=runtime, requested_time=requested)
 
 
-def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
+def _jobs(table: TraceRecords, shapes: _Shapes) -> JobColumns:
     amounts = Coded.gathered(ResourceMap() if value is None else value[1] for value in shapes.values)
     nodes = np.array([0 if value is None else value[0] for value in shapes.values], dtype=np.int64)
     return JobColumns.made(

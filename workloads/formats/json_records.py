@@ -7,8 +7,8 @@ from typing import Any
 
 from ...base import InputError, shown
 from .column_maps import ColumnMap
-from .read_log import Log, Malformed
-from .table_files import Part, RowBlocks
+from .read_log import Malformed, ReadingLog
+from .table_files import RowBlocks, TablePart
 from .trace_files import TraceFile, decode
 
 #: Names of the list of records in an object.
@@ -19,7 +19,9 @@ KEY = "@key"
 _DEEP = 5
 
 
-def json_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def json_parts(
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
+) -> Iterator[TablePart]:
     """Yield the records of a file with the columns that a map names. Names of inner objects have dots.
 
     A record is a line, or an entry of a list. The number of its line or entry is its place.

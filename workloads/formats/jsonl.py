@@ -19,9 +19,9 @@ from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
 from ..machine import Machine, with_rules
-from ..machine_rules import Rules, given_fields
+from ..machine_rules import MachineRules, given_fields
 from ..workload import Provenance, Workload
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
+from .read_log import Malformed, NothingUsableError, ReadingLog, ReadOptions, counted
 from .trace_files import TraceFile, decode
 
 FORMAT = "hpcdispatch-workload"
@@ -124,7 +124,7 @@ def _law_fields(job: Job) -> dict[str, Any]:
 # Reading.
 
 
-def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+def parse_jsonl(file: TraceFile, options: ReadOptions, log: ReadingLog) -> Workload:
     """Convert a file of JSON lines to a workload.
 
     Shapes that do not fit the machine are dropped, with a note and a count.
@@ -223,13 +223,13 @@ def machine_of(found: dict[str, Any]) -> Machine:
         capacity = np.array(found.get("capacity"))
         equivalence = found.get("equivalence") or {"core": 1}
         machine = Machine(tuple(found.get("resources", ())), capacity, found.get("name", ""), equivalence)
-        return with_rules(machine, Rules.read(found))
+        return with_rules(machine, MachineRules.read(found))
     except (TypeError, ValueError) as error:
         raise _WrongLineError(f"field 'machine': {error}") from None
 
 
 def _well_formed(
-    lines: Iterable[tuple[int, str]], columns: dict[str, str] | None, options: ReadOptions, log: Log
+    lines: Iterable[tuple[int, str]], columns: dict[str, str] | None, options: ReadOptions, log: ReadingLog
 ) -> tuple[list[_Read], bool]:
     """Return the jobs of the lines, and whether all are well-formed. Refuse the first other one unless lenient."""
     kept: list[_Read] = []
@@ -256,7 +256,7 @@ def _well_formed(
     return kept, not malformed
 
 
-def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: Log) -> list[_Read]:
+def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: ReadingLog) -> list[_Read]:
     """Drop the jobs and shapes that do not fit the machine. If strict, refuse the first one."""
     kept: list[_Read] = []
     shapes = 0

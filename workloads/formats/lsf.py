@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from ...base import shown
 from .column_maps import ColumnMap
-from .read_log import Log, Malformed, counted
-from .table_files import Part, RowBlocks
+from .read_log import Malformed, ReadingLog, counted
+from .table_files import RowBlocks, TablePart
 from .trace_files import TraceFile, decode
 
 #: A field: a text in quotes, of which those inside are doubled, or a number.
@@ -33,7 +33,9 @@ _COLUMNS = (*_FIRST, "idx", "name", "project", "hosts", "cores", "state", "limit
 _LINES = 2_000
 
 
-def lsf_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def lsf_parts(
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
+) -> Iterator[TablePart]:
     """Yield the events JOB_FINISH. Other events are left out, and counted."""
     del described
     rows = RowBlocks(list(_COLUMNS))

@@ -16,9 +16,9 @@ from ...base import LONGEST, FloatArray, InputError, IntArray, shown
 from ...base.checks import AMOUNT, PROCESSORS, SECONDS, Range
 from ...base.printed import near_name
 from ..job import MOST_PRIORITY
-from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, Column, ColumnMap
+from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, ColumnMap, ColumnSource
 from .job_builder import OF_PARTITION, UNFINISHED
-from .read_log import Log, Malformed, counted
+from .read_log import Malformed, ReadingLog, counted
 from .sacct_fields import PARSERS, YEAR_LAST, TextArray, durations, numbers, of_each, times
 
 #: Prefix of columns that are kept for ``Workload.records``.
@@ -101,7 +101,7 @@ class Guesses:
     plain_limits: Counter[str] = field(default_factory=Counter)
     fractions: int = 0
 
-    def say(self, log: Log) -> None:
+    def say(self, log: ReadingLog) -> None:
         """Add what was guessed to the notes of a reading."""
         either = {} if self.day_first is not None else self.either
         for found, what, other in (
@@ -117,7 +117,7 @@ class Guesses:
             log.note(f"{counted(self.fractions, 'job')} with fractions of a core, node or GPU rounded up")
 
 
-def check_columns(names: Sequence[str], described: ColumnMap, log: Log) -> None:
+def check_columns(names: Sequence[str], described: ColumnMap, log: ReadingLog) -> None:
     """Refuse a table that lacks columns of its map.
 
     A built-in map names columns that some versions of a data set lack. It needs ids, submissions and those of its
@@ -382,7 +382,7 @@ class _How:
     second: bool = False
 
 
-def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: Column, how: _How) -> FloatArray:
+def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: ColumnSource, how: _How) -> FloatArray:
     """Return a column as numbers in our unit, nan if missing."""
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         if series.dt.tz is None and how.zone:
@@ -428,7 +428,7 @@ def _in_seconds(values: FloatArray) -> FloatArray:
     return values
 
 
-def _by_pattern(texts: TextArray, ours: str, column: Column) -> FloatArray:
+def _by_pattern(texts: TextArray, ours: str, column: ColumnSource) -> FloatArray:
     """Return the sum of what a pattern finds in each text, 0 if it finds nothing."""
     pattern = re.compile(column.pattern)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...base import InputError
 from ...base.files import open_regular
 from .packed_files import packing_of
-from .trace_files import GZIP_MAGIC, Bounds, Needs, TraceFile
+from .trace_files import GZIP_MAGIC, Needs, ReadingBounds, TraceFile
 
 SWF = Needs(1.1, 320)
 SACCT = Needs(1.0, 800)
@@ -27,7 +27,7 @@ _UNASKED = 1 << 24
 _EXPANDED = 8
 
 
-def refuse_if_too_large(path: Path, needs: Needs, lines: int | None, memory: int | None, bounds: Bounds) -> None:
+def refuse_if_too_large(path: Path, needs: Needs, lines: int | None, memory: int | None, bounds: ReadingBounds) -> None:
     """Refuse a trace that would not fit into memory. Its size and the length of its first lines decide.
 
     Parameters

@@ -7,8 +7,8 @@ from functools import lru_cache
 from ...base import shown
 from ...base.checks import MOST_PROCESSORS
 from .column_maps import ColumnMap
-from .read_log import Log, Malformed, counted
-from .table_files import Part, RowBlocks
+from .read_log import Malformed, ReadingLog, counted
+from .table_files import RowBlocks, TablePart
 from .trace_files import TraceFile, decode
 
 #: Columns that are made of several fields. ``elapsed`` is the time from start to end, for which nodes are held. Without
@@ -35,7 +35,9 @@ _COUNTS = ("Resource_List.procs", "total_execution_slots", "Resource_List.size")
 _SHARE, _SECONDS = 0.05, 2
 
 
-def pbs_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def pbs_parts(
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
+) -> Iterator[TablePart]:
     """Yield the ends of jobs (``;E;``).
 
     Besides fields of PBS there are :data:`_AMOUNTS`, made of several. Other records are left out, and counted. So are

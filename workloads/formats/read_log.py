@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...base import LONGEST, InputError, check_whole, shown
 from ..machine import Machine
-from .trace_files import Bounds
+from .trace_files import ReadingBounds
 
 LISTED = 10
 #: Of several files, the lines of each count from a multiple of this on.
@@ -75,7 +75,7 @@ class ReadOptions:
     keep_zero: bool = False
     zero_runtime: int | None = None
     unknown_runtime: int | None = None
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: ReadingBounds = field(default_factory=ReadingBounds)
     partition_limits: Mapping[str, int | None] = field(default_factory=dict)
     components: bool = False
 
@@ -121,7 +121,7 @@ class Malformed:
 
 
 @dataclass(slots=True)
-class Log:
+class ReadingLog:
     """Notes and counts for the provenance.
 
     Attributes

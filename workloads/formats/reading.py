@@ -16,15 +16,15 @@ from .containers import JSON_CONTAINERS
 from .jsonl import parse_jsonl
 from .memory_needs import JSON, JSONL, RECORDS, SACCT, SWF, TABLE, refuse_if_too_large
 from .parsed_traces import ParsedTraces
-from .read_log import LISTED, DefaultWalltime, Log, NothingUsableError, ReadOptions, TraceWarning
+from .read_log import LISTED, DefaultWalltime, NothingUsableError, ReadingLog, ReadOptions, TraceWarning
 from .recognition import kind_of, unknown
 from .sacct import parse_sacct, parse_sacct_json
 from .swf import parse_swf
 from .tables import TableParser
-from .trace_files import Bounds, Needs, TraceFile
+from .trace_files import Needs, ReadingBounds, TraceFile
 from .trace_paths import trace_files
 
-Parser = Callable[[TraceFile, ReadOptions, Log], Workload]
+Parser = Callable[[TraceFile, ReadOptions, ReadingLog], Workload]
 #: Parser and memory needs, by the name of the format.
 PARSERS: dict[str, tuple[Parser, Needs]] = {
     "swf": (parse_swf, SWF),
@@ -168,7 +168,7 @@ def read(
         keep_zero,
         zero_runtime,
         unknown_runtime,
-        Bounds.of(max_size),
+        ReadingBounds.of(max_size),
         partition_limits or {},
         components,
     )
@@ -181,7 +181,7 @@ def read(
         return TraceFile(files[0], _packed(files[0]), lines, options.bounds, needs, others=tuple(files[1:]))
 
     def workload_of(file: TraceFile) -> Workload:
-        return parser(file, options, Log(path if several else files[0], files=several))
+        return parser(file, options, ReadingLog(path if several else files[0], files=several))
 
     if head is not None:
         workload = _first_jobs(opened, workload_of, head)

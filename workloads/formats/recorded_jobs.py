@@ -13,9 +13,9 @@ from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
 from .column_maps import ColumnMap
-from .job_builder import CANCELLED, UNFINISHED, Table, assemble, compact, peak
+from .job_builder import CANCELLED, UNFINISHED, TraceRecords, assemble, compact, peak
 from .mapped_columns import KEPT
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted, line_text
+from .read_log import Malformed, NothingUsableError, ReadingLog, ReadOptions, counted, line_text
 from .sacct_fields import TextArray
 from .slots import GPU
 
@@ -43,7 +43,7 @@ def gathered(
     parts: list[pd.DataFrame],
     malformed: list[Malformed],
     options: ReadOptions,
-    log: Log,
+    log: ReadingLog,
     described: ColumnMap | None = None,
 ) -> pd.DataFrame:
     """Return one record per job, of one cluster. `described` is the map of a table; it is not given for Slurm.
@@ -74,7 +74,7 @@ def gathered(
     return found if options.components else _merged_parts(found, log)
 
 
-def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.DataFrame:
+def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: ReadingLog) -> pd.DataFrame:
     column = text(jobs, "cluster")
     counts = Counter({name: count for name, count in Counter(column.tolist()).items() if name})
     names = ", ".join(f"{shown(name)[1:-1]} ({counted(count, 'record')})" for name, count in counts.most_common(20))
@@ -93,7 +93,7 @@ def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.Dat
     return jobs.iloc[np.flatnonzero(column == cluster)].reset_index(drop=True)
 
 
-def _apart(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
+def _apart(jobs: pd.DataFrame, log: ReadingLog) -> pd.DataFrame:
     """Number records ``#2`` and so on that share an id and a submission, but run at the same time.
 
     Attempts of one job follow each other. These are elements of an array, or other jobs. Exact repeats stay.
@@ -132,7 +132,7 @@ def _apart(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     return jobs
 
 
-def _one_record_per_job(jobs: pd.DataFrame, log: Log, *, reuses_ids: bool = False) -> pd.DataFrame:
+def _one_record_per_job(jobs: pd.DataFrame, log: ReadingLog, *, reuses_ids: bool = False) -> pd.DataFrame:
     """Return one record per job.
 
     Id and submission identify a job. Its records are merged. A final record replaces those printed while it ran. Parts
@@ -203,7 +203,7 @@ def _one_record_per_job(jobs: pd.DataFrame, log: Log, *, reuses_ids: bool = Fals
     return jobs.drop(gone).reset_index(drop=True)
 
 
-def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], renumbered: Any, log: Log) -> None:
+def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], renumbered: Any, log: ReadingLog) -> None:
     def line(rows: Any) -> str:
         return line_text(jobs.loc[rows[0], "line"])
 
@@ -234,7 +234,7 @@ def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], re
         )
 
 
-def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
+def _merged_parts(jobs: pd.DataFrame, log: ReadingLog) -> pd.DataFrame:
     """Return the records, merging all parts of a heterogeneous job. Its parts (``285+0``, ``285+1``) run together."""
     if not jobs["id"].str.contains("+", regex=False).any():
         return jobs
@@ -253,7 +253,7 @@ def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
     return jobs[first].reset_index(drop=True)
 
 
-def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
+def arrivals(jobs: pd.DataFrame, log: ReadingLog) -> FloatArray:
     """Return the earliest possible start of each job: its submission or eligible time, nan if it is not recorded.
 
     Tasks that their array held back (``%n``) are eligible later than others. This does not count. All tasks of an array
@@ -290,7 +290,7 @@ def workload_of(
     jobs: pd.DataFrame,
     more: dict[str, Any],
     options: ReadOptions,
-    log: Log,
+    log: ReadingLog,
     machine: Machine | None = None,
     *,
     relative: bool = False,
@@ -344,7 +344,7 @@ def workload_of(
     return assemble(table, machine, header, options, log)
 
 
-def _estimate_unfinished(jobs: pd.DataFrame, log: Log) -> None:
+def _estimate_unfinished(jobs: pd.DataFrame, log: ReadingLog) -> None:
     """Give run times to jobs that ran or waited when the records were printed, as far as they were eligible.
 
     Left out, they would be missing in the queue, and all others would start earlier. Their run time is the median share
@@ -383,7 +383,9 @@ def _estimate_unfinished(jobs: pd.DataFrame, log: Log) -> None:
     )
 
 
-def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
+def _table(
+    jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]
+) -> tuple[TraceRecords, FloatArray, str]:
     """Return the table with times from `zero`. Also return the starts on that clock, and the unit of a processor."""
     start = number(jobs, "start", np.nan)
     nodes = number(jobs, "nodes")
@@ -414,7 +416,7 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
     }
     ended = ~np.isnan(start) & np.isnan(end)
     estimated = jobs["estimated"].to_numpy(dtype=np.bool_) if "estimated" in jobs else np.zeros(len(jobs), np.bool_)
-    table = Table(
+    table = TraceRecords(
         lines=jobs["line"].tolist,
         ids=text(jobs, "id"),
         submit=np.nan_to_num(arrival - zero),
@@ -446,7 +448,7 @@ def _priorities(jobs: pd.DataFrame) -> IntArray:
     return np.clip(priority, -MOST_PRIORITY, MOST_PRIORITY).astype(np.int64)
 
 
-def _pool(table: Table, start: FloatArray, unit: str, log: Log) -> Machine:
+def _pool(table: TraceRecords, start: FloatArray, unit: str, log: ReadingLog) -> Machine:
     """Return a pool of the largest amounts in use at once. A core is free in the second its job ends."""
     used: NDArray[np.bool_] = ~np.isnan(start) & (table.runtime > 0) & (table.processors > 0)
     for _, mask in table.unusable:

@@ -12,7 +12,7 @@ import pandas as pd
 from ...base import InputError, shown
 from .memory_needs import TABLE
 from .read_log import Malformed
-from .table_files import PARQUET, Part, is_parquet, parquet_columns, parts
+from .table_files import PARQUET, TablePart, is_parquet, parquet_columns, parts
 from .trace_files import TraceFile
 
 #: Separators by suffix; each also with .gz.
@@ -90,13 +90,13 @@ def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame
         raise InputError(f"{path}: expected a table with a suffix among {known}, got {path.suffix!r}")
     wanted = [name for name in (columns.workflow, columns.size, columns.time) if name is not None]
     malformed: list[Malformed] = []
-    found: list[Part] = []
+    found: list[TablePart] = []
     file = TraceFile(path, packed=path.suffix.lower() == ".gz", needs=TABLE)
     if is_parquet(path):
         _require(path, wanted, parquet_columns(path))
     for part in parts(file, malformed, wanted=wanted, separator=separator or ""):
         _require(path, wanted, list(part.frame.columns))
-        found.append(Part(part.frame[wanted], part.lines))
+        found.append(TablePart(part.frame[wanted], part.lines))
     for one in malformed:
         raise InputError(f"{path}:{one.line}: {one.message}")
     if not found:

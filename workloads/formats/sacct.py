@@ -14,11 +14,11 @@ from ..workload import Workload
 from .column_maps import column_map
 from .job_builder import compact
 from .mapped_columns import KEPT, Guesses, has_local_times, jobs_of
-from .read_log import FILE_LINES, Log, Malformed, ReadOptions, counted, line_text
+from .read_log import FILE_LINES, Malformed, ReadingLog, ReadOptions, counted, line_text
 from .recorded_jobs import gathered, number, text, workload_of
 from .sacct_fields import TextArray, gpu_types, licences, of_each, submit_lines
 from .sacct_json import sacct_rows
-from .sacct_lines import COLUMNS, SEPARATOR, RowReader, Rows
+from .sacct_lines import COLUMNS, SEPARATOR, RowReader, SacctRows
 from .trace_files import TraceFile, decode
 
 #: Slurm's own limit on the tasks of an array.
@@ -49,7 +49,7 @@ _PENDING_ARRAY = re.compile(r"(\d+)_\[([^\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
-def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+def parse_sacct(file: TraceFile, options: ReadOptions, log: ReadingLog) -> Workload:
     """Convert ``sacct -P`` output to a workload, block by block.
 
     Required columns are ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``, ``Elapsed``)
@@ -90,7 +90,7 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     malformed: list[Malformed] = []
     reader = RowReader(options, log, malformed)
 
-    def rows() -> Iterable[Rows]:
+    def rows() -> Iterable[SacctRows]:
         for place, one in enumerate(file.files()):
             reader.begin(place * FILE_LINES)
             for block in one.blocks():
@@ -100,13 +100,13 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     return _workload(rows(), malformed, options, log)
 
 
-def parse_sacct_json(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+def parse_sacct_json(file: TraceFile, options: ReadOptions, log: ReadingLog) -> Workload:
     """Convert the output of ``sacct --json`` to a workload, as :func:`parse_sacct` does."""
     malformed: list[Malformed] = []
     return _workload(sacct_rows(file, malformed), malformed, options, log)
 
 
-def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOptions, log: Log) -> Workload:
+def _workload(rows: Iterable[SacctRows], malformed: list[Malformed], options: ReadOptions, log: ReadingLog) -> Workload:
     parts: list[pd.DataFrame] = []
     guesses = Guesses(str(log.path))
     steps = 0
@@ -134,7 +134,7 @@ def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOpt
     return workload_of(jobs, _asked(jobs), options, log)
 
 
-def _frame(rows: list[str], block: Rows) -> pd.DataFrame:
+def _frame(rows: list[str], block: SacctRows) -> pd.DataFrame:
     """Return the used columns of rows, as texts."""
     names = block.layout.names
     used = [place for place, name in enumerate(names) if name in COLUMNS and names.index(name) == place]
@@ -199,7 +199,7 @@ def _of_components(ids: TextArray, lines: TextArray) -> TextArray:
     return found
 
 
-def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
+def _clocks_put_back(jobs: pd.DataFrame, log: ReadingLog) -> None:
     """Add an hour to ends that are less than an hour before the start. This assumes that clocks were put back."""
     if "end" not in jobs:
         return

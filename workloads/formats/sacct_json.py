@@ -6,7 +6,7 @@ from typing import Any
 
 from ...base import InputError, shown
 from .read_log import Malformed
-from .sacct_lines import SEPARATOR, Layout, Rows
+from .sacct_lines import SEPARATOR, Layout, SacctRows
 from .trace_files import TraceFile, decode
 
 _NAMES = (
@@ -69,12 +69,12 @@ def json_list(file: TraceFile, found: Any, what: str) -> list[Any]:
     return found
 
 
-def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[Rows]:
+def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[SacctRows]:
     """Yield the jobs as rows. The number of a row is the job's place in the file, from 1. Errors as `parsed_json`."""
     what = "a list 'jobs' as sacct --json prints it"
     found = parsed_json(file, what)
     jobs = json_list(file, found.get("jobs") if isinstance(found, dict) else None, what)
-    rows = Rows(Layout(_NAMES, "|"))
+    rows = SacctRows(Layout(_NAMES, "|"))
     for number, job in enumerate(jobs, 1):
         try:
             fields = _fields(job)
@@ -91,7 +91,7 @@ def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[Rows]:
         rows.texts.append(SEPARATOR.join(" ".join(str(text).replace(SEPARATOR, " ").split()) for text in fields))
         if len(rows.texts) == _BLOCK:
             yield rows
-            rows = Rows(rows.layout)
+            rows = SacctRows(rows.layout)
     yield rows
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...base import InputError, shown
 from .column_maps import column_map
-from .read_log import Log, Malformed, ReadOptions
+from .read_log import Malformed, ReadingLog, ReadOptions
 from .table_files import further_lines, has_rows
 
 #: Replaces the delimiter between fields, since names may contain that.
@@ -145,7 +145,7 @@ class Layout:
 
 
 @dataclass(slots=True)
-class Rows:
+class SacctRows:
     """Rows of one layout: their lines, and their fields with :data:`SEPARATOR` between; ``None`` for job steps."""
 
     layout: Layout
@@ -160,12 +160,12 @@ class RowReader:
     Each column of numbers, times or ids must have such a text.
     """
 
-    def __init__(self, options: ReadOptions, log: Log, malformed: list[Malformed]) -> None:
+    def __init__(self, options: ReadOptions, log: ReadingLog, malformed: list[Malformed]) -> None:
         self._options = options
         self._log = log
         self._malformed = malformed
         self._layout: Layout | None = None
-        self._rows = Rows(Layout((), "|"))
+        self._rows = SacctRows(Layout((), "|"))
         self._pending: tuple[int, str] | None = None
         self._before: list[str] = []
         self._headers, self._line = 0, 0
@@ -180,7 +180,7 @@ class RowReader:
         """Count the lines of another file from this number on."""
         self._line = line
 
-    def feed(self, text: str) -> Iterator[Rows]:
+    def feed(self, text: str) -> Iterator[SacctRows]:
         """Yield the complete rows of a block of lines."""
         lines = text.split("\n")  # a name may contain any other line end
         if lines and not lines[-1]:
@@ -190,10 +190,10 @@ class RowReader:
             yield from self._take(line.removesuffix("\r"))
         hold = 1 if self._layout is not None and self._rows.texts else 0
         if len(self._rows.texts) > hold:
-            yield Rows(self._rows.layout, self._rows.numbers[:-1], self._rows.texts[:-1])
-            self._rows = Rows(self._rows.layout, self._rows.numbers[-1:], self._rows.texts[-1:])
+            yield SacctRows(self._rows.layout, self._rows.numbers[:-1], self._rows.texts[:-1])
+            self._rows = SacctRows(self._rows.layout, self._rows.numbers[-1:], self._rows.texts[-1:])
 
-    def finish(self) -> Iterator[Rows]:
+    def finish(self) -> Iterator[SacctRows]:
         """Yield the last rows, and note the skipped lines."""
         if self._layout is None:
             first = next((line for line in self._before if line.strip()), "")
@@ -216,7 +216,7 @@ class RowReader:
     def _use(self, layout: Layout, where: str) -> None:
         layout.check(where)
         self._layout = layout
-        self._rows = Rows(layout)
+        self._rows = SacctRows(layout)
         self._types = [_type(name, layout.delimiter) for name in layout.names]
         self._count = len(layout.names) - 1
         self._key = layout.key
@@ -224,7 +224,7 @@ class RowReader:
         self._ends_free = last in _FREE and last != "workdir"
         self._trailing = layout.trailing or last not in _FREE
 
-    def _take(self, line: str) -> Iterator[Rows]:
+    def _take(self, line: str) -> Iterator[SacctRows]:
         if self._layout is None:
             self._look_for_header(line)
             return

@@ -8,8 +8,8 @@ import pandas as pd
 from ...base import shown
 from .column_maps import ColumnMap
 from .key_values import key_value_records
-from .read_log import Log, Malformed, counted
-from .table_files import Part, RowBlocks
+from .read_log import Malformed, ReadingLog, counted
+from .table_files import RowBlocks, TablePart
 from .trace_files import TraceFile, decode
 
 #: Fields of a record before its category, whose text may have colons, and after it.
@@ -60,7 +60,9 @@ _LIMIT_REACHED = "37"
 _DATE = "%a %b %d %H:%M:%S %Y"
 
 
-def sge_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def sge_parts(
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
+) -> Iterator[TablePart]:
     """Yield the records of an accounting file. Slaves of parallel jobs (``pe_taskid``) are left out, and counted."""
     del described
     rows = RowBlocks(list(_COLUMNS))
@@ -88,7 +90,9 @@ def sge_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed],
     _say_slaves(slaves, log)
 
 
-def qacct_parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
+def qacct_parts(
+    file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog
+) -> Iterator[TablePart]:
     """Yield the records that ``qacct -j`` prints."""
     del described
     rows = RowBlocks(list(_COLUMNS))
@@ -122,7 +126,7 @@ _QACCT = {
 }
 
 
-def _say_slaves(count: int, log: Log) -> None:
+def _say_slaves(count: int, log: ReadingLog) -> None:
     if count:
         log.note(f"{counted(count, 'record')} of slaves of parallel jobs left out (pe_taskid)", slaves=count)
 

@@ -21,8 +21,8 @@ from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
-from .job_builder import Mask, Table, assemble, compact, peak, repeated
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
+from .job_builder import Mask, TraceRecords, assemble, compact, peak, repeated
+from .read_log import Malformed, NothingUsableError, ReadingLog, ReadOptions, counted
 from .trace_files import TraceFile, decode
 
 
@@ -89,7 +89,7 @@ _TO_LINE_END = re.compile(rb"[^\r\n]*")
 _FIRST_RECORD = re.compile(rb"^[ \t]*[^;\s][^\r\n]*", re.MULTILINE)
 
 
-def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+def parse_swf(file: TraceFile, options: ReadOptions, log: ReadingLog) -> Workload:
     """Convert an SWF file to a workload.
 
     ``Workload.records`` gets the columns `COLUMNS`, with unchanged numbers (-1 if unknown). ``wait``, ``cpu_time``,
@@ -180,7 +180,7 @@ class _Lines:
     comments: int = 0
 
 
-def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntArray | None]:
+def _one_record_per_job(values: FloatArray, log: ReadingLog) -> tuple[FloatArray, IntArray | None]:
     """Drop empty lines, partial executions and repeats. Return the remaining rows, if not all."""
     status = values[:, STATUS]
     ids = values[:, JOB]
@@ -217,7 +217,7 @@ def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntAr
     return (values, None) if kept.all() else (values[kept], np.flatnonzero(kept))
 
 
-def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[FloatArray, IntArray | None]:
+def _in_order(values: FloatArray, rows: IntArray | None, log: ReadingLog) -> tuple[FloatArray, IntArray | None]:
     """Sort records by submission, and renumber jobs with a repeated number."""
     submit = values[:, SUBMIT]
     falls = np.flatnonzero(submit < np.maximum.accumulate(submit))
@@ -243,7 +243,7 @@ def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[Floa
     return values, rows
 
 
-def _beyond(read: _Lines, header: Sequence[str], file: TraceFile, log: Log) -> pd.DataFrame:
+def _beyond(read: _Lines, header: Sequence[str], file: TraceFile, log: ReadingLog) -> pd.DataFrame:
     """Return the numeric fields beyond the 18, one row per line of the file, and note them."""
     width = max(fields.count(b" ") + 1 for fields in read.beyond if fields)
     file.take(_A_FIELD * width * len(read.beyond))
@@ -294,7 +294,7 @@ def _with_dependencies(workload: Workload) -> Workload:
     return replace(workload, jobs=jobs, provenance=said)
 
 
-def _that_ran(table: Table, machine: Machine, log: Log) -> Table:
+def _that_ran(table: TraceRecords, machine: Machine, log: ReadingLog) -> TraceRecords:
     """Use the allocated processors of jobs that requested more than the machine has, and ran on fewer."""
     most = min(
         (
@@ -348,7 +348,7 @@ def header_number(header: Sequence[str], key: str) -> int | None:
     return int(number) or None
 
 
-def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
+def _pool(header: Sequence[str], table: TraceRecords, log: ReadingLog) -> Machine:
     try:
         cores = header_number(header, "MaxProcs")
         nodes = header_number(header, "MaxNodes") if cores is None else None
@@ -443,7 +443,7 @@ def _check(values: FloatArray, rows: IntArray | None, lines: Any) -> tuple[Mask,
     ]
 
 
-def _table(values: FloatArray, lines: Any) -> Table:
+def _table(values: FloatArray, lines: Any) -> TraceRecords:
     requested = values[:, REQUESTED]
     allocated = values[:, ALLOCATED]
     zero = np.zeros(len(values), dtype=np.int64)
@@ -451,7 +451,7 @@ def _table(values: FloatArray, lines: Any) -> Table:
         name: Coded.of(values[:, column].astype(np.int64), lambda number: "" if number == -1 else str(number))
         for name, column in (("user", USER), ("group", GROUP), ("name", EXECUTABLE), ("queue", QUEUE))
     }
-    return Table(
+    return TraceRecords(
         lines=lines,
         ids=values[:, JOB].astype(np.int64),
         submit=values[:, SUBMIT].copy(),

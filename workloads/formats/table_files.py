@@ -36,7 +36,7 @@ _END = ["\0"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TablePart:
     """Some rows of a table: their columns, and the line or row of each, from 1."""
 
     frame: pd.DataFrame
@@ -62,16 +62,16 @@ class RowBlocks:
         self._rows.append(row)
         self._lines.append(line)
 
-    def full(self) -> Iterator[Part]:
+    def full(self) -> Iterator[TablePart]:
         """Yield the rows so far, if they are many."""
         if len(self._rows) >= _CSV_ROWS:
             yield from self.rest()
 
-    def rest(self) -> Iterator[Part]:
+    def rest(self) -> Iterator[TablePart]:
         """Yield the rows so far."""
         if self._rows:
             columns = dict(zip(self._names, zip(*self._rows, strict=True), strict=True))
-            yield Part(pd.DataFrame(columns, dtype=str), np.array(self._lines, dtype=np.int64))
+            yield TablePart(pd.DataFrame(columns, dtype=str), np.array(self._lines, dtype=np.int64))
             self._rows, self._lines = [], []
 
 
@@ -94,7 +94,7 @@ def parts(
     separator: str = "",
     header: tuple[str, ...] = (),
     comment: str | None = None,
-) -> Iterator[Part]:
+) -> Iterator[TablePart]:
     """Yield the rows of a table: texts of CSV, typed values of Parquet. Rows without any text are left out.
 
     Parameters
@@ -163,7 +163,7 @@ def _names(file: TraceFile, cells: Sequence[str]) -> list[str]:
 
 def _csv_parts(
     file: TraceFile, malformed: list[Malformed], separator: str, header: tuple[str, ...], comment: str | None
-) -> Iterator[Part]:
+) -> Iterator[TablePart]:
     lines, begun = _lines(file, comment), [""]
     while not begun[-1].strip() and (line := next(lines, None)) is not None:
         begun.append(line)
@@ -214,9 +214,9 @@ def _csv_parts(
         yield _part(names, rows)
 
 
-def _part(names: Sequence[str], rows: Mapping[int, list[str]]) -> Part:
+def _part(names: Sequence[str], rows: Mapping[int, list[str]]) -> TablePart:
     columns = dict(zip(names, zip(*rows.values(), strict=True), strict=True))
-    return Part(pd.DataFrame(columns, dtype=str), np.fromiter(rows, dtype=np.int64))
+    return TablePart(pd.DataFrame(columns, dtype=str), np.fromiter(rows, dtype=np.int64))
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def _try(path: Path, memory: float, columns: Sequence[str] | None = None, rows: 
         raise InputError(f"{path}: expected a sound Parquet file, got one at which the process of its reader ends")
 
 
-def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Part]:
+def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[TablePart]:
     from .parquet_decoding import tables  # noqa: PLC0415 - imports pyarrow
 
     with opened(file.path) as stream, _parquet(file.path, stream) as parquet:
@@ -267,7 +267,7 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
                 frame = table.to_pandas().iloc[: rows - at]
                 if frame.empty:
                     break
-                yield Part(frame.reset_index(drop=True), np.arange(at + 1, at + 1 + len(frame), dtype=np.int64))
+                yield TablePart(frame.reset_index(drop=True), np.arange(at + 1, at + 1 + len(frame), dtype=np.int64))
                 at += len(frame)
 
 

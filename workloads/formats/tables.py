@@ -10,10 +10,10 @@ from ..workload import Workload
 from .column_maps import ColumnMap, column_map
 from .containers import CONTAINERS
 from .mapped_columns import Guesses, check_columns, jobs_of, wanted_rows
-from .read_log import FILE_LINES, Log, Malformed, ReadOptions, counted
+from .read_log import FILE_LINES, Malformed, ReadingLog, ReadOptions, counted
 from .recognition import UnknownTableError  # noqa: F401 - also found here
 from .recorded_jobs import gathered, text, workload_of
-from .table_files import Part
+from .table_files import TablePart
 from .trace_files import TraceFile
 
 #: A note that begins with a count.
@@ -26,7 +26,7 @@ class TableParser:
 
     kind: str
 
-    def __call__(self, file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+    def __call__(self, file: TraceFile, options: ReadOptions, log: ReadingLog) -> Workload:
         """Convert a file to a workload; errors as :func:`hpcdispatch.workloads.read`."""
         malformed: list[Malformed] = []
         described = column_map(self.kind)
@@ -43,7 +43,7 @@ class TableParser:
             kept = wanted_rows(part.frame, described)
             filtered += len(kept) - int(kept.sum())
             if kept.any():
-                chosen = Part(part.frame[kept].reset_index(drop=True), part.lines[kept])
+                chosen = TablePart(part.frame[kept].reset_index(drop=True), part.lines[kept])
                 zone = options.timezone or described.zone or None
                 found.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed, guesses))
         if filtered:
@@ -55,23 +55,23 @@ class TableParser:
         return workload_of(jobs, more, options, log, log.machine, relative=described.clock == "relative")
 
 
-def _parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: Log) -> Iterator[Part]:
-    """Yield the rows of all files. The lines of each count from another number on, as :meth:`.Log.place` knows."""
+def _parts(file: TraceFile, described: ColumnMap, malformed: list[Malformed], log: ReadingLog) -> Iterator[TablePart]:
+    """Yield the rows of all files. The lines of each have their own first number, for :meth:`.ReadingLog.place`."""
     container = CONTAINERS[described.container]
     if not file.others:
         yield from container(file, described, malformed, log)
         return
-    logs: list[Log] = []
+    logs: list[ReadingLog] = []
     for place, one in enumerate(file.files()):
-        logs.append(Log(one.path))
+        logs.append(ReadingLog(one.path))
         bad: list[Malformed] = []
         for part in container(one, described, bad, logs[-1]):
-            yield Part(part.frame, part.lines + place * FILE_LINES)
+            yield TablePart(part.frame, part.lines + place * FILE_LINES)
         malformed.extend(Malformed(each.line + place * FILE_LINES, each.reason, each.message) for each in bad)
     _say_together(logs, log)
 
 
-def _say_together(logs: list[Log], log: Log) -> None:
+def _say_together(logs: list[ReadingLog], log: ReadingLog) -> None:
     """Add the notes of several files to those of all, each once with the sum of its counts."""
     sums: dict[tuple[str, str], int] = {}
     for one in logs:

@@ -28,7 +28,7 @@ _COPIES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ReadingBounds:
     """Bounds of reading. A file can then not fill the memory or take hours.
 
     Attributes
@@ -49,7 +49,7 @@ class Bounds:
     memory: int = 2 * 10**9
 
     @classmethod
-    def of(cls, size: int | None) -> Bounds:
+    def of(cls, size: int | None) -> ReadingBounds:
         """Return the bounds for files of `size` bytes. The others grow in proportion, from their defaults on."""
         if size is None:
             return cls()
@@ -115,7 +115,7 @@ class TraceFile:
     path: Path
     packed: bool
     lines: int | None = None
-    bounds: Bounds = Bounds()
+    bounds: ReadingBounds = ReadingBounds()
     needs: Needs = Needs()
     whole: bool = True
     joined: int = 0

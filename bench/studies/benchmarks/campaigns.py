@@ -12,7 +12,7 @@ from kept_cells import deterministic
 from rich.console import Console
 
 from ....base import InputError
-from ...campaigns.execution import Plan, Store, plan_campaign, run_campaign
+from ...campaigns.execution import CampaignPlan, Store, plan_campaign, run_campaign
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
@@ -33,7 +33,7 @@ source = "lublin:jobs={jobs},processors=256,load=0.9"
 """
 
 
-def compared(plan: Plan, folder: Path, console: Console) -> tuple[list[Seconds], bool]:
+def compared(plan: CampaignPlan, folder: Path, console: Console) -> tuple[list[Seconds], bool]:
     """Return the times on one and on two processes, and whether the stores are equal."""
     stores = [Store(folder / "one"), Store(folder / "two")]
     seconds = list[Seconds]()

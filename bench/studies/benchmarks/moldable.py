@@ -38,7 +38,7 @@ SEQUENTIAL = 100_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class MoldableSetting:
     """What is measured.
 
     Attributes
@@ -63,7 +63,7 @@ class Setting:
     samples: int = 5
 
 
-SMALL = Setting((20, 60), 30, 12, 3, 25, 2)
+SMALL = MoldableSetting((20, 60), 30, 12, 3, 25, 2)
 
 
 def filled(reservations: int, rng: np.random.Generator) -> AvailabilityProfile:
@@ -89,7 +89,7 @@ def walked(steps: Sequence[tuple[int, int | None, int]], processors: int, durati
     raise AssertionError("the last step is free")
 
 
-def queries(setting: Setting) -> Table:
+def queries(setting: MoldableSetting) -> Table:
     """Return the time of a query by the number of reservations.
 
     Raises
@@ -116,7 +116,7 @@ def queries(setting: Setting) -> Table:
     return Table("The availability list", columns, rows, note=note)
 
 
-def fits(setting: Setting) -> Table:
+def fits(setting: MoldableSetting) -> Table:
     """Return the prediction quality of sizes that were not measured, and the cost of the fit's choice."""
     rng = np.random.default_rng(0)
     users = [_user(rng) for _ in range(setting.users)]
@@ -136,7 +136,7 @@ def fits(setting: Setting) -> Table:
     return Table("Own runs", ("", "found"), rows, note=note)
 
 
-def lotteries(setting: Setting) -> Table:
+def lotteries(setting: MoldableSetting) -> Table:
     """Return what choosing size and first walltime together gains over each alone."""
     return joint(setting.lotteries, partial(filled, 30))
 
@@ -220,7 +220,7 @@ def main(
     as_markdown: bool,
 ) -> None:
     """Print the tables."""
-    setting = SMALL if small else Setting()
+    setting = SMALL if small else MoldableSetting()
     for name, table in (("list", queries), ("fits", fits), ("joint", lotteries)):
         if part in (None, name):
             show([table(setting)], as_markdown)

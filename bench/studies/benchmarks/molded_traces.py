@@ -27,7 +27,7 @@ MOLD = "downey:choices=5"
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LogStretches:
     """Disjoint stretches of a log, evenly spread over it. The seed for molding a stretch is its number.
 
     Attributes
@@ -56,7 +56,7 @@ def _log(name: str) -> Workload:
 
 def samplers(jobs: int, count: int) -> dict[str, Sampler]:
     """Return the workloads, each as a function from a number to its jobs."""
-    logs: dict[str, Sampler] = {name: Stretch(name, jobs, count) for name in PUBLIC}
+    logs: dict[str, Sampler] = {name: LogStretches(name, jobs, count) for name in PUBLIC}
     return {**logs, "Lublin": Generated(f"lublin:jobs={jobs},processors=128,load=0.8", mold=MOLD)}
 
 

@@ -21,7 +21,7 @@ from ....simulation import Result, simulate
 from ....workloads import Workload, generate, read
 from ....workloads.sources import resolve
 from ...reports.number_formats import short
-from ...reports.tables import Cell, Table, between, label, number
+from ...reports.tables import PrintedCell, Table, between, label, number
 from ..intervals import ratio_of_means
 from ..printed_tables import show
 
@@ -42,7 +42,7 @@ SHORTEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class OnTheFlySetting:
     """What is simulated.
 
     Attributes
@@ -59,13 +59,13 @@ class Setting:
     traces: Mapping[str, int | None] | None = None
 
 
-SMALL = Setting("b", 60, 2, {"kth-sp2": 400})
-FULL = Setting(traces={"kth-sp2": None, "hpc2n": 60_000})
+SMALL = OnTheFlySetting("b", 60, 2, {"kth-sp2": 400})
+FULL = OnTheFlySetting(traces={"kth-sp2": None, "hpc2n": 60_000})
 
 
-def accre(setting: Setting) -> Table:
+def accre(setting: OnTheFlySetting) -> Table:
     """Return the table of the jobs of ACCRE: 40 nodes, a job per 8 minutes, eight workflows."""
-    rows: list[list[Cell]] = []
+    rows: list[list[PrintedCell]] = []
     for pattern in setting.patterns:
         spec = f"accre:pattern={pattern},jobs={setting.jobs},nodes=40,workflows=8"
         found: dict[str, list[FloatArray]] = {name: [] for name in ORDERS}
@@ -78,7 +78,7 @@ def accre(setting: Setting) -> Table:
     return Table("ACCRE, 40 nodes, a job per 480 s, eight workflows", _columns("pattern"), rows, 2, note)
 
 
-def traces(setting: Setting) -> Iterator[Table]:
+def traces(setting: OnTheFlySetting) -> Iterator[Table]:
     """Return a table for each trace."""
     for trace, jobs in (setting.traces or {}).items():
         whole = read(resolve(trace).file())
@@ -110,7 +110,7 @@ def _per_job(result: Result) -> FloatArray:
     return np.column_stack((wait / 3600, np.maximum(1, (wait + ran) / np.maximum(ran, SHORTEST))))
 
 
-def _rows(subject: str, found: Mapping[str, FloatArray]) -> Iterator[list[Cell]]:
+def _rows(subject: str, found: Mapping[str, FloatArray]) -> Iterator[list[PrintedCell]]:
     base = found[BASELINE]
     for name, values in found.items():
         row = [label(subject), label(f"SEJF, {name}")]

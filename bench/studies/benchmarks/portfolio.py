@@ -60,7 +60,7 @@ SLACK = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PortfolioResults:
     """Results on a trace with a predictor.
 
     Attributes
@@ -190,7 +190,9 @@ class Sampling:
     workers: int = 1
 
 
-def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, sampling: Sampling) -> Found:
+def compared(
+    parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, sampling: Sampling
+) -> PortfolioResults:
     """Return the results of every dispatcher on every stretch.
 
     Raises
@@ -213,7 +215,7 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
             raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")
         rows = found.runs[list(SUMMARY)].to_numpy(dtype=np.float64)
         values.append(rows.reshape(sampling.samples, len(dispatchers), len(SUMMARY)).swapaxes(0, 1))
-    return Found(tuple(dispatchers), np.concatenate(values, axis=1), sampling.samples)
+    return PortfolioResults(tuple(dispatchers), np.concatenate(values, axis=1), sampling.samples)
 
 
 def accuracy(parts: Sequence[Workload], predictor: str) -> str:

@@ -36,7 +36,7 @@ RUNNING_ON = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PublishedFigure:
     """A published figure and ours.
 
     Attributes
@@ -67,27 +67,29 @@ _FETCHED = tuple(trace for trace in TABLE if trace not in FILES)
 ORDERS: tuple[SameInstant, ...] = ("arrivals-first", "batch")
 
 
-def study(traces: tuple[str, ...]) -> Iterator[Row]:
+def study(traces: tuple[str, ...]) -> Iterator[PublishedFigure]:
     """Yield the rows of the study for some traces."""
     for trace in traces:
         workload = read(fetch(trace), **RULES.reading(trace))
         for (dispatcher, predictor), published in TABLE[trace].items():
             slowdowns = [slowdown(workload, dispatcher, predictor, same_instant=order) for order in ORDERS]
-            yield Row(trace, dispatcher, predictor, len(workload), "bounded slowdown", published, *slowdowns)
+            yield PublishedFigure(
+                trace, dispatcher, predictor, len(workload), "bounded slowdown", published, *slowdowns
+            )
 
 
-def running_on() -> Iterator[Row]:
+def running_on() -> Iterator[PublishedFigure]:
     """Yield the rows of KTH with jobs that run on to their real end."""
     workload = read(fetch("kth-sp2"))
     for dispatcher, (wait, bounded) in RUNNING_ON.items():
         ours = simulate(workload, dispatcher, overrun="run").summary()
         jobs, nan = int(ours["jobs"]), float("nan")
         found = ours["bounded_slowdown_mean"]
-        yield Row("kth-sp2", dispatcher, "walltime", jobs, "wait, s", wait, nan, ours["wait_mean"])
-        yield Row("kth-sp2", dispatcher, "walltime", jobs, "bounded slowdown", bounded, nan, found)
+        yield PublishedFigure("kth-sp2", dispatcher, "walltime", jobs, "wait, s", wait, nan, ours["wait_mean"])
+        yield PublishedFigure("kth-sp2", dispatcher, "walltime", jobs, "bounded slowdown", bounded, nan, found)
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: PublishedFigure) -> list[str]:
     """Return a row as text, with the deviation of ours from the published figure."""
     made = [row.trace, row.dispatcher, row.predictor, f"{row.jobs:,}", row.metric, f"{row.published:,.2f}"]
     for value in (row.arrivals_first, row.batch):

@@ -24,7 +24,7 @@ WRITE, RESTART = 300, 120
 STRETCHES = 20
 
 
-class Longest(Empirical):
+class LongestOfLast(Empirical):
     """The longest of the last run times."""
 
     def predict(self, job: Job, now: int) -> float:
@@ -38,7 +38,7 @@ CONTENDERS: Mapping[str, tuple[str, str | Callable[[], Predictor]]] = {
     "EASY, walltime": ("easy", "walltime"),
     "EASY, last2": ("easy", "last2"),
     "EASY, mean": ("easy", "empirical"),
-    "EASY, maximum": ("easy", Longest),
+    "EASY, maximum": ("easy", LongestOfLast),
     "soft-toptimal": ("soft-toptimal", "empirical"),
     "soft-toptimal:quantile=0.5": ("soft-toptimal:quantile=0.5", "empirical"),
     "neuroscience": ("neuroscience", "empirical"),

@@ -70,7 +70,7 @@ _WARM = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class DecisionCost:
     """What decisions cost on average, CPU microseconds.
 
     Attributes
@@ -136,15 +136,15 @@ class _Budgeted(Clocked):
         self.steps += 1
         return super().dispatch(state)
 
-    def point(self, part: str, size: int) -> Point:
+    def point(self, part: str, size: int) -> DecisionCost:
         """Return what was measured; NaN where there was one decision only."""
         taken = self.ms()[1:]
         decision = 1000 * float(taken.mean()) if len(taken) else np.nan
         step = self.elapsed / 1000 / self.steps if self.steps else np.nan
-        return Point(part, self.name, size, decision, step, len(taken))
+        return DecisionCost(part, self.name, size, decision, step, len(taken))
 
 
-def measure_point(part: str, spec: str, size: int, seconds: float) -> Point:
+def measure_point(part: str, spec: str, size: int, seconds: float) -> DecisionCost:
     """Return what decisions of a dispatcher cost."""
     workload = drawn(part, size)
     clock = _Budgeted(spec, seconds)
@@ -202,7 +202,7 @@ def _at_once(workload: Workload) -> Workload:
     return replace(workload, jobs=tuple(replace(job, submit=0) for job in workload.jobs), records=None)
 
 
-def measure_peer(part: str, peer: str, size: int) -> Point | None:
+def measure_peer(part: str, peer: str, size: int) -> DecisionCost | None:
     """Return a peer's cost per job in a whole run. ``None`` if it does not run on such a workload."""
     if part == "nodes":
         return None
@@ -211,10 +211,10 @@ def measure_peer(part: str, peer: str, size: int) -> Point | None:
         cpu = run_stock(workload, "fifo").cpu
     else:
         cpu = measured(lambda: easy_starts(bare_jobs(workload), workload.machine.nodes))[1].cpu
-    return Point(part, peer, size, np.nan, 1e6 * cpu / len(workload), len(workload))
+    return DecisionCost(part, peer, size, np.nan, 1e6 * cpu / len(workload), len(workload))
 
 
-def measure(parts: Sequence[str], names: Sequence[str], seconds: float, small: bool) -> Iterator[Point]:
+def measure(parts: Sequence[str], names: Sequence[str], seconds: float, small: bool) -> Iterator[DecisionCost]:
     """Yield point after point. A row ends after ten times the budget, or if a peer's next point would exceed that."""
     for part in parts:
         sizes = _SMALL[part] if small else PARTS[part][1]
@@ -222,12 +222,12 @@ def measure(parts: Sequence[str], names: Sequence[str], seconds: float, small: b
             yield from _row(part, name, sizes, seconds)
 
 
-def _row(part: str, name: str, sizes: Sequence[int], seconds: float) -> Iterator[Point]:
+def _row(part: str, name: str, sizes: Sequence[int], seconds: float) -> Iterator[DecisionCost]:
     peer = name in (BARE, STOCK)
     for size, following in zip(sizes, (*sizes[1:], 0), strict=True):
         if not peer:
             warm_up(part, name, size)
-        run: Callable[[], Point | None] = (
+        run: Callable[[], DecisionCost | None] = (
             partial(measure_peer, part, name, size) if peer else partial(measure_point, part, name, size, seconds)
         )
         made, took = measured(run)
@@ -238,7 +238,7 @@ def _row(part: str, name: str, sizes: Sequence[int], seconds: float) -> Iterator
             return
 
 
-def exponent(points: Sequence[Point]) -> float:
+def exponent(points: Sequence[DecisionCost]) -> float:
     """Return b of cost = a * size**b, fitted by least squares of the logarithms. NaN with fewer than three points.
 
     The cost is that of the decision. For a peer it is that of its run.
@@ -249,7 +249,7 @@ def exponent(points: Sequence[Point]) -> float:
     return power_of([point.size for point in points], cost.tolist())
 
 
-def tables(points: Sequence[Point]) -> list[Table]:
+def tables(points: Sequence[DecisionCost]) -> list[Table]:
     """Return a table per part. It has a row per subject and a column per size."""
     made = []
     for part in dict.fromkeys(point.part for point in points):
@@ -266,7 +266,7 @@ def tables(points: Sequence[Point]) -> list[Table]:
     return made
 
 
-def picture(points: Sequence[Point], kind: str) -> bytes:
+def picture(points: Sequence[DecisionCost], kind: str) -> bytes:
     """Return a picture of the cost over the size for :data:`DRAWN`, a panel per part."""
     data = pd.DataFrame([asdict(point) for point in points]).rename(columns={"size": "x"})
     data["value"] = data["decision"].fillna(data["step"])
@@ -281,7 +281,7 @@ def picture(points: Sequence[Point], kind: str) -> bytes:
         return image(drawn, kind)
 
 
-def _cell(point: Point) -> str:
+def _cell(point: DecisionCost) -> str:
     step = f"{point.step:,.0f}"
     return step if np.isnan(point.decision) else f"{point.decision:,.0f} ({step})"
 

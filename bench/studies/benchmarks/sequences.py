@@ -41,7 +41,7 @@ TIMED = "CPU time of a call in ms, the least of {repeat}, the discretization not
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SequenceSetting:
     """What is measured.
 
     Attributes
@@ -63,7 +63,7 @@ class Setting:
     repeat: int = 5
 
 
-SMALL = Setting((10, 20), (6, 12), 6, 12, 1)
+SMALL = SequenceSetting((10, 20), (6, 12), 6, 12, 1)
 
 
 def table_1() -> Table:
@@ -81,7 +81,7 @@ def table_1() -> Table:
     return Table("Table 1: Normal(8, 2), 0 to 20 h", columns, rows, labels=0)
 
 
-def without_backfilling(setting: Setting) -> Table:
+def without_backfilling(setting: SequenceSetting) -> Table:
     """Measure the growth at rate 0."""
     rows = []
     for n in setting.sizes:
@@ -94,7 +94,7 @@ def without_backfilling(setting: Setting) -> Table:
     return Table("Rate 0, Normal(8, 2), 0 to 20", columns, rows, note=TIMED.format(repeat=setting.repeat))
 
 
-def with_backfilling(setting: Setting, name: str) -> Table:
+def with_backfilling(setting: SequenceSetting, name: str) -> Table:
     """Measure the growth at rates above 0, of one of the paper's laws."""
     rows = []
     for rate in RATES:
@@ -111,7 +111,7 @@ def with_backfilling(setting: Setting, name: str) -> Table:
     return Table(f"With backfilling, {name}", columns, rows, labels=2, note=note)
 
 
-def each_law(setting: Setting) -> Table:
+def each_law(setting: SequenceSetting) -> Table:
     """Measure the paper's laws at every rate."""
     rates = (0.0, *RATES)
     rows = []
@@ -179,7 +179,7 @@ def main(part: Part, seeds: int, names: tuple[str, ...], jobs: int, small: bool,
     if part == "checkpoints":
         show([checkpoints(20 if small else 200)], as_markdown)
         return
-    setting = SMALL if small else Setting()
+    setting = SMALL if small else SequenceSetting()
     growth = [with_backfilling(setting, name) for name in ("Exponential(1), 0 to 16", "Pareto(2.1), 1 to 20")]
     show([table_1(), without_backfilling(setting), *growth, each_law(setting)], as_markdown)
 

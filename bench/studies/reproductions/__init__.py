@@ -4,8 +4,18 @@ from .catalogue import entries, find
 from .controls import DRAWS, Trials, try_controls
 from .documentation import write_page
 from .drawings import draw
-from .outcome import SCALES, Claim, Drawing, Entry, Means, NotBuiltError, Outcome, Row, Scale
-from .outcome_files import Kept, find_trials, put_trials
+from .outcome import (
+    SCALES,
+    Claim,
+    ComparedFigure,
+    Drawing,
+    NotBuiltError,
+    PaperResult,
+    Scale,
+    StudyOutcome,
+    StudySettings,
+)
+from .outcome_files import StoredOutcome, find_trials, put_trials
 from .outcome_tables import MARKS, marked, under_controls
 from .simulations import SimulationFailedError
 from .terminal import listing, show
@@ -15,15 +25,15 @@ __all__ = [
     "MARKS",
     "SCALES",
     "Claim",
+    "ComparedFigure",
     "Drawing",
-    "Entry",
-    "Kept",
-    "Means",
     "NotBuiltError",
-    "Outcome",
-    "Row",
+    "PaperResult",
     "Scale",
     "SimulationFailedError",
+    "StoredOutcome",
+    "StudyOutcome",
+    "StudySettings",
     "Trials",
     "draw",
     "entries",

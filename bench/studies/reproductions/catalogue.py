@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from ....base import InputError
 from ....base.printed import near_name
 from .controls import CONTROLS
-from .outcome import Entry, NotBuiltError, Run
+from .outcome import NotBuiltError, PaperResult, Run
 
 #: Description of each paper, by the first part of the names.
 PAPERS = {
@@ -125,10 +125,10 @@ def _runs(paper: str) -> Mapping[str, Run]:
     return found
 
 
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[PaperResult, ...]:
     """Return every table and figure, paper by paper."""
     return tuple(
-        Entry(
+        PaperResult(
             name,
             title,
             PAPERS[paper],
@@ -142,7 +142,7 @@ def entries() -> tuple[Entry, ...]:
     )
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> PaperResult:
     """Return a table or figure by its name.
 
     Raises

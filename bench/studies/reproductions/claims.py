@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...reports.number_formats import short
 from ..intervals import mean_interval, ratio_of_means
-from .outcome import Claim, Precondition, Row
+from .outcome import Claim, ComparedFigure, Precondition
 
 Floats = NDArray[np.float64]
 
@@ -28,13 +28,13 @@ def row(
     published: float | None = None,
     digits: int = 0,
     timed: bool = False,
-) -> Row:
+) -> ComparedFigure:
     """Return the mean of a value over the samples, with its interval."""
     measured = float(np.mean(values))
     (low, high) = mean_interval(np.asarray(values, dtype=float))
     found = (None if math.isnan(number) else number for number in (measured, low, high))
     mean, least, most = found
-    return Row(subject, metric, mean, published, least, most, digits, timed)
+    return ComparedFigure(subject, metric, mean, published, least, most, digits, timed)
 
 
 def less(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .outcome import Control, Entry, Means, Outcome, Scale
+from .outcome import Control, PaperResult, Scale, StudyOutcome, StudySettings
 
 #: Samples at the smallest scale where controls are judged.
 DRAWS = 5
@@ -157,7 +157,7 @@ class Trials:
         return [(control, each) for control, each in self.verdicts.items() if control != SYSTEM]
 
 
-def try_controls(entry: Entry, means: Means, outcome: Outcome) -> Trials:
+def try_controls(entry: PaperResult, means: StudySettings, outcome: StudyOutcome) -> Trials:
     """Return an outcome's claims under each control. Each control in turn replaces the system under test."""
     verdicts = {SYSTEM: {claim.text: claim.holds for claim in outcome.claims if claim.counts}}
     for control in entry.controls:

@@ -12,7 +12,7 @@ from ...reports.tables import Table
 from . import outcome_tables as tables
 from .catalogue import PAPERS, entries
 from .outcome import Claim
-from .outcome_files import Kept, dump, find, find_trials, load
+from .outcome_files import StoredOutcome, dump, find, find_trials, load
 
 #: The page of the repository.
 PAGE = Path(__file__).parents[1] / "pages" / "reproduction.md"
@@ -63,7 +63,7 @@ is not in the paper.
 """
 
 
-def page(found: Sequence[Kept]) -> str:
+def page(found: Sequence[StoredOutcome]) -> str:
     """Return the page about stored results."""
     about = {entry.name: entry for entry in entries()}
     ordered = in_order(found)
@@ -121,7 +121,7 @@ _KINDS = (
 )
 
 
-def kind_of(kept: Kept, claim: Claim) -> str:
+def kind_of(kept: StoredOutcome, claim: Claim) -> str:
     """Return whether a claim is the paper's in its own setting (``paper``), in another (``elsewhere``), or ours."""
     if kept.name in _ours() or tables.is_ours(claim):
         return "ours"
@@ -133,13 +133,13 @@ def _ours() -> frozenset[str]:
     return frozenset(entry.name for entry in entries() if entry.ours)
 
 
-def in_order(found: Sequence[Kept]) -> list[Kept]:
+def in_order(found: Sequence[StoredOutcome]) -> list[StoredOutcome]:
     """Return results in the order of the catalogue. Those that it no longer has are left out."""
     place = {entry.name: number for number, entry in enumerate(entries())}
     return sorted((kept for kept in found if kept.name in place), key=lambda kept: place[kept.name])
 
 
-def needed_systems(found: Sequence[Kept]) -> str:
+def needed_systems(found: Sequence[StoredOutcome]) -> str:
     """Return the claims of the papers that need their system, by paper, and how many there are.
 
     Only claims in the papers' own settings are listed.

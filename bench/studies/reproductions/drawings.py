@@ -14,7 +14,7 @@ from ...reports.number_formats import short
 from ...reports.static_figures import images
 from .claims import Floats
 from .line_figures import draw_lines
-from .outcome import Drawing, Entry
+from .outcome import Drawing, PaperResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ _TITLE = 22
 _INTERVALS = "95% intervals of the mean"
 
 
-def draw(entry: Entry, drawing: Drawing, folder: Path) -> list[Path]:
+def draw(entry: PaperResult, drawing: Drawing, folder: Path) -> list[Path]:
     """Write a figure as PNG, SVG and CSV into a folder. Return the files."""
     data = pd.DataFrame(drawing.data)
     files = {"csv": data.to_csv(index=False, lineterminator="\n").encode()}
@@ -42,7 +42,7 @@ def draw(entry: Entry, drawing: Drawing, folder: Path) -> list[Path]:
     return found
 
 
-def _curves(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
+def _curves(entry: PaperResult, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
     shown = data.rename(columns={"subject": "contender"})
     if drawing.x_range is not None:
         shown = shown[shown["x"].between(*drawing.x_range)]
@@ -53,7 +53,7 @@ def _curves(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, byt
     return images(figure, kinds=_KINDS)
 
 
-def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
+def _panelled(entry: PaperResult, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
     with canvas() as drawn:
         if drawing.kind == "lines":
             draw_lines(drawn, entry.title, drawing, data)

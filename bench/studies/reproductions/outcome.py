@@ -20,7 +20,7 @@ ClaimKind = Literal["tested", "construction", "calibrated"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedFigure:
     """A measured number beside the published one.
 
     Attributes
@@ -178,7 +178,7 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StudyOutcome:
     """What a reproduction found.
 
     Attributes
@@ -200,7 +200,7 @@ class Outcome:
     """
 
     notes: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedFigure, ...]
     claims: tuple[Claim, ...]
     drawing: Drawing | None = None
     preconditions: tuple[Precondition, ...] = ()
@@ -219,7 +219,7 @@ class Control:
     instead
         From a spec pattern to its replacement. A dispatcher's or predictor's spec matches from its start.
     part
-        The broken part, if the system is no dispatcher. A study asks for it by :meth:`Means.broken`.
+        The broken part, if the system is no dispatcher. A study asks for it by :meth:`StudySettings.broken`.
     point
         Pattern of the claims whose point it removes. If such a claim holds under it, the claim does not need the
         system. Empty for a control that only breaks something.
@@ -241,7 +241,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Means:
+class StudySettings:
     """What a reproduction works with.
 
     Attributes
@@ -279,11 +279,11 @@ class Means:
         return self.control is not None and self.control.part == part
 
 
-Run = Callable[[Means], Outcome]
+Run = Callable[[StudySettings], StudyOutcome]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaperResult:
     """A table or figure of a paper.
 
     Attributes

@@ -14,7 +14,7 @@ from ....base import InputError
 from ....base.installed import version_of
 from ....base.unfinished_files import write_whole
 from .controls import Trials
-from .outcome import SCALES, Claim, Entry, Outcome, Parameter, Precondition, Row
+from .outcome import SCALES, Claim, ComparedFigure, PaperResult, Parameter, Precondition, StudyOutcome
 from .outcome_tables import clean
 
 _FORMAT = 1
@@ -25,7 +25,7 @@ _TRIALS = ".controls.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredOutcome:
     """The last outcome of a reproduction, without its figure.
 
     Attributes
@@ -33,7 +33,7 @@ class Kept:
     name, scale
         What was made, and at which scale.
     notes, rows, claims, preconditions, parameters, runs
-        As in :class:`~.outcome.Outcome`.
+        As in :class:`~.outcome.StudyOutcome`.
     trials
         Results of the claims under the controls, maybe at another scale. ``None`` where that was not tried.
     version
@@ -43,7 +43,7 @@ class Kept:
     name: str
     scale: str
     notes: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedFigure, ...]
     claims: tuple[Claim, ...]
     preconditions: tuple[Precondition, ...] = ()
     parameters: tuple[Parameter, ...] = ()
@@ -52,7 +52,7 @@ class Kept:
     version: str = ""
 
     @classmethod
-    def of(cls, entry: Entry, scale: str, outcome: Outcome, trials: Trials | None = None) -> Kept:
+    def of(cls, entry: PaperResult, scale: str, outcome: StudyOutcome, trials: Trials | None = None) -> StoredOutcome:
         """Return the stored part of an outcome. Untimed parts come first."""
         rows = sorted(outcome.rows, key=lambda row: row.timed)
         claims = sorted(outcome.claims, key=lambda claim: claim.timed)
@@ -82,7 +82,7 @@ def running_version() -> str:
     return f"{version}, commit {commit}"
 
 
-def put(folder: Path, kept: Kept) -> list[Path]:
+def put(folder: Path, kept: StoredOutcome) -> list[Path]:
     """Write an outcome's files and return them. Files for measured times and controls are written only if needed."""
     written = [] if kept.trials is None else [put_trials(folder, kept.trials)]
     for suffix, timed in ((_SAME, False), (_TIMES, True)):
@@ -130,7 +130,7 @@ def _trials(part: dict[str, Any]) -> Trials:
     return Trials(**part)
 
 
-def find(folder: Path, name: str) -> Kept | None:
+def find(folder: Path, name: str) -> StoredOutcome | None:
     """Return the last outcome of a reproduction, ``None`` if there is none.
 
     Raises
@@ -144,7 +144,7 @@ def find(folder: Path, name: str) -> Kept | None:
     return replace(_joined(parts), trials=find_trials(folder, name))
 
 
-def dump(found: Sequence[Kept]) -> str:
+def dump(found: Sequence[StoredOutcome]) -> str:
     """Return several outcomes, with their times, as one JSON text."""
     parts = []
     for kept in found:
@@ -153,7 +153,7 @@ def dump(found: Sequence[Kept]) -> str:
     return f"[\n{lines}\n]\n"
 
 
-def load(path: Path) -> tuple[Kept, ...]:
+def load(path: Path) -> tuple[StoredOutcome, ...]:
     """Return what :func:`dump` wrote into a file.
 
     Raises
@@ -173,7 +173,7 @@ def _path(folder: Path, name: str, suffix: str) -> Path:
     return folder / f"{name}{suffix}"
 
 
-def _part(kept: Kept, timed: bool) -> dict[str, Any]:
+def _part(kept: StoredOutcome, timed: bool) -> dict[str, Any]:
     """Return the measured times, or all the rest, as JSON values."""
     return {
         "format": _FORMAT,
@@ -190,7 +190,7 @@ def _part(kept: Kept, timed: bool) -> dict[str, Any]:
     }
 
 
-def _fields(entry: Row | Claim | Precondition | Parameter) -> dict[str, Any]:
+def _fields(entry: ComparedFigure | Claim | Precondition | Parameter) -> dict[str, Any]:
     return {name: clean(value) for name, value in asdict(entry).items() if name != "timed"}
 
 
@@ -210,15 +210,15 @@ def _read(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def _joined(parts: Sequence[dict[str, Any]]) -> Kept:
+def _joined(parts: Sequence[dict[str, Any]]) -> StoredOutcome:
     """Return the outcome of its two parts."""
     first = parts[0]
     fitting = [part for part in parts if part["scale"] == first["scale"]]
-    return Kept(
+    return StoredOutcome(
         first["name"],
         first["scale"],
         tuple(first["notes"]),
-        tuple(Row(**row, timed=part["timed"]) for part in fitting for row in part["rows"]),
+        tuple(ComparedFigure(**row, timed=part["timed"]) for part in fitting for row in part["rows"]),
         tuple(Claim(**claim, timed=part["timed"]) for part in fitting for claim in part["claims"]),
         tuple(Precondition(**condition) for condition in first.get("preconditions", ())),
         tuple(Parameter(**parameter) for parameter in first.get("parameters", ())),

@@ -10,7 +10,7 @@ from typing import Any
 from ...reports.number_formats import NOTHING, fixed, interval
 from ...reports.tables import Table
 from .controls import Trials
-from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
+from .outcome import Claim, ClaimKind, ComparedFigure, Parameter, Precondition
 
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 UNTESTABLE = "not testable here"
@@ -27,7 +27,7 @@ def published(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
 
 
-def numbers(rows: Sequence[Row]) -> Table:
+def numbers(rows: Sequence[ComparedFigure]) -> Table:
     """Return one line per subject and one column per metric. Published numbers add a column.
 
     If the paper has none and metrics outnumber the subjects, metrics become the lines.
@@ -165,7 +165,7 @@ def _grounds(claim: Claim) -> str:
     return f"{claim.evidence}; not met: {claim.unmet}" if claim.unmet else claim.evidence
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: ComparedFigure | None) -> str:
     if row is None:
         return ""
     if row.measured is None:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from ....simulation import Result
 from ....simulation.result import TABLES
 from ...campaigns.cells import Cell
-from ...campaigns.execution import Plan, Store, run_campaign
+from ...campaigns.execution import CampaignPlan, Store, run_campaign
 from ...campaigns.samples import Loaders, Samples
 from .. import standing_rounds  # noqa: F401 - it simulates them
-from .outcome import Means
+from .outcome import StudySettings
 
 T = TypeVar("T")
 #: Jobs, dispatcher and predictor.
@@ -28,7 +28,7 @@ class SimulationFailedError(Exception):
 
 
 def simulate_all(
-    settings: Sequence[Setting], means: Means, measure: Callable[[Result], T], tables: Collection[str] = TABLES
+    settings: Sequence[Setting], means: StudySettings, measure: Callable[[Result], T], tables: Collection[str] = TABLES
 ) -> list[list[T]]:
     """Return the measurements of each setting, one value per seed.
 
@@ -67,10 +67,10 @@ def simulate_all(
     return [[measure(store.result(cell, tables)) for cell in cells[place]] for place in range(len(settings))]
 
 
-def finished(cells: Iterable[Cell], loaders: Loaders, means: Means) -> Store:
+def finished(cells: Iterable[Cell], loaders: Loaders, means: StudySettings) -> Store:
     """Simulate each missing cell once. Return the store, or raise as :func:`simulate_all`."""
     store = Store(means.store)
-    plan = Plan.of("", cells, loaders)
+    plan = CampaignPlan.of("", cells, loaders)
     outcome = run_campaign(plan, store, workers=means.workers, retry=True, progress=means.progress)
     for cell, error in outcome.failed:
         raise SimulationFailedError(f"{cell.label}: {error}", error.traceback)

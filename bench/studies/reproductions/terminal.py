@@ -14,16 +14,18 @@ from . import outcome_files
 from .catalogue import entries
 from .controls import Trials
 from .drawings import draw
-from .outcome import Entry, Means, Outcome
-from .outcome_files import Kept
+from .outcome import PaperResult, StudyOutcome, StudySettings
+from .outcome_files import StoredOutcome
 from .outcome_tables import conditions, numbers, tally, unprinted, verdicts
 
 _STYLES = {True: "green", False: "red", None: "yellow"}
 
 
-def show(console: Console, entry: Entry, means: Means, outcome: Outcome, trials: Trials, out: Path | None) -> None:
+def show(
+    console: Console, entry: PaperResult, means: StudySettings, outcome: StudyOutcome, trials: Trials, out: Path | None
+) -> None:
     """Print an outcome and its claims' results under controls. Store both if a folder is set."""
-    kept = Kept.of(entry, means.scale, outcome, trials)
+    kept = StoredOutcome.of(entry, means.scale, outcome, trials)
     about = f"scale {means.scale}"
     if outcome.runs:
         about += f", runs: {outcome.runs}, seeds from {means.seed}"

@@ -13,7 +13,7 @@ from ....dispatchers.compiled_steps import CompiledSteps
 from ....dispatchers.reservations.request_strategies import (
     FirstThenBound,
     LastRuns,
-    Strategy,
+    RequestStrategy,
     TimeOptimal,
     UpperBound,
 )
@@ -31,7 +31,7 @@ _DECISIONS = 1 << 16
 _ALONE = (UpperBound, FirstThenBound, LastRuns, TimeOptimal)
 
 
-def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None] | None:
+def standing_rounds(dispatcher: Dispatcher) -> tuple[RequestStrategy | None, int | None] | None:
     """Return the strategy, if any, and the batch of a dispatcher with rounds that compiled code supports.
 
     That is :class:`.Rounds` with ``move="never"``, alone or under a strategy. The strategy's requests depend on the job
@@ -48,7 +48,7 @@ def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None
     return strategy, rounds.options.batch
 
 
-def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, IntArray, IntArray]:
+def requested(strategy: RequestStrategy | None, jobs: JobColumns) -> tuple[IntArray, IntArray, IntArray]:
     """Return the requests of jobs, one after the other, with the walltime at the end.
 
     Parameters
@@ -136,7 +136,11 @@ class CompiledRounds(CompiledSteps):
 
 
 def _rounds(
-    found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+    found: tuple[RequestStrategy | None, int | None],
+    predictor: Predictor,
+    jobs: JobColumns,
+    machine: Machine,
+    bounded: bool,
 ) -> CompiledRounds | None:
     """Return jobs that fit in rounds with standing reservations.
 

@@ -146,7 +146,7 @@ def train(
 
     width = len(COLUMNS)
 
-    class Rows(torch.nn.Module):
+    class RowNetwork(torch.nn.Module):
         """One small network scores each row; another one values their mean."""
 
         def __init__(self) -> None:
@@ -176,7 +176,7 @@ def train(
         """Takes the scores of the rows as those of the actions."""
 
         def _build_mlp_extractor(self) -> None:
-            extractor: Any = Rows()
+            extractor: Any = RowNetwork()
             self.mlp_extractor = extractor
 
         def _build(self, lr_schedule: Any) -> None:
@@ -201,7 +201,7 @@ def train(
     last = round(part[1] * len(workload)) - EPISODE
     starts = np.linspace(round(middle * len(workload)), last, STRETCHES).astype(int).tolist()
 
-    class Choice(BaseCallback):
+    class BestStage(BaseCallback):
         """Keeps the best stage."""
 
         def __init__(self) -> None:
@@ -224,7 +224,7 @@ def train(
             if self.best is None or loss < self.best[0]:
                 self.best = loss, network
 
-    choice = Choice()
+    choice = BestStage()
     model = MaskablePPO(
         Policy,
         DummyVecEnv([made] * 8),

@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.base import installed
 from hpcdispatch.bench.frozen import suites
-from hpcdispatch.bench.frozen.evaluation import Entry, Evaluation
+from hpcdispatch.bench.frozen.evaluation import Evaluation, LeaderboardEntry
 
 
 def frozen(suite):
@@ -40,6 +40,6 @@ def card_of(small, tmp_path):
     evaluation = Evaluation(small, str(tmp_path / "store"))
 
     def card(name="easy-sjbf", dispatcher=None, predictor="walltime"):
-        return evaluation.card(Entry(name, dispatcher or name, predictor))
+        return evaluation.card(LeaderboardEntry(name, dispatcher or name, predictor))
 
     return card

@@ -7,7 +7,7 @@ import pytest
 
 import hpcdispatch as hd
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.frozen.evaluation import Entry
+from hpcdispatch.bench.frozen.evaluation import LeaderboardEntry
 from hpcdispatch.bench.frozen.leaderboard import ranked
 from hpcdispatch.bench.frozen.scorecards import scores_hash
 from hpcdispatch.bench.frozen.suites import SUITES, check_jobs, digest_of, learning_jobs, suite_of
@@ -44,7 +44,7 @@ def test_fcfs_under_another_name_has_the_rank_of_fcfs(card_of):
     [("last2", "last2"), ("last2:correction=none", "own"), ("scaled:factor=2", "own"), ("oracle", "oracle")],
 )
 def test_the_track_is_what_the_predictor_knows(predictor, track):
-    assert Entry("x", "easy", predictor).track == track
+    assert LeaderboardEntry("x", "easy", predictor).track == track
 
 
 class Rejecting:

@@ -29,7 +29,7 @@ from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.static_figures import images
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.bench.reports.summaries import tables_of
-from hpcdispatch.bench.reports.tables import Cell, Table, Times
+from hpcdispatch.bench.reports.tables import PrintedCell, Table, Times
 from hpcdispatch.bench.reports.verdict import verdict
 from hpcdispatch.simulation import Result, simulate
 from hpcdispatch.simulation.result import FILES
@@ -504,13 +504,15 @@ def test_the_page_allows_its_own_scripts_and_no_network(written):
 
 
 def test_tables_as_text():
-    table = Table("A & B", ["name", "x (s)"], [["a|b_c", Cell("1.0", "[0.5, 2.0]", 1.0)]], 1, "50% of <it>", "key")
+    table = Table(
+        "A & B", ["name", "x (s)"], [["a|b_c", PrintedCell("1.0", "[0.5, 2.0]", 1.0)]], 1, "50% of <it>", "key"
+    )
     assert table.markdown(escaped=True) == (
         "**A &amp; B**\n\n| name | x (s) |\n| --- | ---: |\n| a\\|b\\_c | 1.0 \\[0.5, 2.0\\] |\n\n50% of &lt;it&gt;\n"
     )
     assert r"a\textbar{}b\_c & 1.0 [0.5, 2.0] \\" in table.latex()
     assert r"\caption{A \& B. 50\% of \textless{}it\textgreater{}}" in table.latex()
-    hours = Table("", ["name", Times("wait")], [["a", Cell("1h", "", 3600.0)]])
+    hours = Table("", ["name", Times("wait")], [["a", PrintedCell("1h", "", 3600.0)]])
     assert "| wait |" in hours.markdown()
     assert hours.frame().to_dict("records") == [{"name": "a", "wait (s)": 3600.0}]
     assert table.frame().to_dict("records") == [{"name": "a|b_c", "x (s)": 1.0, "x (s): interval": "[0.5, 2.0]"}]

@@ -14,7 +14,7 @@ from hpcdispatch.dispatchers.lookahead.node_plan import guarantee_on_nodes
 from hpcdispatch.dispatchers.problems import Held
 from hpcdispatch.dispatchers.protocol import Waiting
 from hpcdispatch.models import WHENEVER
-from hpcdispatch.models.lookahead.guarantees import Queue, Settings
+from hpcdispatch.models.lookahead.guarantees import PlanSettings, Queue
 from hpcdispatch.simulation import simulate
 from hpcdispatch.simulation.invariants import check
 from hpcdispatch.workloads import Job, Machine, Workload
@@ -23,7 +23,7 @@ NONE = np.zeros((0, 0), dtype=np.int64)
 
 
 def how(due, guards=30, tolerance=0.0):
-    return Settings(due, tolerance, 0, guards, 0, -1.0)
+    return PlanSettings(due, tolerance, 0, guards, 0, -1.0)
 
 
 def guarantees(jobs, running, capacity, how, planned=()):

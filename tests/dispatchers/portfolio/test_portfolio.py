@@ -8,7 +8,7 @@ from internal_options import simulate
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import ListScheduler, Lookahead, Portfolio, Start
-from hpcdispatch.dispatchers.portfolio import Goal, Outcome, ReplayResult
+from hpcdispatch.dispatchers.portfolio import PortfolioGoal, ReplayMetrics, ReplayResult
 from hpcdispatch.dispatchers.portfolio.tuning import Tuner
 from hpcdispatch.simulation import ActionError, SimulationError, check
 from hpcdispatch.workloads import Job, Machine, Workload, generate
@@ -65,7 +65,7 @@ def replayed_as(waits):
         def use_replays(self, given):
             def replay(past, dispatcher, budget):
                 found = np.array(waits[dispatcher.order])
-                return ReplayResult(Outcome(found, np.ones(len(found)), np.ones(len(found), dtype=bool)), 1)
+                return ReplayResult(ReplayMetrics(found, np.ones(len(found)), np.ones(len(found), dtype=bool)), 1)
 
             super().use_replays(replay)
 
@@ -156,7 +156,7 @@ def test_changes_do_not_change_what_is_known_of_easy():
             def replay(past, dispatcher, budget):
                 turn = (past.end // 7200) % 2
                 waits = np.full(3, 10.0 if (dispatcher.options.placement == "best-fit") == turn else 1e6)
-                return ReplayResult(Outcome(waits, np.ones(3), np.ones(3, dtype=bool)), 1)
+                return ReplayResult(ReplayMetrics(waits, np.ones(3), np.ones(3, dtype=bool)), 1)
 
             super().use_replays(replay)
 
@@ -202,24 +202,24 @@ def test_a_budget_that_allows_no_replay_leaves_the_candidate():
     assert found["replayed"].max() <= 2
 
 
-class Nowhere(Goal):
+class Nowhere(PortfolioGoal):
     """No number."""
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: ReplayMetrics) -> float:
         return math.nan
 
 
-class Broken(Goal):
+class Broken(PortfolioGoal):
     """No answer."""
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: ReplayMetrics) -> float:
         raise KeyError("cost")
 
 
-class Wordy(Goal):
+class Wordy(PortfolioGoal):
     """No answer, in two lines."""
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: ReplayMetrics) -> float:
         raise ValueError("no\ncost")
 
 
@@ -237,10 +237,10 @@ def test_a_goal_that_is_no_number_is_noted_and_changes_nothing(goal, message):
     assert found["failure"].str.startswith(message).all()
 
 
-class Seconds(Goal):
+class Seconds(PortfolioGoal):
     """The mean wait, which is no logarithm."""
 
-    def cost(self, outcome: Outcome) -> float:
+    def cost(self, outcome: ReplayMetrics) -> float:
         return outcome.mean_wait
 
 
@@ -309,7 +309,7 @@ def test_a_candidate_that_fails_in_a_replay_is_left_out():
     def replay(past, dispatcher, budget):
         replay.count += 1
         if replay.count % 2:
-            return ReplayResult(Outcome(np.ones(1), np.ones(1), np.ones(1, dtype=bool)), 5)
+            return ReplayResult(ReplayMetrics(np.ones(1), np.ones(1), np.ones(1, dtype=bool)), 5)
         return ReplayResult(None, 1, "it raised ValueError: no")
 
     class Replaced(Portfolio):
@@ -368,7 +368,7 @@ def test_an_unknown_candidate_and_goal_are_refused():
         ({"hysteresis": -1}, "hysteresis must be a number >= 0, got -1"),
         ({"budget": 0}, "budget must be a whole number >= 1, got 0"),
         ({"halving": 1}, "halving must be a whole number >= 2, got 1"),
-        ({"goal": 7}, "goal must be a name or a Goal, got 7"),
+        ({"goal": 7}, "goal must be a name or a PortfolioGoal, got 7"),
     ],
 )
 def test_bad_input_is_refused(given, message):

@@ -19,7 +19,7 @@ from hpcdispatch.dispatchers.reservations.request_strategies import (
     Checkpointed,
     FirstThenBound,
     LastRuns,
-    Reservation,
+    SequenceStep,
     TimeOptimal,
     UpperBound,
 )
@@ -310,7 +310,7 @@ def test_runs_beyond_the_request_need_all_of_it(n):
 def test_checkpoints_know_of_runs_beyond_the_request():
     law = RunTimes([600] * 6 + [5000] * 5, 3600)
     found = Checkpointed(200, 0.0, 30).reservations(law, 3600, 10, 0, 0)
-    assert found == (Reservation(600, 0, 30), Reservation(3600, 600))
+    assert found == (SequenceStep(600, 0, 30), SequenceStep(3600, 600))
 
 
 def test_values_of_a_law_keep_their_probabilities():

@@ -61,14 +61,14 @@ class TestExamples:
     def test_precedence(self, form):
         options = FORMS[form]
         assert starts(run(workload(*THREE), **options)) == [0, 0, 0]
-        assert starts(run(workload(*THREE), **options, constraints=[examples.Precedence("1", "2")])) == [0, 100, 0]
-        assert starts(run(workload(*THREE), **options, constraints=[examples.Precedence("2", "1")])) == [50, 0, 0]
+        assert starts(run(workload(*THREE), **options, constraints=[examples.JobAfterJob("1", "2")])) == [0, 100, 0]
+        assert starts(run(workload(*THREE), **options, constraints=[examples.JobAfterJob("2", "1")])) == [50, 0, 0]
 
     def test_a_successor_waits_for_a_job_that_is_not_in_the_plan(self, form):
         """Job 2 does not fit until job 1 has ended. Job 3, which would fit, comes after it."""
         jobs = workload((0, 100, 1, 4, "a"), (1, 10, 3, 4, "a"), (2, 10, 1, 1, "a"))
         assert starts(run(jobs, **FORMS[form]))[2] < 100
-        assert starts(run(jobs, **FORMS[form], constraints=[examples.Precedence("2", "3")])) == [0, 100, 110]
+        assert starts(run(jobs, **FORMS[form], constraints=[examples.JobAfterJob("2", "3")])) == [0, 100, 110]
 
     def test_one_wide_job_per_user(self, form):
         jobs = workload((0, 100, 2, 2, "a"), (0, 50, 2, 2, "a"), (0, 30, 2, 1, "b"), (10, 5, 2, 1, "a"))
@@ -244,7 +244,9 @@ def test_a_predecessor_outside_of_the_plan_does_not_lose_its_successor(form, cou
         Job("B", 2, 10, 10, 1, {"core": 1}),
         *(Job(f"C{place}", 10 * place + 10, 500, LIMIT, 1, {"core": 2}) for place in range(count)),
     ]
-    result = run(Workload(jobs, Machine.pool(2)), **FORMS[form], constraints=[examples.Precedence("A", "B")], **options)
+    result = run(
+        Workload(jobs, Machine.pool(2)), **FORMS[form], constraints=[examples.JobAfterJob("A", "B")], **options
+    )
     times = result.jobs.set_index("id")
     assert set(times["status"]) == {"completed"}
     assert times["start"]["B"] >= times["end"]["A"]
@@ -286,8 +288,8 @@ def test_starts_that_are_put_off_again_and_again_are_told():
 
 
 def test_a_cycle_costs_one_job_with_the_reason():
-    cycle = [examples.Precedence("2", "1"), examples.Precedence("1", "2")]
-    result = run(workload(*THREE, (0, 10, 1, 1, "c")), constraints=[*cycle, examples.Precedence("1", "4")])
+    cycle = [examples.JobAfterJob("2", "1"), examples.JobAfterJob("1", "2")]
+    result = run(workload(*THREE, (0, 10, 1, 1, "c")), constraints=[*cycle, examples.JobAfterJob("1", "4")])
     assert sorted(result.jobs["status"]) == ["completed"] * 3 + ["rejected"]
     rejected = result.jobs[result.jobs["status"] == "rejected"]
     assert rejected["id"].tolist() == ["2"]
@@ -327,7 +329,7 @@ def test_the_record_tells_what_cp_sat_gains_over_lists(jobs, changed):
     [
         # No list keeps the rule. Lists start the two jobs of users a and b by priority, CP-SAT those of b alone.
         ([(200, 1, 4, "a"), *[(10, 1, 4, "b")] * 4], NeverTogether("a", "b"), True),
-        ([(60, 3, 4, "a"), (10, 3, 4, "a"), (10, 3, 4, "a")], examples.Precedence("2", "3"), False),
+        ([(60, 3, 4, "a"), (10, 3, 4, "a"), (10, 3, 4, "a")], examples.JobAfterJob("2", "3"), False),
     ],
 )
 def test_the_record_tells_what_cp_sat_changes_where_no_list_keeps_the_rules(jobs, constraint, changed):
@@ -378,10 +380,10 @@ def test_a_plan_that_waits_for_its_hour_is_not_in_vain():
 
 def test_a_check_sees_starts_that_break_a_constraint_on_plans():
     jobs = workload(*THREE)
-    apart = run(jobs, constraints=[examples.Precedence("1", "2")])
+    apart = run(jobs, constraints=[examples.JobAfterJob("1", "2")])
     check(jobs, apart)
     with pytest.raises(InvariantError, match=r"precedence: does not hold at t=0, at which there start: 3, 2, 1"):
-        check(jobs, run(jobs), [examples.Precedence("1", "2")])
+        check(jobs, run(jobs), [examples.JobAfterJob("1", "2")])
     with pytest.raises(InvariantError, match=r"constraint bad: cannot be checked: RuntimeError: broken"):
         check(jobs, apart, [Bad(0, holds=fail)])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.jobs import Cluster, SlurmQueue, SlurmRun, job_table
 from hpcdispatch.models.slurm.main_scheduler import main_pass
 from hpcdispatch.models.slurm.preemption import Preemption
 from hpcdispatch.simulation import check, simulate
@@ -136,8 +136,8 @@ def stopped(held, nodes, wanted, of=6):
     """Return the running jobs (tiers, nodes) that are stopped for a job of so many nodes."""
     width = np.array([len(each) for each in nodes])
     nothing = np.zeros((1, 1), int)
-    tried = WaitingJobs(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
-    rows = [RunningJob(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
+    tried = SlurmQueue(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
+    rows = [SlurmRun(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
     order = np.lexsort((width, held))
     gives_way = np.tri(6, 6, -1, dtype=bool)  # Those of lower classes do.
     preemption = Preemption(np.array([5]), np.array(held), gives_way, order, np.full(len(held), -1))

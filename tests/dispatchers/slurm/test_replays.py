@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from real_slurm.daemons import HERE, configuration, filled_in
 
-from hpcdispatch.analysis.site_cases import Case
+from hpcdispatch.analysis.site_cases import SiteCase
 from hpcdispatch.analysis.what_if import what_if
 from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.simulation import simulate
@@ -39,7 +39,7 @@ def fared(jobs, **dispatchers):
     """Return the real outcome of jobs, and that of the dispatcher from an empty machine on."""
     workload, state = recorded_state(jobs, 0)
     named = {name: Slurm(**options, epoch=started_at(workload)) for name, options in dispatchers.items()}
-    real, *found = what_if([Case(name, workload, state, each) for name, each in named.items()], (10,))
+    real, *found = what_if([SiteCase(name, workload, state, each) for name, each in named.items()], (10,))
     return real, *found
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from oracles.boxes import least_cost_of_boxes
 from oracles.placing import least_cost, problems
 
-from hpcdispatch.models import Limit, Search, Status
+from hpcdispatch.models import Search, SolverLimit, Status
 
 
 @given(problems(most_jobs=3, late_holds=True))
@@ -14,6 +14,6 @@ from hpcdispatch.models import Limit, Search, Status
 def test_boxes_and_the_models_find_the_least_cost_there_is(problem):
     best, _ = least_cost(problem, 9)
     assert least_cost_of_boxes(problem, 9) == best
-    answer = Search(problem, limit=Limit(2, 2), whole=True, hinted=False).solve([np.arange(problem.jobs)])
+    answer = Search(problem, limit=SolverLimit(2, 2), whole=True, hinted=False).solve([np.arange(problem.jobs)])
     assert answer.status is Status.OPTIMAL
     assert answer.schedule.cost == best

@@ -12,9 +12,9 @@ from oracles.quotas import kept, least_cost_within, limited_problems
 
 from hpcdispatch.models import (
     WHENEVER,
-    Limit,
     Problem,
     Search,
+    SolverLimit,
     Status,
     best_of,
     improve,
@@ -24,7 +24,7 @@ from hpcdispatch.models import (
 )
 from hpcdispatch.models.cp import PoolCapacity
 
-LONG = Limit(1, 1)
+LONG = SolverLimit(1, 1)
 HORIZON = 12
 TINY = settings(max_examples=number_of_inputs(25))
 NOW = np.zeros(3, dtype=np.int64)

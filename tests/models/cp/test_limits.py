@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcdispatch.models import Budget, Limit
+from hpcdispatch.models import DecisionBudget, SolverLimit
 
 
 def test_the_limit_doubles_until_its_most_or_so_many_restarts():
@@ -14,18 +14,18 @@ def test_the_limit_doubles_until_its_most_or_so_many_restarts():
         return seconds
 
     vain = [(False, False)] * 9
-    assert limits(Limit(1, 16, None), vain) == [1, 2, 4, 8, 16]
-    assert limits(Limit(1, 16, None), [(False, False), (True, True), *vain]) == [1, 2]
-    assert limits(Limit(1, 16, 2), vain) == [1, 2, 4]
-    assert limits(Limit(1, 64, 2), [(True, True), (True, False), (True, True), (True, False), *vain]) == [
+    assert limits(SolverLimit(1, 16, None), vain) == [1, 2, 4, 8, 16]
+    assert limits(SolverLimit(1, 16, None), [(False, False), (True, True), *vain]) == [1, 2]
+    assert limits(SolverLimit(1, 16, 2), vain) == [1, 2, 4]
+    assert limits(SolverLimit(1, 64, 2), [(True, True), (True, False), (True, True), (True, False), *vain]) == [
         1,
         2,
         4,
         8,
         16,
     ]
-    assert limits(Limit(1, 64, 0), [(True, True), *vain]) == [1]
-    assert limits(Limit(3, 3), vain) == [3]
+    assert limits(SolverLimit(1, 64, 0), [(True, True), *vain]) == [1]
+    assert limits(SolverLimit(3, 3), vain) == [3]
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_the_limit_doubles_until_its_most_or_so_many_restarts():
 )
 def test_a_limit_says_what_is_wrong(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Limit(*arguments)
+        SolverLimit(*arguments)
 
 
 def test_a_budget_pays_for_what_it_has_room_for():
-    budget = Budget(1.0)
+    budget = DecisionBudget(1.0)
     assert budget.pay(0.6)
     assert not budget.exceeded
     assert not budget.pay(0.6)
@@ -46,7 +46,7 @@ def test_a_budget_pays_for_what_it_has_room_for():
 
 
 def test_a_budget_cuts_counts_and_limits():
-    budget = Budget(1.0)
+    budget = DecisionBudget(1.0)
     assert budget.count(10, 0.05) == 10
     assert budget.part(0.4) == 0.4
     assert not budget.exceeded
@@ -55,4 +55,4 @@ def test_a_budget_cuts_counts_and_limits():
     assert budget.part(0.4) == pytest.approx(0.0)
     budget.charge(3)
     assert budget.left == 0
-    assert Budget().left == float("inf")
+    assert DecisionBudget().left == float("inf")

@@ -6,7 +6,7 @@ from oracles.one_decision import paper_model, random_decision
 from ortools.sat.python import cp_model
 
 from hpcdispatch.models.cp.boxes import NodeBoxes
-from hpcdispatch.models.cp.limits import Budget
+from hpcdispatch.models.cp.limits import DecisionBudget
 from hpcdispatch.models.cp.variables import Variables
 from hpcdispatch.models.scheduling.problem import Problem
 
@@ -40,7 +40,7 @@ def solved(problem):
     solver.parameters.num_workers = 1
     assert solver.solve(variables.model) == cp_model.OPTIMAL
     starts = variables.starts(solver)
-    return starts, boxes.places(solver, starts, Budget())
+    return starts, boxes.places(solver, starts, DecisionBudget())
 
 
 def overloaded(problem, starts, counts):

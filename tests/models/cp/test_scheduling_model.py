@@ -3,7 +3,7 @@
 import numpy as np
 from ortools.sat.python import cp_model
 
-from hpcdispatch.models import Calls, Limit, Problem, SchedulingModel, Search
+from hpcdispatch.models import Calls, Problem, SchedulingModel, Search, SolverLimit
 from hpcdispatch.models.cp import NodeAllocation
 
 
@@ -49,7 +49,7 @@ def test_a_model_that_is_written_and_read_again_has_the_same_optimum(tmp_path):
         assert model.variables.model.export_to_file(str(path))
         exported.append(path)
 
-    search = Search(two_nodes(), limit=Limit(1, 1), whole=True, inspect=export)
+    search = Search(two_nodes(), limit=SolverLimit(1, 1), whole=True, inspect=export)
     answer = search.solve([np.array([1, 0])])
     assert len(exported) == 1
     again = cp_model.CpModel()

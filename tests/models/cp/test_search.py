@@ -14,11 +14,11 @@ from oracles.placing import can_be_placed, least_cost, left_now
 from oracles.placing import problems as problems_on_nodes
 
 from hpcdispatch.models import (
-    Budget,
-    Limit,
+    DecisionBudget,
     Problem,
     Schedule,
     Search,
+    SolverLimit,
     Status,
     best_of,
     list_orders,
@@ -28,7 +28,7 @@ from hpcdispatch.models import (
 from hpcdispatch.models.cp.prices import price_bounds
 from hpcdispatch.models.cp.solver import SolverOutcome
 
-LONG = Limit(1.0, 1.0)
+LONG = SolverLimit(1.0, 1.0)
 TINY = settings(max_examples=number_of_inputs(60))
 
 
@@ -159,7 +159,7 @@ def crowd(jobs=30, seed=5, resources=2):
 def test_is_never_worse_than_its_list(seed, whole):
     problem = crowd(seed=seed)
     order = np.argsort(problem.weight)
-    answer = solve(problem, [order], whole=whole, iterations=0, limit=Limit(0.001, 0.001))
+    answer = solve(problem, [order], whole=whole, iterations=0, limit=SolverLimit(0.001, 0.001))
     assert answer.schedule.cost <= answer.listed.cost == list_schedule(problem, order).cost
     assert answer.bound <= answer.schedule.cost
     assert overloads(problem, answer.schedule.starts) == []
@@ -167,7 +167,7 @@ def test_is_never_worse_than_its_list(seed, whole):
 
 
 def test_two_runs_are_identical():
-    first, second = (solve(crowd(), whole=True, limit=Limit(0.005, 0.005)) for _ in range(2))
+    first, second = (solve(crowd(), whole=True, limit=SolverLimit(0.005, 0.005)) for _ in range(2))
     assert first.schedule.starts.tolist() == second.schedule.starts.tolist()
     assert (first.bound, first.spent) == (second.bound, second.spent)
     assert first.solver_time == second.solver_time > 0
@@ -440,7 +440,7 @@ def test_the_solver_is_called_again_until_k_calls_change_nothing(costs, limits, 
 
     monkeypatch.setattr("hpcdispatch.models.cp.solver.Calls.solve", call)
     orders = [np.array([1, 0])]
-    search = Search(problem, limit=Limit(1, 16, 2), whole=True, hinted=False)
+    search = Search(problem, limit=SolverLimit(1, 16, 2), whole=True, hinted=False)
     answer = search.solve(orders)
     assert calls == limits
     assert answer.schedule.cost == min(costs)
@@ -457,7 +457,7 @@ def test_a_decision_is_looked_for_again_until_k_calls_change_nothing(monkeypatch
     monkeypatch.setattr("hpcdispatch.models.cp.solver.Calls.solve", call)
     monkeypatch.setattr("hpcdispatch.models.cp.search.price_bounds", bounds_of_nothing)
     problem = small(capacity=np.array([[1]]), duration=np.array([4, 3]))
-    answer = solve(problem, [np.array([1, 0])], limit=Limit(1, 16, 2), iterations=0)
+    answer = solve(problem, [np.array([1, 0])], limit=SolverLimit(1, 16, 2), iterations=0)
     assert limits == [1, 2, 4]
     assert (answer.status, answer.decided, answer.schedule.cost) == (Status.FEASIBLE, False, 6)
 
@@ -497,7 +497,7 @@ def test_what_is_found_within_the_only_call_is_proved_with_another(monkeypatch):
     """Three jobs one after the other. The list starts the wrong one. No limit is left to double."""
     monkeypatch.setattr("hpcdispatch.models.cp.search.price_bounds", bounds_of_nothing)
     columns = [np.array(column) for column in ([1, 2, 1], [1, 1, 1], [[1]] * 3, [1, 1, 1], [[1]], [2, 0, 0])]
-    answer = solve(Problem(*columns), [np.array([0, 2, 1])], limit=Limit(1, 1), iterations=0)
+    answer = solve(Problem(*columns), [np.array([0, 2, 1])], limit=SolverLimit(1, 1), iterations=0)
     assert (answer.schedule.starts.tolist(), answer.decided) == ([1, 2, 0], True)
 
 
@@ -506,7 +506,7 @@ class TestBudget:
     def test_a_decision_beyond_it_follows_its_best_list_schedule(self, nodes):
         problem = crowd()
         problem = replace(problem, capacity=np.repeat(problem.capacity, nodes, axis=0))
-        answer = solve(problem, budget=Budget(1e-9))
+        answer = solve(problem, budget=DecisionBudget(1e-9))
         assert answer.exceeded
         assert (answer.source, answer.schedule) == ("list", answer.listed)
         assert answer.solver_time == 0
@@ -515,13 +515,13 @@ class TestBudget:
     def test_all_parts_stay_within_it(self, seconds):
         """Up to the last call of the solver. It ends a little after its limit."""
         problem = replace(crowd(60, seed=3), capacity=np.full((4, 2), 60))
-        answer = solve(problem, budget=Budget(seconds), iterations=100_000, limit=Limit(0.01, 64, 1000))
+        answer = solve(problem, budget=DecisionBudget(seconds), iterations=100_000, limit=SolverLimit(0.01, 64, 1000))
         assert answer.exceeded
         assert answer.spent <= 1.1 * seconds + 0.01
         assert answer.schedule.cost <= answer.listed.cost
 
     def test_what_needs_less_is_not_counted(self):
-        answer = solve(crowd(4), budget=Budget(10))
+        answer = solve(crowd(4), budget=DecisionBudget(10))
         assert not answer.exceeded
         assert 0 < answer.spent < 10
 

@@ -5,7 +5,7 @@ from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import Limit, Problem, Search, Status, comparable, list_schedule, only_chain
+from hpcdispatch.models import Problem, Search, SolverLimit, Status, comparable, list_schedule, only_chain
 
 
 def test_only_jobs_that_ask_for_the_same_are_ordered():
@@ -43,7 +43,7 @@ def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
     problem = alike(weights, held)
     chain = only_chain(problem)
     assert sorted(chain) == list(range(len(weights)))
-    search = Search(problem, limit=Limit(0.2, 0.2), whole=True, hinted=False)
+    search = Search(problem, limit=SolverLimit(0.2, 0.2), whole=True, hinted=False)
     best = search.solve([np.arange(len(weights))])
     assert best.status is Status.OPTIMAL
     assert list_schedule(problem, chain).cost == best.schedule.cost
@@ -72,7 +72,7 @@ def test_so_it_is_on_nodes(weights, data):
     listed = None if chain is None else list_schedule(problem, chain)
     if listed is None:
         return
-    search = Search(problem, limit=Limit(2, 2), whole=True, hinted=False)
+    search = Search(problem, limit=SolverLimit(2, 2), whole=True, hinted=False)
     best = search.solve([np.arange(len(weights))])
     assert best.status is Status.OPTIMAL
     assert listed.cost == best.schedule.cost

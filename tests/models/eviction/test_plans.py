@@ -299,7 +299,7 @@ def test_the_wide_table_is_the_compiled_one():
         )
         losses, _ = integers([job.loss for job in jobs])
         none = np.zeros(6, dtype=np.int64)
-        table = _eviction.Candidates(nodes, none, np.array(losses), none, none, time)
+        table = _eviction.TableJobs(nodes, none, np.array(losses), none, none, time)
         most = int(nodes.sum())
         first = _eviction.places(nodes, most, 5)
         one = _eviction.fill(table, most, 5, first)

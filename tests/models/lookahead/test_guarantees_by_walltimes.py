@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.lookahead.guarantees import NO_GUARANTEE, Queue, Running, Settings, Walltimes
+from hpcdispatch.models.lookahead.guarantees import NO_GUARANTEE, MachineRoom, PlanSettings, Queue, Walltimes
 from hpcdispatch.models.lookahead.planning import plan
 
-SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
+SETTINGS = PlanSettings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
 #: Half of the machine is held until 100 s. The oldest job requests all of it and is guaranteed that time.
-BUSY = Running(np.array([100]), np.array([[2]]), np.array([2]), np.array([4]))
+BUSY = MachineRoom(np.array([100]), np.array([[2]]), np.array([2]), np.array([4]))
 
 
 def planned(predicted, requested):

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models.lookahead import guarantees, planning
-from hpcdispatch.models.lookahead.guarantees import Queue, Running, Settings, Walltimes
+from hpcdispatch.models.lookahead.guarantees import MachineRoom, PlanSettings, Queue, Walltimes
 from hpcdispatch.models.lookahead.planning import weights
 
 HORIZON = 40
 QUICK = settings(max_examples=number_of_inputs(100))
-SETTINGS = Settings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
+SETTINGS = PlanSettings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
 
 
 #: Neither walltimes nor earlier guarantees.
@@ -40,7 +40,7 @@ def queue_of(rows, free):
 def running_of(rows, free):
     """Lay out rows of (end, amount)."""
     end, amount = (ints(column) for column in zip(*rows, strict=True)) if rows else (ints([]), ints([]))
-    return Running(end, amount.reshape(-1, 1), ints([free]), ints([10]))
+    return MachineRoom(end, amount.reshape(-1, 1), ints([free]), ints([10]))
 
 
 def started(queue, running, options=SETTINGS):
@@ -111,7 +111,7 @@ def situations(draw):
     wanted = ints([row[2:] for row in rows])
     fits = (wanted <= free).all(axis=1)
     queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
-    return queue, Running(end, amount, free, capacity)
+    return queue, MachineRoom(end, amount, free, capacity)
 
 
 @QUICK

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from hpcdispatch.models.portfolio.goals import Goal, Means, Outcome
+from hpcdispatch.models.portfolio.goals import Means, PortfolioGoal, ReplayMetrics
 
 
 def outcome(waits, fresh=None):
     waits = np.array(waits, dtype=float)
     fresh = np.ones(len(waits), dtype=bool) if fresh is None else np.array(fresh)
-    return Outcome(waits, np.maximum(1.0, (waits + 100) / 100), fresh)
+    return ReplayMetrics(waits, np.maximum(1.0, (waits + 100) / 100), fresh)
 
 
 def test_a_ratio_of_means_is_a_difference_of_costs():
@@ -38,7 +38,7 @@ def test_the_slack_is_a_factor():
 
 
 def test_a_goal_of_ones_own_has_no_bound():
-    goal = Goal()
+    goal = PortfolioGoal()
     assert goal.allows(goal.tail(outcome([900])), 0.0)
     with pytest.raises(NotImplementedError):
         goal.cost(outcome([]))

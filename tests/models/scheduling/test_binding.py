@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models import Problem, improve, list_schedule
-from hpcdispatch.models.profiles.amounts import Steps, copy_steps, earliest, hold, make_steps
+from hpcdispatch.models.profiles.amounts import AmountSteps, copy_steps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.binding import binding
 
 
@@ -81,7 +81,7 @@ def with_all(problem, order):
     times, free = problem.profile
     steps = make_steps(len(times) + 2 * problem.jobs + 1, free.shape[1])
     count = len(times)
-    copy_steps(Steps(times, np.ascontiguousarray(free)), count, steps)
+    copy_steps(AmountSteps(times, np.ascontiguousarray(free)), count, steps)
     starts = np.zeros(problem.jobs, dtype=np.int64)
     for job in order:
         starts[job] = earliest(steps, count, problem.need[job], problem.duration[job], 0)

@@ -5,7 +5,7 @@ from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.profiles.amounts import Steps, earliest, hold, make_steps
+from hpcdispatch.models.profiles.amounts import AmountSteps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.modes import choose_rows
 from hpcdispatch.models.scheduling.node_groups import no_instant
 from hpcdispatch.models.scheduling.pool_search import (
@@ -52,7 +52,7 @@ def inputs(draw):
         duration,
         need,
         promised[mode_of],
-        Steps(steps.at[:count], steps.free[:count]),
+        AmountSteps(steps.at[:count], steps.free[:count]),
         mode_of,
     )
 

@@ -9,9 +9,9 @@ from oracles.modes import best_modes, cost_of, overfull
 
 from hpcdispatch.models import (
     WHENEVER,
-    Limit,
     Problem,
     Search,
+    SolverLimit,
     Status,
     best_of,
     improve,
@@ -75,7 +75,7 @@ def searched(problem, iterations=300):
 
 def by_cp_sat(problem):
     """Return what CP-SAT says of all modes, from the best list."""
-    search = Search(problem, limit=Limit(1.0, 1.0), whole=True)
+    search = Search(problem, limit=SolverLimit(1.0, 1.0), whole=True)
     return search.solve(list_orders(problem))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models import Problem
-from hpcdispatch.models.profiles.amounts import Steps, earliest, hold, make_steps
+from hpcdispatch.models.profiles.amounts import AmountSteps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.node_groups import finds_slots, forget_refusals, no_instant, take_slots
 from hpcdispatch.models.scheduling.pool_search import BEST, open_search, search_orders
 
@@ -112,7 +112,7 @@ def inputs(draw):
             size = hold(steps, size, promised[job], promised[job] + duration[job], need[job], 1)
     due = ints(draw(st.lists(st.integers(0, 9), min_size=count, max_size=count)))
     weight = ints(draw(st.lists(st.integers(1, 5), min_size=count, max_size=count)))
-    return weight, due, duration, need, promised, Steps(steps.at[:size], steps.free[:size])
+    return weight, due, duration, need, promised, AmountSteps(steps.at[:size], steps.free[:size])
 
 
 @pytest.mark.parametrize("divisor", [1, 7])
@@ -164,7 +164,7 @@ def instants(draw):
 
 
 def assert_found_by_whole_decodings(problem, orders, moves):
-    held = Steps(problem.profile[0], np.ascontiguousarray(problem.profile[1]))
+    held = AmountSteps(problem.profile[0], np.ascontiguousarray(problem.profile[1]))
     rows = problem.due, problem.duration, problem.need, np.full(problem.jobs, -1), held
     expected = Whole(problem.weight.astype(float), *rows, problem).search(orders, moves)
     found = open_search(

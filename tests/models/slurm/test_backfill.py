@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcdispatch.models.slurm.backfill import BackfillRules, Reachable, backfill_pass, could_start
-from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.jobs import Cluster, SlurmQueue, SlurmRun, job_table
 
 RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 
@@ -13,8 +13,8 @@ def cycle(free, running, jobs, rules=RULES, now=1000):
     slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
     demand = cores[:, None]
     place = np.arange(len(running), len(running) + len(jobs))
-    tried = WaitingJobs(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
-    rows = [RunningJob(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
+    tried = SlurmQueue(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
+    rows = [SlurmRun(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
     table = job_table(rows, tried, len(free))
     cluster = Cluster(np.array(free)[:, None], np.ones((1, len(free)), bool), 0, np.ones(len(free), int))
     backfill_pass(tried, cluster, table, now, rules)
@@ -94,7 +94,7 @@ def test_what_could_start_is_what_is_counted_node_by_node():
         apart = bool(rng.random() < 0.5)
         one = np.ones(1, np.int64)
         amounts = np.full((1, 1), unit)
-        job = WaitingJobs(0 * one, slots * one, np.array([apart]), amounts, 60 * one, 0 * amounts, 0 * amounts, one)
+        job = SlurmQueue(0 * one, slots * one, np.array([apart]), amounts, 60 * one, 0 * amounts, 0 * amounts, one)
         free = np.where(rng.random(nodes) < 0.3, rng.integers(0, cores + 1, nodes), 0)
         now = free // unit * unit
         once = np.full(nodes, cores // unit * unit)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.models.slurm.backfill import BackfillRules, backfill_pass
-from hpcdispatch.models.slurm.jobs import Cluster, RunningJob, WaitingJobs, job_table
+from hpcdispatch.models.slurm.jobs import Cluster, SlurmQueue, SlurmRun, job_table
 from hpcdispatch.models.slurm.main_scheduler import main_pass
 from hpcdispatch.models.slurm.nodes import lower_weights, note_submitted, weights_below
 
@@ -21,7 +21,7 @@ def asked(*rows):
     apart = np.array([len(row) == 4 for row in rows])
     for job, row in enumerate(rows):
         by_node[job] = row[4] if len(row) > 4 else 0
-    return WaitingJobs(0 * slots, slots, apart, demand, limit, 0 * demand, by_node, 10 + np.arange(len(rows)))
+    return SlurmQueue(0 * slots, slots, apart, demand, limit, 0 * demand, by_node, 10 + np.arange(len(rows)))
 
 
 def nodes_of(free, total=None, weight=None):
@@ -39,7 +39,7 @@ def below(cluster):
 
 def cycle(cluster, running, jobs):
     """Return start and nodes of jobs in a cycle of backfill; running: (end, node, cores, gpus)."""
-    rows = [RunningJob(end, np.array([node]), np.array([1]), (cores, 0, gpus)) for end, node, cores, gpus in running]
+    rows = [SlurmRun(end, np.array([node]), np.array([1]), (cores, 0, gpus)) for end, node, cores, gpus in running]
     table = job_table(rows, jobs, len(cluster.free))
     backfill_pass(jobs, cluster, table, NOW, RULES)
     starts = table.start[len(rows) :] - NOW

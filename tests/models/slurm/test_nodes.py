@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.slurm.jobs import Cluster, WaitingJobs
+from hpcdispatch.models.slurm.jobs import Cluster, SlurmQueue
 from hpcdispatch.models.slurm.main_scheduler import main_pass
 
 
@@ -14,7 +14,7 @@ def tried(*rows, partition=0):
     demand = np.array(cores)[:, None]
     places = np.arange(len(rows))
     none = 0 * demand
-    return WaitingJobs(partitions, np.array(slots), np.array(apart), demand, np.array(limit), none, none, places)
+    return SlurmQueue(partitions, np.array(slots), np.array(apart), demand, np.array(limit), none, none, places)
 
 
 def chosen(free, *row, weight=None):
@@ -73,7 +73,7 @@ def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
 
 def test_memory_by_core_limits_the_cores_of_a_node():
     free = np.array([[4, 2], [3, 9]])  # cores, memory: node 0 has two usable cores with a unit of memory each
-    job = WaitingJobs(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]], [[0, 0]], [0])))
+    job = SlurmQueue(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]], [[0, 0]], [0])))
     for per_cpu, node in ((1, 0), (0, 1)):
         cluster = Cluster(free.copy(), np.ones((1, 2), bool), 0, np.ones(2, np.int64))
         ((_, nodes, _),) = main_pass(job._replace(per_cpu=np.array([[0, per_cpu]])), cluster)

@@ -14,7 +14,7 @@ from hpcdispatch.base import InputError
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload, read, write
 from hpcdispatch.workloads.formats import RunColumns, memory_needs, read_run_times, read_runs, table_files
 from hpcdispatch.workloads.formats.table_files import parts
-from hpcdispatch.workloads.formats.trace_files import Bounds, TraceFile
+from hpcdispatch.workloads.formats.trace_files import ReadingBounds, TraceFile
 
 RECORD = "1 0 3 100 4 -1 -1 4 200 -1 1 7 2 9 1 -1 -1 -1\n"
 RAISES = r"; --max-size \(max_size\) raises the bounds$"
@@ -47,9 +47,9 @@ def test_a_small_file_may_be_of_one_kind_of_line(tmp_path):
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        (Bounds(size=10), "expected a file of at most 10 bytes, got "),
-        (Bounds(memory=1600), "expected at most 400 bytes of text, got more"),
-        (Bounds(memory=100), "expected a trace that takes at most 100 bytes of memory, got more"),
+        (ReadingBounds(size=10), "expected a file of at most 10 bytes, got "),
+        (ReadingBounds(memory=1600), "expected at most 400 bytes of text, got more"),
+        (ReadingBounds(memory=100), "expected a trace that takes at most 100 bytes of memory, got more"),
     ],
 )
 def test_a_file_beyond_a_bound_is_refused(tmp_path, bounds, message):
@@ -78,7 +78,7 @@ def test_a_text_that_takes_too_much_memory_is_refused_as_it_is_read(tmp_path, ne
     path = tmp_path / "a"
     path.write_bytes(text * (200_000 // len(text)))
     with pytest.raises(InputError, match="expected a trace that takes at most 1,000,000 bytes of memory.*" + RAISES):
-        for _ in TraceFile(path, packed=False, bounds=Bounds(memory=1_000_000), needs=needs).blocks():
+        for _ in TraceFile(path, packed=False, bounds=ReadingBounds(memory=1_000_000), needs=needs).blocks():
             pass
 
 
@@ -113,9 +113,9 @@ def test_fields_beyond_the_known_ones_are_read(tmp_path):
 
 
 def test_a_larger_size_raises_all_bounds():
-    assert Bounds.of(None) == Bounds.of(4 * 10**9) == Bounds()
-    assert Bounds.of(8 * 10**9) == Bounds(8 * 10**9, 400, 200_000_000, 4 * 10**9)
-    assert Bounds.of(10).memory == Bounds().memory
+    assert ReadingBounds.of(None) == ReadingBounds.of(4 * 10**9) == ReadingBounds()
+    assert ReadingBounds.of(8 * 10**9) == ReadingBounds(8 * 10**9, 400, 200_000_000, 4 * 10**9)
+    assert ReadingBounds.of(10).memory == ReadingBounds().memory
 
 
 def test_many_rows_in_a_small_file_are_refused(tmp_path, monkeypatch):
@@ -125,8 +125,8 @@ def test_many_rows_in_a_small_file_are_refused(tmp_path, monkeypatch):
     frame.loc[[0] * 3_000_000].to_parquet(path, index=False)
     assert path.stat().st_size < 2_000_000
     with pytest.raises(InputError, match=r"a\.parquet: expected at most 500,000 rows, got 3,000,000" + RAISES):
-        next(parts(TraceFile(path, packed=False, bounds=Bounds(memory=10**8)), []))
-    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(rows=1000))
+        next(parts(TraceFile(path, packed=False, bounds=ReadingBounds(memory=10**8)), []))
+    monkeypatch.setattr(ReadingBounds, "of", lambda _: ReadingBounds(rows=1000))
     with pytest.raises(InputError, match=r"a\.parquet: expected at most 1,000 rows, got 3,000,000" + RAISES):
         read(path)
 
@@ -222,7 +222,7 @@ def test_a_long_text_in_every_row_of_parquet_counts_as_often(tmp_path, column, h
     assert path.stat().st_size < 50_000
     refused = r"a\.parquet: expected a trace that takes at most 30,000,000 bytes of memory, got more" + RAISES
     with pytest.raises(InputError, match=refused):
-        list(parts(TraceFile(path, packed=False, bounds=Bounds(memory=3 * 10**7)), []))
+        list(parts(TraceFile(path, packed=False, bounds=ReadingBounds(memory=3 * 10**7)), []))
     found = pd.concat([part.frame for part in parts(TraceFile(path, packed=False), [])])
     assert found["n"].tolist() == list(range(1000))
     assert set(found["s"]) == {column[0].as_py()}
@@ -246,7 +246,7 @@ def test_long_lists_in_parquet_count(tmp_path):
     pq.write_table(pa.table({"n": range(10), "power": lists}), path)
     assert path.stat().st_size < 50_000
     with pytest.raises(InputError, match=r"at most 10,000,000 bytes of memory, got more" + RAISES):
-        list(parts(TraceFile(path, packed=False, bounds=Bounds(memory=10**7)), []))
+        list(parts(TraceFile(path, packed=False, bounds=ReadingBounds(memory=10**7)), []))
     (part,) = parts(TraceFile(path, packed=False), [])
     assert [len(each) for each in part.frame["power"]] == [100_000] * 10
 

@@ -1,5 +1,5 @@
 """What the constraint-programming dispatchers cost, prove and bring; parts of one command."""
 
-from .parts import Setting, load, main
+from .parts import PartsSetting, load, main
 
-__all__ = ["Setting", "load", "main"]
+__all__ = ["PartsSetting", "load", "main"]

@@ -55,7 +55,7 @@ FASTER = 20.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TraceRun:
     """A run of a dispatcher on a trace.
 
     Attributes
@@ -94,17 +94,17 @@ class Outcome:
         return ~self.decisions["status"].isin(list(WITHOUT_SOLVER)).to_numpy(dtype=bool)
 
 
-def run(trace: str, workload: Workload, dispatcher: str) -> Outcome:
+def run(trace: str, workload: Workload, dispatcher: str) -> TraceRun:
     """Simulate a trace with walltimes as predictions and jobs that run on."""
     simulate(workload.head(_WARM_UP), dispatcher)
     clocked = Clocked(dispatcher)
     result = simulate(workload, clocked)
     found = result.summary()
     ms, jobs = clocked.ms(), len(workload)
-    return Outcome(trace, dispatcher, jobs, found["wait_mean"], found["slowdown_mean"], ms, result.decisions)
+    return TraceRun(trace, dispatcher, jobs, found["wait_mean"], found["slowdown_mean"], ms, result.decisions)
 
 
-def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
+def sheets(outcome: TraceRun, baseline: Baseline | None) -> list[Table]:
     """Return all lines about a run. `baseline` is used if it is of the same records."""
     found = [quality(outcome, baseline), times(outcome, baseline)]
     if outcome.reports:
@@ -112,7 +112,7 @@ def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
     return found
 
 
-def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
+def quality(outcome: TraceRun, baseline: Baseline | None) -> Table:
     """Return the schedule's means and the authors'."""
     rows = [["mean wait, s", f"{outcome.wait:,.1f}"], ["mean slowdown", f"{outcome.slowdown:,.2f}"]]
     if baseline is None:
@@ -127,7 +127,7 @@ def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
     return Table(f"{outcome.title}: quality", columns, rows, note=BASELINE)
 
 
-def times(outcome: Outcome, baseline: Baseline | None) -> Table:
+def times(outcome: TraceRun, baseline: Baseline | None) -> Table:
     """Return the time of a decision, and the speedup over the authors'."""
     ms = outcome.ms
     cells = [f"{len(ms):,}", f"{ms.mean():.2f}"]
@@ -140,7 +140,7 @@ def times(outcome: Outcome, baseline: Baseline | None) -> Table:
     return Table(f"{outcome.title}: time of a decision", columns, [cells], labels=0, note=TIMED)
 
 
-def kinds(outcome: Outcome) -> Table:
+def kinds(outcome: TraceRun) -> Table:
     """Return the number of decisions of each kind, and the benefit of the solver."""
     decisions = outcome.decisions
     called = outcome.decisions[outcome.solved]
@@ -162,7 +162,7 @@ def kinds(outcome: Outcome) -> Table:
     return Table(f"{outcome.title}: decisions", columns, rows, note=note)
 
 
-def sizes(outcome: Outcome) -> Table:
+def sizes(outcome: TraceRun) -> Table:
     """Return the effort by the number of candidates, where the solver was called."""
     called = outcome.decisions[outcome.solved]
     ms = outcome.ms[outcome.solved]

@@ -63,7 +63,7 @@ _WARM_UP = 1_000_003
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PartsSetting:
     """What is measured.
 
     Attributes
@@ -92,7 +92,7 @@ class Setting:
         return self.dispatchers or (("hcp3",) if self.small else DISPATCHERS[part])
 
 
-def load(setting: Setting) -> tuple[str, Workload, bool]:
+def load(setting: PartsSetting) -> tuple[str, Workload, bool]:
     """Return the name and the jobs of the trace, and whether they are the published ones."""
     if setting.small and setting.trace is None:
         jobs = setting.jobs or 400
@@ -106,7 +106,7 @@ def load(setting: Setting) -> tuple[str, Workload, bool]:
     return path.name.partition(".")[0], workload.head(jobs), published
 
 
-def on_the_trace(setting: Setting) -> Iterator[Table]:
+def on_the_trace(setting: PartsSetting) -> Iterator[Table]:
     """Yield the tables of the first part."""
     name, workload, published = load(setting)
     for dispatcher in setting.of("trace"):
@@ -114,7 +114,7 @@ def on_the_trace(setting: Setting) -> Iterator[Table]:
         yield from sheets(run(name, workload, dispatcher), Baseline() if published and dispatcher == "hcp3" else None)
 
 
-def on_nodes(setting: Setting) -> Table:
+def on_nodes(setting: PartsSetting) -> Table:
     """Return the table of the second part."""
     rows = []
     for dispatcher in setting.of("nodes"):
@@ -151,7 +151,7 @@ def on_nodes(setting: Setting) -> Table:
     return Table(title, columns, rows, labels=2, note=note)
 
 
-def at_sizes(setting: Setting, queued: tuple[int, ...]) -> Table:
+def at_sizes(setting: PartsSetting, queued: tuple[int, ...]) -> Table:
     """Return the table of the fourth part."""
     machines = [Filled(nodes, jobs) for nodes in NODES for jobs in queued or AT_SIZE_QUEUED]
     machines += [Filled(nodes, 100, narrow=True) for nodes in NODES]
@@ -161,7 +161,7 @@ def at_sizes(setting: Setting, queued: tuple[int, ...]) -> Table:
     return at_size(names, tuple(machines), setting.seeds, _say)
 
 
-def on_the_crowd(setting: Setting) -> Table:
+def on_the_crowd(setting: PartsSetting) -> Table:
     """Return mean waits of jobs that request GPUs and of those behind them, under each dispatcher."""
     workload = crowded(SMALL_CROWD if setting.small else CROWD)
     rows = []
@@ -260,7 +260,7 @@ def main(
     """Print the tables part by part."""
     asked = queued
     queued = queued or (SMALL_QUEUED if small else QUEUED)
-    setting = Setting(dispatchers, trace, jobs, queued, min(seeds, 2) if small else seeds, small)
+    setting = PartsSetting(dispatchers, trace, jobs, queued, min(seeds, 2) if small else seeds, small)
     for name in dispatchers:
         create_dispatcher(name)
     if "trace" in (parts or PARTS):

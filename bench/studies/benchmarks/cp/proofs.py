@@ -55,7 +55,7 @@ class Proof:
     ms: float
 
 
-class Sampled:
+class SampledDispatcher:
     """A dispatcher that passes some of its decisions to others too. It continues as EASY when it has enough of them.
 
     Parameters
@@ -118,7 +118,7 @@ def proofs(dispatchers: Sequence[str], sizes: Sequence[int], seeds: int, say: Ca
             found: list[Proof] = []
             for seed in range(seeds):
                 say(f"proofs, {dispatcher}, {size} candidates, seed {seed}")
-                sampled = Sampled(PROVED[dispatcher], size)
+                sampled = SampledDispatcher(PROVED[dispatcher], size)
                 simulate(eurora_like(round(ARRIVING * size), seed), sampled, seed=seed)
                 found += sampled.found
             for name in PROVED[dispatcher][1:]:

@@ -101,7 +101,7 @@ def of_users(jobs: int, seed: int, load: float) -> Workload:
     return generate("lublin", seed=seed, jobs=jobs, processors=64, load=load)
 
 
-class Case(NamedTuple):
+class GainCase(NamedTuple):
     """A case: a label, jobs of a load, the dispatcher with its solver and rules, and the jobs of a sample."""
 
     label: str
@@ -132,17 +132,20 @@ RULES = {
 #: The paper's model places every planned job on nodes. The other places only jobs that start now.
 FULL, FAST = "pcp3", "pcp-fast"
 CASES = (
-    *(Case(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FAST, FULL)),
-    *(Case("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
-    *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
-    *(Case("power cap, load 1", capped, 1.0, name) for name in (FAST, FULL)),
-    *(Case("power by the hour, load 1", packed, 1.0, f"{name}:constraints={HOURLY}") for name in (FAST, FULL)),
-    *(Case(f"rule: {label}", of_users, 0.9, f"{FAST}:constraints={rule}", RULED_JOBS) for label, rule in RULES.items()),
-    *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
-    *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
-    Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
+    *(GainCase(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FAST, FULL)),
+    *(GainCase("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
+    *(GainCase(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
+    *(GainCase("power cap, load 1", capped, 1.0, name) for name in (FAST, FULL)),
+    *(GainCase("power by the hour, load 1", packed, 1.0, f"{name}:constraints={HOURLY}") for name in (FAST, FULL)),
+    *(
+        GainCase(f"rule: {label}", of_users, 0.9, f"{FAST}:constraints={rule}", RULED_JOBS)
+        for label, rule in RULES.items()
+    ),
+    *(GainCase("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
+    *(GainCase("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
+    GainCase("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
 )
-CONTROL = Case("control: no solver, load 1", batches, 1.0, f"{FULL}:solver=none")
+CONTROL = GainCase("control: no solver, load 1", batches, 1.0, f"{FULL}:solver=none")
 
 
 class Shadowed:
@@ -209,7 +212,7 @@ class Gain:
         Mean CPU time of a decision with each, milliseconds.
     """
 
-    case: Case
+    case: GainCase
     decisions: int
     planned: int
     of_solver: int
@@ -232,7 +235,7 @@ def _ratio(values: FloatArray, against: int) -> str:
     return f"{ratio:.3f} [{low:.3f}, {high:.3f}]" if np.isfinite([ratio, low, high]).all() else "-"
 
 
-def gain(case: Case, jobs: int, seeds: int) -> Gain:
+def gain(case: GainCase, jobs: int, seeds: int) -> Gain:
     """Simulate all samples of a case three times; every schedule is checked.
 
     Raises
@@ -262,7 +265,7 @@ def gain(case: Case, jobs: int, seeds: int) -> Gain:
     return Gain(case, decisions, planned, of_solver, beside_lists, beside_search, found, ms)
 
 
-def table(cases: Sequence[Case], jobs: int | None, seeds: int, say: Callable[[str], None]) -> Table:
+def table(cases: Sequence[GainCase], jobs: int | None, seeds: int, say: Callable[[str], None]) -> Table:
     """Return what CP-SAT brings in some cases. `jobs` replaces the jobs of a sample of each case."""
     rows = []
     for case in cases:

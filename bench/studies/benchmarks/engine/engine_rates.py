@@ -45,7 +45,7 @@ WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RatesSetting:
     """What is measured.
 
     Attributes
@@ -74,7 +74,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasuredRate:
     """A measured figure and its requirement.
 
     Attributes
@@ -112,31 +112,31 @@ class Row:
         return self.value >= self.required if self.at_least else self.value <= self.required
 
 
-def measure(setting: Setting) -> Iterator[Row]:
+def measure(setting: RatesSetting) -> Iterator[MeasuredRate]:
     """Yield the rows one by one as they are measured."""
     for part in PARTS if not setting.parts else setting.parts:
         yield from PARTS[part](setting)
 
 
-def _against_accasim(setting: Setting) -> Iterator[Row]:
+def _against_accasim(setting: RatesSetting) -> Iterator[MeasuredRate]:
     traced, case = _traced(setting)
     case = f"{case}, {traced.machine.nodes} one-core nodes"
     yield against_stock(f"FIFO, {case}", traced, "fifo", 220, setting.repeat)
     yield against_stock(f"EASY, {case}", traced, "easy", 120, setting.repeat)
 
 
-def _on_wide_nodes(setting: Setting) -> Iterator[Row]:
+def _on_wide_nodes(setting: RatesSetting) -> Iterator[MeasuredRate]:
     theta = theta_like(setting.cut(SMALL_THETA) or 5000)
     yield against_stock("FIFO, Theta-like, 4,392 x 64 cores", theta, "fifo", 50, setting.repeat)
     yield against_stock("EASY, Theta-like, 4,392 x 64 cores", theta, "easy", 50, setting.repeat)
 
 
-def _on_a_pool(setting: Setting) -> Iterator[Row]:
+def _on_a_pool(setting: RatesSetting) -> Iterator[MeasuredRate]:
     traced, case = _traced(setting)
     yield from against_floor(f"EASY, {case}, pool, times the bare loop", traced, setting.repeat)
 
 
-def _of_traces(setting: Setting) -> Iterator[Row]:
+def _of_traces(setting: RatesSetting) -> Iterator[MeasuredRate]:
     yield from large(setting, "HPC2N, EASY", "easy", HPC2N, None, 700)
     yield from large(setting, "RICC, EASY", "easy", RICC, 60, 1000)
     yield from large(setting, "RICC, EASY-SJBF", "easy-sjbf", RICC, 60, 1000)
@@ -145,20 +145,20 @@ def _of_traces(setting: Setting) -> Iterator[Row]:
     yield rate_of(setting, "Theta, look-ahead", "lookahead", THETA, 6_000)
 
 
-def _of_reservations(setting: Setting) -> Iterator[Row]:
+def _of_reservations(setting: RatesSetting) -> Iterator[MeasuredRate]:
     yield from large(setting, "RICC, first 100,000, conservative", "conservative", RICC, 92, None, 100_000)
 
 
-def _in_sequence(setting: Setting) -> Iterator[Row]:
+def _in_sequence(setting: RatesSetting) -> Iterator[MeasuredRate]:
     for dispatcher in ("fcfs", "easy"):
         took, reason = _took(setting, "sequence", dispatcher, CTC, None)
         jobs = took.get("jobs", 0)
         rate = jobs / took["cpu"] if took else None
         case = f"CPU time, CTC-SP2, {dispatcher}, a decision after each event"
-        yield Row(case, jobs, None, rate, took.get("cpu"), "s", 1, False, reason)
+        yield MeasuredRate(case, jobs, None, rate, took.get("cpu"), "s", 1, False, reason)
 
 
-def _of_a_million(setting: Setting) -> Iterator[Row]:
+def _of_a_million(setting: RatesSetting) -> Iterator[MeasuredRate]:
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         laid = Path(folder) / "million.swf"
         trace = at_hand(KTH)
@@ -167,7 +167,7 @@ def _of_a_million(setting: Setting) -> Iterator[Row]:
         yield from large(setting, "a million records of KTH, EASY", "easy", laid if laid.is_file() else KTH, 90, 1000)
 
 
-def _of_small_costs(setting: Setting) -> Iterator[Row]:
+def _of_small_costs(setting: RatesSetting) -> Iterator[MeasuredRate]:
     """Measure reading against pandas, two simulations, and a rejected job."""
     jobs = setting.cut(SMALL_TRACE) or READ_JOBS
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
@@ -177,14 +177,14 @@ def _of_small_costs(setting: Setting) -> Iterator[Row]:
     jobs = took["jobs"]
     ratio = took["read"] / took["pandas"]
     rates = jobs / took["pandas"], jobs / took["read"]
-    yield Row("reading SWF, times pandas.read_csv", jobs, *rates, ratio, "x", 1.5, False)
+    yield MeasuredRate("reading SWF, times pandas.read_csv", jobs, *rates, ratio, "x", 1.5, False)
     for name in ("fcfs", "easy"):
-        yield Row(f"simulating it, {name}", jobs, None, jobs / took[name], took[name], "s", None, False)
-    yield Row("a rejected job", jobs, None, None, 1e6 * took["rejected"], "us", 10, False)
+        yield MeasuredRate(f"simulating it, {name}", jobs, None, jobs / took[name], took[name], "s", None, False)
+    yield MeasuredRate("a rejected job", jobs, None, None, 1e6 * took["rejected"], "us", 10, False)
 
 
 #: What is measured, in this order.
-PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
+PARTS: dict[str, Callable[[RatesSetting], Iterator[MeasuredRate]]] = {
     "accasim": _against_accasim,
     "wide-nodes": _on_wide_nodes,
     "bare-loop": _on_a_pool,
@@ -196,13 +196,13 @@ PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
 }
 
 
-def _traced(setting: Setting) -> tuple[Workload, str]:
+def _traced(setting: RatesSetting) -> tuple[Workload, str]:
     """Return the workload of the first rows, and its name."""
     name = setting.trace.name.partition(".")[0] if setting.trace else "generated"
     return trace_or_generated(setting.trace, setting.cut(SMALL_TRACE)), name
 
 
-def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> Row:
+def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> MeasuredRate:
     """Measure a scheduler of stock AccaSim and ours on the same files. Compare the schedules of FIFO.
 
     EASY schedules differ by design: AccaSim's is not EASY.
@@ -217,7 +217,7 @@ def against_stock(case: str, workload: Workload, scheduler: str, required: float
         note = f"start and nodes equal for {equal_jobs(workload, stock.schedule):,} of {count:,} jobs"
     reference = count / stock.cpu
     rate = count / ours["cpu"]
-    return Row(case, count, reference, rate, rate / reference, "x", required, True, note)
+    return MeasuredRate(case, count, reference, rate, rate / reference, "x", required, True, note)
 
 
 def equal_jobs(workload: Workload, schedule: Schedule) -> int:
@@ -229,51 +229,55 @@ def equal_jobs(workload: Workload, schedule: Schedule) -> int:
     )
 
 
-def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
+def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[MeasuredRate]:
     """Measure our EASY on a pool, itself and as a plug-in, against the bare loop. Measure the plug-in's parts."""
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         swf, _ = write_inputs(workload, Path(folder))
         took = run_module("engine.engine_process", "pool", str(repeat), str(swf))
     count, floor = took["jobs"], took["floor"]
     note = f"start equal for {took['equal']:,} of {count:,} jobs"
-    yield Row(case, count, count / floor, count / took["cpu"], took["cpu"] / floor, "x", 3, False, note)
+    yield MeasuredRate(case, count, count / floor, count / took["cpu"], took["cpu"] / floor, "x", 3, False, note)
     slower = took["plugged"] / floor
     rate = count / took["plugged"]
-    yield Row(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False)
+    yield MeasuredRate(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False)
     for part, share in took["parts"].items():
         spent = 1e6 * share * took["plugged"] / count
-        yield Row(f"a job of it: {part}", count, None, None, spent, "us", None, False, f"{share:.0%}")
+        yield MeasuredRate(f"a job of it: {part}", count, None, None, spent, "us", None, False, f"{share:.0%}")
 
 
 def large(
-    setting: Setting,
+    setting: RatesSetting,
     case: str,
     dispatcher: str,
     trace: str | Path,
     seconds: int | None,
     megabytes: int | None,
     head: int | None = None,
-) -> Iterator[Row]:
+) -> Iterator[MeasuredRate]:
     """Measure CPU time and peak memory of a large trace, by name or path, where there is a bound."""
     took, reason = _took(setting, "whole", dispatcher, trace, head)
     jobs = took.get("jobs", 0)
     rate = jobs / took["cpu"] if took else None
     if seconds is not None:
-        yield Row(f"CPU time, {case}", jobs, None, rate, took.get("cpu"), "s", seconds, False, reason)
+        yield MeasuredRate(f"CPU time, {case}", jobs, None, rate, took.get("cpu"), "s", seconds, False, reason)
     if megabytes is not None:
-        yield Row(f"peak memory, {case}", jobs, None, rate, took.get("megabytes"), "MB", megabytes, False, reason)
+        yield MeasuredRate(
+            f"peak memory, {case}", jobs, None, rate, took.get("megabytes"), "MB", megabytes, False, reason
+        )
 
 
-def rate_of(setting: Setting, case: str, dispatcher: str, trace: str | Path, rate: int, head: int | None = None) -> Row:
+def rate_of(
+    setting: RatesSetting, case: str, dispatcher: str, trace: str | Path, rate: int, head: int | None = None
+) -> MeasuredRate:
     """Measure jobs per CPU second of a simulation of a large trace, by name or path, or of its first jobs."""
     took, reason = _took(setting, "warm", dispatcher, trace, head)
     jobs = took.get("jobs", 0)
     ours = jobs / took["cpu"] if took else None
-    return Row(f"rate, {case}", jobs, None, ours, ours, "jobs/s", rate, True, reason)
+    return MeasuredRate(f"rate, {case}", jobs, None, ours, ours, "jobs/s", rate, True, reason)
 
 
 def _took(
-    setting: Setting, task: str, dispatcher: str, trace: str | Path, head: int | None
+    setting: RatesSetting, task: str, dispatcher: str, trace: str | Path, head: int | None
 ) -> tuple[dict[str, Any], str]:
     """Return what a task measured of a trace in a process of its own, or else the failure."""
     path = at_hand(trace) if isinstance(trace, str) else trace
@@ -285,7 +289,7 @@ def _took(
     return run_module("engine.engine_process", task, "1", dispatcher, str(path), str(most)), ""
 
 
-def table(rows: list[Row], setting: Setting) -> Table:
+def table(rows: list[MeasuredRate], setting: RatesSetting) -> Table:
     """Return the rows as a table for people."""
     title = "Engine against stock AccaSim 1.1.3 and a bare EASY loop"
     if setting.small or setting.jobs:
@@ -319,8 +323,8 @@ def table(rows: list[Row], setting: Setting) -> Table:
 @in_one_line(RuntimeError, ValueError)
 def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, parts: tuple[str, ...], as_json: bool) -> None:
     """Measure the engine against stock AccaSim, against a bare EASY loop, and on large traces."""
-    setting = Setting(trace or at_hand(KTH), jobs, small, repeat, parts)
-    rows: list[Row] = []
+    setting = RatesSetting(trace or at_hand(KTH), jobs, small, repeat, parts)
+    rows: list[MeasuredRate] = []
     for row in measure(setting):
         rows.append(row)
         if sys.stderr.isatty():

@@ -74,7 +74,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedJob:
+class AccountedJob:
     """A job of the accounting.
 
     Attributes
@@ -131,7 +131,7 @@ def began_at(path: Path) -> float:
     return recorded_time(lines[number][1:_TIMES], f"{path}:{number + 1}")
 
 
-def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, RecordedJob]:
+def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, AccountedJob]:
     """Return the jobs by id.
 
     Parameters
@@ -151,7 +151,7 @@ def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, Recor
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
 
 
-def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, RecordedJob]:
+def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, AccountedJob]:
     """Return the jobs by id as those of a site with memory, GPUs and features.
 
     Parameters
@@ -193,10 +193,10 @@ def with_shares(machine: Machine) -> Machine:
     return replace(machine, resources=(*machine.resources, "shares"), capacity=capacity)
 
 
-def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJob:
+def _site_job(job: Job, machine: Machine, submit: int, start: int) -> AccountedJob:
     cores = job.per_node["core"]
     memory = job.per_node.get(MEMORY, 0)
-    return RecordedJob(
+    return AccountedJob(
         job.queue,
         job.group,
         job.user,
@@ -213,7 +213,7 @@ def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJo
     )
 
 
-def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> RecordedJob:
+def _of_tasks(job: AccountedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> AccountedJob:
     """Return a job recorded with its node layout as the requested tasks, which may fill any node.
 
     Parameters
@@ -250,7 +250,7 @@ def _event(where: str, time: str, kind: str, found: dict[str, str]) -> Event:
     )
 
 
-def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
+def _job(fields: dict[Any, Any], where: str) -> AccountedJob:
     nodes = re.search(r"(?:-N |--nodes=)(\d+) --ntasks-per-node=(\d+)", fields["SubmitLine"])
     tasks = re.search(r"(?:-n |--ntasks=)(\d+)", fields["SubmitLine"])
     if nodes is None and tasks is None:
@@ -260,4 +260,4 @@ def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
     names = fields["Partition"], fields["Account"], fields["User"]
     if not (limit := fields["TimelimitRaw"]).isdecimal():
         raise InputError(f"{where}: field 'TimelimitRaw': expected whole minutes, got {shown(limit)}")
-    return RecordedJob(*names, slots, cores, nodes is not None, 60 * int(limit), submit, start, end)
+    return AccountedJob(*names, slots, cores, nodes is not None, 60 * int(limit), submit, start, end)

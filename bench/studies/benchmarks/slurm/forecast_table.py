@@ -32,7 +32,7 @@ _NOTHING = "N/A"
 _LEARNED = (LEARNED,)
 
 
-class Moment(NamedTuple):
+class ForecastMoment(NamedTuple):
     """A moment, Slurm's expected starts of the waiting jobs then, seconds since 1970, and their priorities."""
 
     now: float
@@ -40,7 +40,7 @@ class Moment(NamedTuple):
     priorities: dict[str, int]
 
 
-def read_moments(path: Path, every: int) -> list[Moment]:
+def read_moments(path: Path, every: int) -> list[ForecastMoment]:
     """Return each so-manieth moment at which jobs waited, from what ``squeue -o '%i|%t|%Q|%r|%S|%M'`` printed.
 
     Raises
@@ -48,12 +48,12 @@ def read_moments(path: Path, every: int) -> list[Moment]:
     InputError
         For a line that is none of these, or too few moments.
     """
-    found: list[Moment] = []
+    found: list[ForecastMoment] = []
     for number, line in enumerate(recorded_lines(path), 1):
         where = f"{path}:{number}"
         fields = line.rstrip().split("|")
         if begun := _BEGUN.fullmatch(line.rstrip()):
-            found.append(Moment(float(begun[1]), {}, {}))
+            found.append(ForecastMoment(float(begun[1]), {}, {}))
             continue
         if not found or len(fields) != len(SHOWN.split("|")):
             raise InputError(f"{where}: expected # SECONDS or a line of squeue -o {SHOWN}, got {shown(line)}")
@@ -70,7 +70,7 @@ def read_moments(path: Path, every: int) -> list[Moment]:
     return chosen
 
 
-def forecasts_table(workload: Workload, slurm: Slurm, moments: list[Moment], epoch: int, draws: int) -> Table:
+def forecasts_table(workload: Workload, slurm: Slurm, moments: list[ForecastMoment], epoch: int, draws: int) -> Table:
     """Return the errors of the forecasts at some moments, and the coverage of their intervals.
 
     Parameters
@@ -103,13 +103,13 @@ def _real(workload: Workload) -> pd.Series[float]:
     return pd.Series(workload.columns.submit + waits, index=list(workload.columns.texts()))
 
 
-def _expected(workload: Workload, moment: Moment, epoch: int) -> pd.DataFrame:
+def _expected(workload: Workload, moment: ForecastMoment, epoch: int) -> pd.DataFrame:
     starts = pd.Series(moment.expected, dtype=np.float64) - epoch
     return pd.DataFrame({"median": starts, "real": _real(workload).loc[starts.index]})
 
 
 def _forecast(
-    workload: Workload, slurm: Slurm, moment: Moment, epoch: int, learned: str, **options: Any
+    workload: Workload, slurm: Slurm, moment: ForecastMoment, epoch: int, learned: str, **options: Any
 ) -> pd.DataFrame:
     kept, state = recorded_state(workload, int(moment.now) - epoch)
     state = replace(state, memory={"Slurm": {"priorities": moment.priorities}})
@@ -162,7 +162,9 @@ def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table
     return _of_site(workload, config, shares, found, draws, limits=limits, reservations=there.get("reservations", ""))
 
 
-def _of_site(workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int, **files: str) -> Table:
+def _of_site(
+    workload: Workload, config: Path, shares: str, moments: list[ForecastMoment], draws: int, **files: str
+) -> Table:
     epoch = started_at(workload)
     known = set(workload.columns.texts())
     # Jobs that never started, and jobs unknown to the reader, have no start to compare with.

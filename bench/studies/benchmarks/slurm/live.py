@@ -14,7 +14,7 @@ import click
 from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from .live_evictions import evictions
-from .live_replay import Replay, replayed
+from .live_replay import ReplayLoad, replayed
 from .replay_noise import noise
 
 _SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -49,7 +49,7 @@ def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:
     with in_one_line(), TemporaryDirectory(prefix="hpcdispatch-") as folder:
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
-        show([replayed(Replay(**drawn), keep or Path(folder))], as_markdown)
+        show([replayed(ReplayLoad(**drawn), keep or Path(folder))], as_markdown)
 
 
 @main.command("noise")

@@ -228,7 +228,7 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     return what_if([record.baseline(), *record.rivals(("easy", "fcfs"))], NEAR)
 
 
-class Replay(NamedTuple):
+class ReplayLoad(NamedTuple):
     """What is replayed: number of jobs, load, and shares of arrays, in a reservation, with memory and GPUs."""
 
     jobs: int
@@ -247,7 +247,7 @@ class Replay(NamedTuple):
         return with_reserved(with_gpus(plan, self.gpus, self.seed), self.reserved, self.seed)
 
 
-def replayed(drawn: Replay, folder: Path) -> Table:
+def replayed(drawn: ReplayLoad, folder: Path) -> Table:
     """Replay sampled jobs, and return the errors of the dispatcher ``slurm``.
 
     Raises

@@ -12,7 +12,7 @@ import numpy as np
 from .....base import BoolArray, InputError, IntArray
 from .....dispatchers.slurm import AccountUsage, Charge, charges_ended
 from .....models.slurm.backfill import BackfillRules, backfill_pass
-from .....models.slurm.jobs import Cluster, JobTable, RunningJob, WaitingJobs, job_table
+from .....models.slurm.jobs import Cluster, JobTable, SlurmQueue, SlurmRun, job_table
 from .....models.slurm.limits import no_limits
 from .....models.slurm.main_scheduler import main_pass
 from .....models.slurm.nodes import note_submitted, weights_below
@@ -20,7 +20,7 @@ from .....models.slurm.priorities import Factors, Weights, job_size, priorities
 from .....workloads.formats.slots import GPU, MEMORY
 from .....workloads.slurm_conf import GPU_TYPE, SlurmSite
 from .....workloads.slurm_workload import met_by_some
-from .controller_log import Event, RecordedJob, with_shares
+from .controller_log import AccountedJob, Event, with_shares
 
 #: What happens in a cycle.
 _OF_CYCLES = ("tested", "planned", "backfilled", "evaluated", "limited", "skipped")
@@ -63,7 +63,7 @@ class RecordedDecisions:
     """
 
     def __init__(
-        self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules, weights: IntArray | None = None
+        self, site: SlurmSite, jobs: Mapping[str, AccountedJob], rules: BackfillRules, weights: IntArray | None = None
     ) -> None:
         self._jobs, self._rules = jobs, rules
         self._node = {name: place for place, name in enumerate(site.nodes)}
@@ -166,11 +166,11 @@ class RecordedDecisions:
         """Let the main scheduler test a job. Only the effect on weights is left of it."""
         main_pass(self._tried([job]), self._cluster(self._free.copy(), self._members))
 
-    def _row(self, job: str) -> RunningJob:
+    def _row(self, job: str) -> SlurmRun:
         found = self._jobs[job]
         end = self._begun[job] + found.limit
         place = self._place[job]
-        return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
+        return SlurmRun(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
         """Return a job's amounts on each of its nodes."""
@@ -210,9 +210,9 @@ class RecordedDecisions:
             found = {"not planned": 1}
         self.counts.update({name: int(value) for name, value in found.items()})
 
-    def _tried(self, ids: list[str]) -> WaitingJobs:
+    def _tried(self, ids: list[str]) -> SlurmQueue:
         jobs = [self._jobs[job] for job in ids]
-        return WaitingJobs(
+        return SlurmQueue(
             np.array([self._partition[job.partition] for job in jobs]),
             np.array([job.slots for job in jobs]),
             np.array([job.apart for job in jobs]),
@@ -224,13 +224,13 @@ class RecordedDecisions:
         )
 
 
-def _demand(job: RecordedJob) -> tuple[int, ...]:
+def _demand(job: AccountedJob) -> tuple[int, ...]:
     return job.demand or (job.cores,)
 
 
 def compared_priorities(
     site: SlurmSite,
-    jobs: Mapping[str, RecordedJob],
+    jobs: Mapping[str, AccountedJob],
     events: Iterable[Event],
     began: float,
     tick: int,
@@ -291,7 +291,7 @@ def compared_priorities(
 class _Priorities:
     """The priorities of the jobs that wait."""
 
-    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights, *, small: bool) -> None:
+    def __init__(self, site: SlurmSite, jobs: Mapping[str, AccountedJob], weights: Weights, *, small: bool) -> None:
         most = max(each.factor for each in site.partitions)
         self._factor = {each.name: each.factor / most for each in site.partitions}
         self._whole = {each.name for each in site.partitions if each.exclusive}

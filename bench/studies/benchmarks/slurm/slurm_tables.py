@@ -24,7 +24,7 @@ from ....reports.tables import Table
 from ...one_line_errors import in_one_line
 from ...printed_tables import show
 from ..measurements import measured
-from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, site_jobs
+from .controller_log import AccountedJob, Event, began_at, read_jobs, read_log, site_jobs
 from .forecast_table import forecasts, replay_forecasts
 from .live_replay import LOG
 from .recorded_decisions import RecordedDecisions, compared_priorities
@@ -67,7 +67,7 @@ class Record:
         """The log of the controller."""
         return self.folder / "replay-a.slurmctld.log.gz"
 
-    def jobs(self) -> dict[str, RecordedJob]:
+    def jobs(self) -> dict[str, AccountedJob]:
         """Return the jobs by id."""
         return read_jobs(self.folder / "replay-a.sacct", self.folder / "replay-a-more.sacct")
 
@@ -113,7 +113,7 @@ def replay_decisions(folder: Path, shares: str) -> Table:
 
 
 def _decided(
-    config: Path, jobs: dict[str, RecordedJob], events: list[Event], began: float, shares: dict[str, int]
+    config: Path, jobs: dict[str, AccountedJob], events: list[Event], began: float, shares: dict[str, int]
 ) -> Table:
     started = {event.job for event in events if event.kind in ("allocated", "backfilled")}
     arrays = {job.partition("_")[0] for job in jobs}
@@ -163,7 +163,7 @@ def free_running(record: Record) -> Table:
     return Table("whole runs", columns, rows, note=note)
 
 
-def recorded_workload(record: Record, jobs: dict[str, RecordedJob], start: int) -> Workload:
+def recorded_workload(record: Record, jobs: dict[str, AccountedJob], start: int) -> Workload:
     """Return the recorded jobs with their real run times. Time 0 is `start` (seconds since 1970)."""
     made = [
         Job(
@@ -236,7 +236,7 @@ def _compared(starts: FloatArray, real: FloatArray, submit: FloatArray) -> list[
     return [*near, fixed(float(off.mean()), 1), more, fixed(float(np.corrcoef(wait, real_wait)[0, 1]), 2)]
 
 
-def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
+def _other_run(record: Record, jobs: dict[str, AccountedJob]) -> FloatArray:
     """Return the waits of the same jobs in another run. It has one more job before them. Jobs match by name."""
     path = record.folder / "replay-x10.sacct"
     table = recorded_table(path, "JobName", ("Submit", "Start"))

@@ -6,11 +6,11 @@ import numpy as np
 
 from .....analysis.statistics import real_and_predicted, real_over_predicted
 from ..claims import calibrated, row
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
+from ..outcome import Claim, ComparedFigure, Drawing, Run, StudyOutcome, StudySettings
 from . import contenders as runs
 from . import crowds
 from .conditions import accuracy, conditions_of
-from .months import Part
+from .months import SimulatedPart
 from .parameters import parameters
 from .prediction_claims import COLUMNS, TABLE2, TIMED, Values, accuracy_claims, size_claims
 from .quality import fig2, fig3, fig4, on_hpc2n
@@ -22,11 +22,11 @@ _METHODS = {"W": "walltime", "R": "real", "D": "heuristic"}
 _DIGITS = (2, 2, 1, 1, 1, 1)
 
 
-def fig1(means: Means) -> Outcome:
+def fig1(means: StudySettings) -> StudyOutcome:
     """Return the distribution of run time over predicted run time, by predictor."""
     contest = runs.eurora(means)
     found = contest.results(("HCP3-W", "HCP3-R", "HCP3-D"), means)
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     shares: Values = {}
     curves: dict[str, list[float | str]] = {"subject": [], "x": [], "y": []}
     grid = np.round(np.linspace(0, 2.5, 251), 2)
@@ -47,7 +47,7 @@ def fig1(means: Means) -> Outcome:
     )
     conditions = conditions_of(found["HCP3-D"], found["HCP3-W"], contest.nodes)
     claims = tuple(map(calibrated, accuracy_claims(shares)))
-    return Outcome(
+    return StudyOutcome(
         (*runs.notes(means), note),
         tuple(rows),
         claims,
@@ -58,7 +58,7 @@ def fig1(means: Means) -> Outcome:
     )
 
 
-def table2(means: Means) -> Outcome:
+def table2(means: StudySettings) -> StudyOutcome:
     """Return times and problem sizes. Runs under a budget are included."""
     contest = runs.eurora(means)
     found = contest.results(runs.in_time([label for label in TABLE2 if label != "HCP"], means), means)
@@ -89,10 +89,10 @@ def table2(means: Means) -> Outcome:
     of_early = conditions_of(early["HCP3-D"], early["HCP1-W"], contest.nodes)
     claims = (*size_claims(values, conditions), *size_claims(first, of_early, with_zero=True), crash)
     notes = (*runs.notes(means), crowds.note(means.scale, len(early["HCP"])), note)
-    return Outcome(notes, tuple(rows), claims, None, conditions.all, parameters(means.scale), runs.runs_of(means))
+    return StudyOutcome(notes, tuple(rows), claims, None, conditions.all, parameters(means.scale), runs.runs_of(means))
 
 
-def _sizes(parts: list[Part]) -> dict[str, list[float]]:
+def _sizes(parts: list[SimulatedPart]) -> dict[str, list[float]]:
     """Return the columns of the table for each part."""
     found: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for part in parts:

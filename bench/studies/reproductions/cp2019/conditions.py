@@ -10,7 +10,7 @@ import numpy as np
 from .....analysis.statistics import real_and_predicted, real_over_predicted
 from ..claims import LEAST, Floats
 from ..outcome import Precondition
-from .months import Part
+from .months import SimulatedPart
 
 #: The heuristic's error as a share of the walltimes' error, at most. Percent of walltimes near the run time, at most.
 ERROR, NEAR = 0.3, 10.0
@@ -73,7 +73,9 @@ class Conditions:
         return tuple(needed)
 
 
-def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int, named: bool = True) -> Conditions:
+def conditions_of(
+    guessed: Sequence[SimulatedPart], requested: Sequence[SimulatedPart], nodes: int, named: bool = True
+) -> Conditions:
     """Return the preconditions and whether each is met.
 
     Parameters
@@ -106,6 +108,6 @@ def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int
     )
 
 
-def _together(parts: Sequence[Part]) -> dict[str, float]:
+def _together(parts: Sequence[SimulatedPart]) -> dict[str, float]:
     """Return how accurate the predicted run times of all parts are together."""
     return accuracy(*map(np.concatenate, zip(*(real_and_predicted(part.jobs) for part in parts), strict=True)))

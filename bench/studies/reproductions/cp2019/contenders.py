@@ -14,10 +14,10 @@ from .....simulation import Result
 from .....workloads import Machine, Workload, read
 from .....workloads.fetching import fetch
 from ....campaigns.samples import Samples
-from ..outcome import Means, Scale
+from ..outcome import Scale, StudySettings
 from ..simulations import simulate_all
 from .eurora import EXPECTED_WAITS, Draws, eurora_machine
-from .months import Part, months_of
+from .months import SimulatedPart, months_of
 
 #: The paper's -D gives an overrunning job one more second.
 PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
@@ -63,7 +63,7 @@ HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
 }
 
 
-def in_time(labels: Sequence[str], means: Means) -> tuple[str, ...]:
+def in_time(labels: Sequence[str], means: StudySettings) -> tuple[str, ...]:
     """Return the labels without the paper's PCP at the scale ``brief``. A decision of it takes up to half a second."""
     return tuple(label for label in labels if means.scale != "brief" or not label.startswith("PCP"))
 
@@ -71,7 +71,7 @@ def in_time(labels: Sequence[str], means: Means) -> tuple[str, ...]:
 #: Stretches of a trace, or samples.
 Drawn = Samples[Workload] | Samples[Draws]
 #: Labels to the independent parts that were simulated.
-Runs = dict[str, list[Part]]
+Runs = dict[str, list[SimulatedPart]]
 
 
 @dataclass(frozen=True)
@@ -119,25 +119,27 @@ class Contest:
         options += ["rest=out"] if name == "HCP" else []
         return name.lower() + ":" * bool(options) + ",".join(options), predictor
 
-    def results(self, labels: Sequence[str], means: Means) -> Runs:
+    def results(self, labels: Sequence[str], means: StudySettings) -> Runs:
         """Return the simulations of labels, part by part."""
         return dict(zip(labels, self.simulated([self.spec(label) for label in labels], means), strict=True))
 
-    def simulated(self, pairs: Sequence[tuple[str, str]], means: Means) -> list[list[Part]]:
+    def simulated(self, pairs: Sequence[tuple[str, str]], means: StudySettings) -> list[list[SimulatedPart]]:
         """Return the simulations of dispatchers and predictors."""
         if self.past:
             pairs = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
         return self._parts(pairs, means, None, self.past)
 
-    def cold(self, pairs: Sequence[tuple[str, str]], means: Means, head: int) -> list[list[Part]]:
+    def cold(self, pairs: Sequence[tuple[str, str]], means: StudySettings, head: int) -> list[list[SimulatedPart]]:
         """Return the same for the first `head` jobs, without an EASY phase."""
         return self._parts(pairs, means, head, 0)
 
-    def _parts(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None, past: int) -> list[list[Part]]:
+    def _parts(
+        self, pairs: Sequence[tuple[str, str]], means: StudySettings, head: int | None, past: int
+    ) -> list[list[SimulatedPart]]:
         drawn = [samples if head is None else _shortened(samples, head) for samples in self.samples]
 
-        def parts(result: Result) -> list[Part]:
-            return months_of(result) if self.monthly and head is None else [Part.of(result, past)]
+        def parts(result: Result) -> list[SimulatedPart]:
+            return months_of(result) if self.monthly and head is None else [SimulatedPart.of(result, past)]
 
         found = simulate_all([(samples, *pair) for pair in pairs for samples in drawn], means, parts)
         size = len(drawn)
@@ -165,7 +167,7 @@ def _shortened(samples: Drawn, head: int) -> Drawn:
     return Samples(replace(jobs, head=shorter), samples.seeds, label=label)
 
 
-def eurora(means: Means) -> Contest:
+def eurora(means: StudySettings) -> Contest:
     """Return the samples of :func:`.eurora`."""
     scale = means.scale
     jobs = Draws(JOBS[scale], _HEAD[scale])
@@ -180,7 +182,7 @@ def _whole_hpc2n() -> Workload:
         return read(fetch("hpc2n"), machine=Machine.homogeneous(HPC2N_NODES, core=HPC2N_CORES))
 
 
-def hpc2n(means: Means) -> Contest:
+def hpc2n(means: StudySettings) -> Contest:
     """Return stretches of HPC2N, on its nodes. Its jobs have one queue and no names.
 
     Another seed takes the stretches behind those of the previous seed. Another number spreads them over the log.
@@ -193,7 +195,7 @@ def hpc2n(means: Means) -> Contest:
     return Contest(stretches, "3600", "", HPC2N_PAST[means.scale], named=False)
 
 
-def hpc2n_firsts(means: Means) -> list[int]:
+def hpc2n_firsts(means: StudySettings) -> list[int]:
     """Return the first job of each stretch."""
     firsts = HPC2N_FIRST[means.scale]
     if means.seeds is not None:
@@ -202,7 +204,7 @@ def hpc2n_firsts(means: Means) -> list[int]:
     return [(first + means.seed * HPC2N_JOBS[means.scale]) % last for first in firsts]
 
 
-def stopped(contest: Contest, means: Means) -> Runs:
+def stopped(contest: Contest, means: StudySettings) -> Runs:
     """Return PCP's version 0 under its budget, and version 1 on the same jobs.
 
     Both begin at the first job of each sample.
@@ -213,7 +215,7 @@ def stopped(contest: Contest, means: Means) -> Runs:
     return {f"{label}, first {jobs} jobs": parts for label, parts in zip(("PCP", "PCP1-W"), found, strict=True)}
 
 
-def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Means) -> Runs:
+def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: StudySettings) -> Runs:
     """Return dispatchers with another value of an option, by label."""
     pairs = []
     for label, option in variants.values():
@@ -225,7 +227,7 @@ def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Mea
     return dict(zip(variants, contest.simulated(pairs, means), strict=True))
 
 
-def notes(means: Means) -> tuple[str, ...]:
+def notes(means: StudySettings) -> tuple[str, ...]:
     """Return what was simulated on Eurora. The notes also say how it differs from the paper."""
     scale = means.scale
     jobs = _HEAD[scale] or JOBS[scale]
@@ -250,12 +252,12 @@ def notes(means: Means) -> tuple[str, ...]:
     )
 
 
-def runs_of(means: Means) -> str:
+def runs_of(means: StudySettings) -> str:
     """Return the number of samples of the workload."""
     return str(len(means.draws(DRAWS)))
 
 
-def hpc2n_notes(means: Means) -> tuple[str, ...]:
+def hpc2n_notes(means: StudySettings) -> tuple[str, ...]:
     """Return what was simulated on HPC2N."""
     scale = means.scale
     return (

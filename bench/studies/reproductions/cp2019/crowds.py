@@ -12,11 +12,11 @@ import numpy as np
 
 from .....workloads import Workload
 from ....campaigns.samples import Samples
-from ..outcome import Means, Scale
+from ..outcome import Scale, StudySettings
 from ..simulations import simulate_all
 from .contenders import PREDICTORS, Contest, Runs, after_past
 from .eurora import Draws
-from .months import Part
+from .months import SimulatedPart
 
 #: Dispatchers that version 0 is compared with.
 LABELS = ("HCP", "HCP1-W", "HCP1-D", "HCP2-D", "HCP3-D", "lookahead-D")
@@ -30,22 +30,24 @@ PAST: dict[Scale, int] = {"smoke": 40, "brief": 1500, "small": 3000, "full": 500
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CrowdJobs:
     """Some jobs of a sample. The first `past` are not measured."""
 
     jobs: Samples[Workload]
     past: int
 
-    def simulated(self, pairs: list[tuple[str, str]], means: Means) -> list[Part]:
+    def simulated(self, pairs: list[tuple[str, str]], means: StudySettings) -> list[SimulatedPart]:
         """Return the simulations of dispatchers and predictors."""
         begun = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
         return [
             part
-            for [part] in simulate_all([(self.jobs, *pair) for pair in begun], means, partial(Part.of, past=self.past))
+            for [part] in simulate_all(
+                [(self.jobs, *pair) for pair in begun], means, partial(SimulatedPart.of, past=self.past)
+            )
         ]
 
 
-def crowd_begins(part: Part, waiting: int = WAITING) -> int:
+def crowd_begins(part: SimulatedPart, waiting: int = WAITING) -> int:
     """Return the row of `part.jobs`, by its label, where a long queue begins.
 
     At its submission more than `waiting` jobs first wait, or else most.
@@ -57,12 +59,12 @@ def crowd_begins(part: Part, waiting: int = WAITING) -> int:
     return int(jobs.index[place])
 
 
-def stretches(contest: Contest, means: Means) -> list[Stretch]:
+def stretches(contest: Contest, means: StudySettings) -> list[CrowdJobs]:
     """Return one stretch of each sample or month. Only the queue under EASY decides which.
 
     Versions 0 to 2 cannot weigh jobs of a single queue. Such stretches are left out, unless all are such.
     """
-    found: dict[bool, list[Stretch]] = {True: [], False: []}
+    found: dict[bool, list[CrowdJobs]] = {True: [], False: []}
     [drawn] = contest.samples
     assert isinstance(drawn.workload, Draws)
     whole: dict[int, Workload] = {}
@@ -74,11 +76,11 @@ def stretches(contest: Contest, means: Means) -> list[Stretch]:
         end = first + BUDGET[means.scale]
         jobs = Samples(workload.slice(begin, end), label=f"{drawn.label}, jobs {begin:,}-{end:,} of seed {seed}")
         queues = {job.queue for job in workload.jobs[first:end]}
-        found[len(queues) > 1].append(Stretch(jobs, max(first - begin, 1)))
+        found[len(queues) > 1].append(CrowdJobs(jobs, max(first - begin, 1)))
     return found[True] or found[False]
 
 
-def early(contest: Contest, means: Means) -> Runs:
+def early(contest: Contest, means: StudySettings) -> Runs:
     """Return HCP as in its authors' code, and others on the same jobs. The last one is HCP as printed."""
     pairs = [contest.spec(label) for label in LABELS] + [(f"hcp:ewt={contest.ewt}", PREDICTORS["W"])]
     each = [stretch.simulated(pairs, means) for stretch in stretches(contest, means)]

@@ -43,7 +43,7 @@ METRICS = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """A simulation and its cost.
 
     Attributes
@@ -113,7 +113,7 @@ def on_nodes(workload: Workload, nodes: int) -> Workload:
     return Workload(tuple(jobs), machine, workload.provenance)
 
 
-def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> Measured:
+def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> MeasuredRun:
     """Simulate. Jobs may overrun their walltimes."""
     clocked = Clocked(dispatcher)
     simulate(workload.head(50), Clocked(dispatcher), predictor=predictor)  # What it needs is compiled.
@@ -123,7 +123,7 @@ def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> M
     summary = result.summary()
     intervals = float(result.decisions["intervals"].mean()) if "intervals" in result.decisions else 0.0
     metrics = {key: float(summary[key]) for key in METRICS}
-    return Measured(
+    return MeasuredRun(
         dispatcher,
         predictor,
         len(workload),
@@ -145,7 +145,7 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> str:
     return "-" if len(sizes) < 2 else f"{power_of(sizes, costs):.2f}"
 
 
-def tables(runs: Sequence[Measured]) -> list[Table]:
+def tables(runs: Sequence[MeasuredRun]) -> list[Table]:
     """Return cost and quality, the growth with jobs, and the growth with nodes."""
     made = [_costs(runs)]
     long = _over_jobs(runs)
@@ -169,7 +169,7 @@ def tables(runs: Sequence[Measured]) -> list[Table]:
     return made
 
 
-def _costs(runs: Sequence[Measured]) -> Table:
+def _costs(runs: Sequence[MeasuredRun]) -> Table:
     heads = [
         "",
         "jobs",
@@ -202,28 +202,28 @@ def _costs(runs: Sequence[Measured]) -> Table:
     return Table("Simulations of the workload eurora, one core each", heads, rows)
 
 
-def _mark(run: Measured, mark: int) -> str:
+def _mark(run: MeasuredRun, mark: int) -> str:
     return f"{run.marks[str(mark)]:,.0f}" if str(mark) in run.marks else "-"
 
 
-def _over_jobs(runs: Sequence[Measured]) -> list[Measured]:
+def _over_jobs(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
     """Return each name's run with the most jobs, on the original machine."""
-    found: dict[str, Measured] = {}
+    found: dict[str, MeasuredRun] = {}
     for run in runs:
         if run.nodes == NODES and len(run.marks) > 1 and (run.name not in found or run.jobs > found[run.name].jobs):
             found[run.name] = run
     return list(found.values())
 
 
-def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
+def _over_nodes(runs: Sequence[MeasuredRun]) -> dict[str, list[MeasuredRun]]:
     """Return the runs that differ only in nodes, by name and jobs."""
-    found: dict[tuple[str, int, int], list[Measured]] = {}
+    found: dict[tuple[str, int, int], list[MeasuredRun]] = {}
     for run in sorted(runs, key=lambda run: run.nodes):
         found.setdefault((run.name, run.jobs, run.seed), []).append(run)
     return {name: curve for (name, _, _), curve in found.items() if len({run.nodes for run in curve}) > 1}
 
 
-def picture(runs: Sequence[Measured], kind: str) -> bytes:
+def picture(runs: Sequence[MeasuredRun], kind: str) -> bytes:
     """Draw CPU time over jobs, and CPU time per decision over nodes."""
     points = [
         ("CPU seconds against jobs", run.name, float(mark), seconds)
@@ -265,7 +265,7 @@ def main(
 ) -> None:
     """Measure, and print the tables."""
     known = file.read_text(encoding="utf-8").splitlines() if file else []
-    runs = [Measured(**json.loads(line)) for line in known]
+    runs = [MeasuredRun(**json.loads(line)) for line in known]
     workload = eurora(jobs=jobs, seed=seed) if pairs else None
     for dispatcher, predictor in pairs:
         for count in nodes:

@@ -15,7 +15,7 @@ MONTH, _LEAST = 30 * 86400, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SimulatedPart:
     """What was simulated of some jobs.
 
     Attributes
@@ -38,7 +38,7 @@ class Part:
     utilization: float
 
     @classmethod
-    def of(cls, result: Result, past: int = 0) -> Part:
+    def of(cls, result: Result, past: int = 0) -> SimulatedPart:
         """Return a simulation without its first jobs. Decisions before the next submission are left out too."""
         summary = result.summary()
         seconds = result.timings.loc[result.timings["what"] == "decision", "seconds"]
@@ -56,9 +56,9 @@ class Part:
         return _selected(whole, np.arange(len(result.jobs)) >= past, later.to_numpy())
 
 
-def months_of(result: Result) -> list[Part]:
+def months_of(result: Result) -> list[SimulatedPart]:
     """Return the months of a simulation. Jobs go by submission, decisions by time."""
-    whole = Part.of(result)
+    whole = SimulatedPart.of(result)
     first = int(whole.jobs["submit"].min())
     of_job = ((whole.jobs["submit"] - first) // MONTH).to_numpy()
     of_decision = ((whole.decisions["time"] - first) // MONTH).to_numpy()
@@ -69,12 +69,12 @@ def months_of(result: Result) -> list[Part]:
     ]
 
 
-def _selected(whole: Part, jobs: BoolArray, decisions: BoolArray) -> Part:
+def _selected(whole: SimulatedPart, jobs: BoolArray, decisions: BoolArray) -> SimulatedPart:
     """Return the part of some jobs and some decisions."""
     share = float(whole.seconds[decisions].sum() / max(whole.seconds.sum(), 1e-9))
     chosen = whole.jobs[jobs]
     utilization = whole.utilization * _pace(chosen) / max(_pace(whole.jobs), 1e-9)
-    return Part(
+    return SimulatedPart(
         chosen,
         whole.decisions[decisions],
         whole.seconds[decisions],

@@ -10,11 +10,11 @@ import numpy as np
 from .....analysis.statistics import real_and_predicted
 from .....simulation.metrics import CLASSES, job_metrics
 from ..claims import row
-from ..outcome import Claim, Drawing, Means, Outcome, Row
+from ..outcome import Claim, ComparedFigure, Drawing, StudyOutcome, StudySettings
 from . import contenders as runs
 from . import crowds
 from .conditions import Conditions, accuracy, conditions_of
-from .months import Part
+from .months import SimulatedPart
 from .parameters import VARIANTS, parameters
 from .prediction_claims import Values, accuracy_claims, class_claims, early_claims, hcp_claims, pcp_claims
 
@@ -26,12 +26,12 @@ _DIGITS = {"slowdown": 1, "wait": 0}
 _HEADERS = {"slowdown": "slowdown", "wait": "wait, s"}
 
 
-def fig2(means: Means) -> Outcome:
+def fig2(means: StudySettings) -> StudyOutcome:
     """Return slowdown and wait of the versions of PCP."""
     return _quality(runs.eurora(means), runs.in_time(runs.PCPS, means), (_ALL,), pcp_claims, means)
 
 
-def fig3(means: Means) -> Outcome:
+def fig3(means: StudySettings) -> StudyOutcome:
     """Return slowdown and wait of the versions of HCP and of others. HCP as printed runs under a budget."""
     contest = runs.eurora(means)
     found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
@@ -52,7 +52,7 @@ def fig3(means: Means) -> Outcome:
     )
 
 
-def fig4(means: Means) -> Outcome:
+def fig4(means: StudySettings) -> StudyOutcome:
     """Return slowdown and wait of medium and long jobs. The utilization is included."""
     labels = tuple(dict.fromkeys((*runs.in_time(runs.PCPS, means), *runs.HCPS)))
     found = _quality(runs.eurora(means), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
@@ -63,7 +63,7 @@ def fig4(means: Means) -> Outcome:
     return replace(found, notes=(*found.notes, limits))
 
 
-def on_hpc2n(means: Means) -> Outcome:
+def on_hpc2n(means: StudySettings) -> StudyOutcome:
     """Return slowdown and wait on HPC2N, for versions 1 to 3."""
     labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
 
@@ -80,10 +80,10 @@ def _quality(
     labels: tuple[str, ...],
     classes: Sequence[Class],
     claims: Callable[[Values, Conditions], tuple[Claim, ...]],
-    means: Means,
+    means: StudySettings,
     *,
     use: bool = False,
-) -> Outcome:
+) -> StudyOutcome:
     found = contest.results(labels, means)
     values = _values(found, classes)
     guessed, requested = ("PCP3-D", "HCP3-D", "FAST-D"), ("PCP1-W", "HCP1-W", "FAST-W")
@@ -95,7 +95,7 @@ def _quality(
             row(label, "utilization, %", [100 * share for share in each["utilization"]], digits=1)
             for label, each in values.items()
         ]
-    return Outcome(
+    return StudyOutcome(
         runs.notes(means),
         tuple(rows),
         claims(values, conditions),
@@ -106,8 +106,8 @@ def _quality(
     )
 
 
-def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
-    rows: list[Row] = []
+def _rows(values: Values, classes: Sequence[Class]) -> list[ComparedFigure]:
+    rows: list[ComparedFigure] = []
     for suffix, name, *_ in classes:
         for metric, header in _HEADERS.items():
             for label, each in values.items():
@@ -115,7 +115,7 @@ def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
                 spread = each[f"{metric}_deviation{suffix}"]
                 digits = _DIGITS[metric]
                 rows += [row(label, f"{name}mean {header}", _finite(mean), digits=digits)]
-                rows += [Row(label, f"{name}deviation of {header}", _mean(spread), digits=digits)]
+                rows += [ComparedFigure(label, f"{name}deviation of {header}", _mean(spread), digits=digits)]
     return rows
 
 
@@ -144,7 +144,7 @@ def _values(found: runs.Runs, classes: Sequence[Class]) -> Values:
     return {label: _measured(parts, classes) for label, parts in found.items()}
 
 
-def _measured(parts: Sequence[Part], classes: Sequence[Class]) -> dict[str, list[float]]:
+def _measured(parts: Sequence[SimulatedPart], classes: Sequence[Class]) -> dict[str, list[float]]:
     """Return each part's metrics, and how well its run times were predicted. NaN where a class has no jobs."""
     found: dict[str, list[float]] = {"utilization": []}
     for part in parts:

@@ -11,11 +11,11 @@ from .....base import parse_spec
 from .....simulation.metrics import job_metrics
 from ....campaigns.samples import Samples
 from ..claims import less, row
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Scale, StudyOutcome, StudySettings
 from . import contenders as runs
 from . import crowds
 from .eurora import Draws
-from .months import Part
+from .months import SimulatedPart
 
 #: Versions and predictions of figure 3.
 LABELS = ("HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
@@ -32,7 +32,7 @@ _UNPLANNED = ("none", "trivial", "unchanged")
 _SLOWDOWN, _WAIT = "mean slowdown", "mean wait, s"
 
 
-def searches(means: Means) -> Outcome:
+def searches(means: StudySettings) -> StudyOutcome:
     """Return slowdown, wait and decisions of HCP by search. Version 0 runs under its budget, where many jobs wait."""
     contest = searched(means)
     pairs = {
@@ -63,7 +63,7 @@ def searches(means: Means) -> Outcome:
         "The deviation in the figure is over the draws."
     )
     sizes = f"Here there are {len(means.draws(DRAWS))} draws, and {JOBS[means.scale]} jobs of each are measured."
-    return Outcome(
+    return StudyOutcome(
         (*runs.notes(means)[1:], crowds.note(means.scale, len(stretches)), sizes, note),
         tuple(_rows(found, values)),
         tuple(_claims(values)),
@@ -72,7 +72,7 @@ def searches(means: Means) -> Outcome:
     )
 
 
-def searched(means: Means) -> runs.Contest:
+def searched(means: StudySettings) -> runs.Contest:
     """Return the samples: those of the other figures with fewer jobs, and fewer of them."""
     contest = runs.eurora(means)
     past = contest.past or runs.PAST["small"]
@@ -90,7 +90,7 @@ def with_options(pair: tuple[str, str], options: str) -> tuple[str, str]:
     return f"{name}:{','.join(every)}" if every else name, predictor
 
 
-def _measured(parts: Sequence[Part], metric: str) -> list[float]:
+def _measured(parts: Sequence[SimulatedPart], metric: str) -> list[float]:
     column = "slowdown" if metric == _SLOWDOWN else "wait"
     return [float(job_metrics(part.jobs)[column].mean()) for part in parts]
 
@@ -98,15 +98,17 @@ def _measured(parts: Sequence[Part], metric: str) -> list[float]:
 _Place = tuple[str, str]
 
 
-def _rows(found: dict[_Place, list[Part]], values: dict[_Place, dict[str, list[float]]]) -> Iterator[Row]:
+def _rows(
+    found: dict[_Place, list[SimulatedPart]], values: dict[_Place, dict[str, list[float]]]
+) -> Iterator[ComparedFigure]:
     for (label, system), parts in found.items():
         subject = f"{label}, {system}"
         yield row(subject, _SLOWDOWN, values[label, system][_SLOWDOWN], digits=1)
         yield row(subject, _WAIT, values[label, system][_WAIT])
         planned = [part.decisions[~part.decisions["status"].isin(_UNPLANNED)] for part in parts]
-        yield Row(subject, "planned decisions", float(sum(map(len, planned))))
+        yield ComparedFigure(subject, "planned decisions", float(sum(map(len, planned))))
         searched = sum(int(each["used"].isin(_SEARCHED).sum()) for each in planned)
-        yield Row(subject, "other than lists, %", 100 * searched / max(1, sum(map(len, planned))), digits=1)
+        yield ComparedFigure(subject, "other than lists, %", 100 * searched / max(1, sum(map(len, planned))), digits=1)
         yield row(subject, "decision, ms", [1000 * float(part.seconds.mean()) for part in parts], digits=2, timed=True)
 
 

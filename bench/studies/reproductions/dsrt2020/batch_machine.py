@@ -10,7 +10,7 @@ from .....simulation import Result
 from .....workloads import Workload, generate
 from ....campaigns.samples import Samples
 from ..claims import less, row
-from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Parameter, Scale, StudyOutcome, StudySettings
 from ..simulations import simulate_all
 
 #: Days, nodes, on-demand jobs a day, and how many samples.
@@ -56,15 +56,17 @@ _LOSS = "lost_node_hours"
 _SLOWDOWN = "batch_bounded_slowdown_mean"
 
 
-def policies(means: Means) -> Outcome:
+def policies(means: StudySettings) -> StudyOutcome:
     """Return delay of on-demand jobs and loss of batch jobs, per policy."""
     found = {name: [result.summary() for result in results] for name, results in _results(means).items()}
     return replace(judged(found, _notes(means), list(found)[-2]), runs=str(len(_seeds(means))))
 
 
-def judged(found: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()) -> Outcome:
+def judged(
+    found: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()
+) -> StudyOutcome:
     """Return numbers, figure and claims from each policy's summaries. `apart` is that of nodes set apart."""
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     points: dict[str, list[str | float]] = {"subject": [], "x": [], "y": []}
     for name, each in found.items():
         for metric, (key, factor, digits) in _METRICS.items():
@@ -75,7 +77,7 @@ def judged(found: Summaries, notes: tuple[str, ...], apart: str, parameters: tup
     drawing = Drawing(
         "points", points, "node-hours lost by batch jobs", "mean delay of on-demand jobs (min)", log_y=True
     )
-    return Outcome(notes, tuple(rows), tuple(_claims(found, apart)), drawing, parameters=parameters)
+    return StudyOutcome(notes, tuple(rows), tuple(_claims(found, apart)), drawing, parameters=parameters)
 
 
 def _specs(scale: Scale) -> dict[str, str]:
@@ -92,17 +94,19 @@ def _samples(scale: Scale, seeds: range) -> tuple[Samples[Workload], ...]:
     return tuple(Samples(generate(spec), jitter=0, overrun="kill", label=spec) for spec in specs)
 
 
-def _seeds(means: Means) -> range:
+def _seeds(means: StudySettings) -> range:
     return means.draws({scale: count for scale, (*_, count) in _SCALES.items()})
 
 
-def _results(means: Means) -> dict[str, list[Result]]:
+def _results(means: StudySettings) -> dict[str, list[Result]]:
     """Return the results of each policy, one for each sample."""
     specs = _specs(means.scale)
     return by_name(specs, _samples(means.scale, _seeds(means)), means)
 
 
-def by_name(specs: Mapping[str, str], samples: Sequence[Samples[Workload]], means: Means) -> dict[str, list[Result]]:
+def by_name(
+    specs: Mapping[str, str], samples: Sequence[Samples[Workload]], means: StudySettings
+) -> dict[str, list[Result]]:
     """Return the results of named dispatchers, one per sample."""
     settings = [(each, spec, "walltime") for spec in specs.values() for each in samples]
     found = [result for [result] in simulate_all(settings, means, lambda result: result)]
@@ -139,7 +143,7 @@ def _claims(found: Summaries, apart: str) -> list[Claim]:
     ]
 
 
-def _notes(means: Means) -> tuple[str, ...]:
+def _notes(means: StudySettings) -> tuple[str, ...]:
     days, nodes, rate, _ = _SCALES[means.scale]
     seeds = _seeds(means)
     return (

@@ -21,7 +21,7 @@ from ....reports.number_formats import short
 from ...benchmarks.eviction import DEADLINES, HORIZON, JOBS, LIMIT, MINUTE, NODES, Response, respond, scenario
 from ...intervals import mean_interval
 from ..claims import LEAST, Floats, by_construction, elsewhere, less, row
-from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Run, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Parameter, Run, Scale, StudyOutcome, StudySettings
 from .batch_machine import policies
 from .recorded_moments import NOTE, RECORDED, YEAR, recorded_scenarios
 from .recorded_months import recorded_months, starvation
@@ -58,7 +58,7 @@ _TIMES = (
 _RECORDED = (12, 16)
 
 
-def _times(jobs: int, means: Means) -> Outcome:
+def _times(jobs: int, means: StudySettings) -> StudyOutcome:
     """Return response times for scenarios of this many jobs. Figures 5 to 7."""
     seeds = means.draws(_SEEDS)
     limit = _LIMITS[means.scale]
@@ -73,7 +73,7 @@ def _times(jobs: int, means: Means) -> Outcome:
     )
     notes = (_note(seeds, str(jobs)), *_TIMES)
     rows = [*_rows(jobs, found), *_rows(jobs, log, "log, ")]
-    return Outcome(
+    return StudyOutcome(
         notes,
         tuple(rows),
         claims,
@@ -88,7 +88,7 @@ def _measured(jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
     return respond(jobs, nodes, limit=limit)
 
 
-def _response(means: Means, jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
+def _response(means: StudySettings, jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
     """Return the response of a scenario. A control replaces one approach by another."""
     found = _measured(jobs, nodes, limit)
     if means.broken("plan"):
@@ -102,8 +102,8 @@ def _response(means: Means, jobs: tuple[RunningJob, ...], nodes: int, limit: int
     return replace(found, greedy_ms=[found.plan_ms] * len(found.greedy_ms)) if means.broken("greedy") else found
 
 
-def _rows(jobs: int, found: _Responses, where: str = "") -> list[Row]:
-    rows: list[Row] = []
+def _rows(jobs: int, found: _Responses, where: str = "") -> list[ComparedFigure]:
+    rows: list[ComparedFigure] = []
     for nodes, each in found.items():
         subject = f"{where}K = {nodes:,}"
         timed = partial(row, subject, digits=3, timed=True)
@@ -117,7 +117,7 @@ def _rows(jobs: int, found: _Responses, where: str = "") -> list[Row]:
         ]
         most = max(_ratios(each))
         known = _ORDERS if (jobs, nodes) == (JOBS[-1], NODES[-1]) else None
-        rows.append(Row(subject, "backtracking / plan, largest", most, known, digits=0, timed=True))
+        rows.append(ComparedFigure(subject, "backtracking / plan, largest", most, known, digits=0, timed=True))
     return rows
 
 
@@ -212,13 +212,13 @@ def _add(data: dict[str, list[Any]], panel: str, subject: str, samples: Sequence
             data[name].append(value)
 
 
-def fig8(means: Means) -> Outcome:
+def fig8(means: StudySettings) -> StudyOutcome:
     """Return how much more greedy loses than the plan. On random scenarios and on moments of the trace."""
     seeds = means.draws(_LOSS_SEEDS)
     running = {("drawn", jobs): [scenario(jobs, seed) for seed in seeds] for jobs in JOBS}
     running |= {("trace", jobs): recorded_scenarios(jobs, len(seeds)) for jobs in _RECORDED}
     data = _columns()
-    rows = list[Row]()
+    rows = list[ComparedFigure]()
     claims = list[Claim]()
     for where in ("drawn", "trace"):
         own = {jobs: each for (named, jobs), each in running.items() if named == where and each}
@@ -237,7 +237,7 @@ def fig8(means: Means) -> Outcome:
         claims += elsewhere(own_claims, YEAR) if where == "trace" else own_claims
     drawing = Drawing("lines", data, "deadline (min)", "extra loss of greedy (node-hours)")
     notes = (_note(seeds, "12, 16 and 24"), NOTE, _MOMENTS)
-    return Outcome(
+    return StudyOutcome(
         notes, tuple(rows), tuple(claims), drawing, (), () if means.control else parameters(seeds), str(len(seeds))
     )
 
@@ -273,7 +273,7 @@ def _random_losses(jobs: Sequence[RunningJob], nodes: int) -> list[float]:
     return losses
 
 
-def _loss_rows(subject: str, extra: Floats, best: Floats) -> list[Row]:
+def _loss_rows(subject: str, extra: Floats, best: Floats) -> list[ComparedFigure]:
     return [
         *(row(subject, f"extra at {end} min, node-hours", extra[:, end].tolist(), digits=1) for end in _SHOWN),
         row(subject, "least loss at 15 min", best[:, -1].tolist(), digits=1),

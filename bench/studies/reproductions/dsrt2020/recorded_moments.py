@@ -13,7 +13,7 @@ from .....base import FloatArray, IntArray
 from .....models.eviction import RunningJob
 from .....workloads import Workload, fetch, generate, read
 from ..claims import Floats, elsewhere
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
+from ..outcome import Claim, ComparedFigure, Drawing, Run, StudyOutcome, StudySettings
 
 DAY, HOUR = 86400, 3600
 #: Nodes that the paper's machine is mostly occupied on, days of this in 2019, and the most jobs then.
@@ -144,7 +144,7 @@ def recorded_scenarios(jobs: int, count: int) -> list[list[RunningJob]]:
     return found
 
 
-def fig1(means: Means) -> Outcome:
+def fig1(means: StudySettings) -> StudyOutcome:
     """Return nodes and jobs of the first month of the trace. Also compare the trace with the generator's output."""
     log = occupancy(trace(), means.broken("sizes"))
     common = log.most_common()
@@ -172,11 +172,11 @@ def fig1(means: Means) -> Outcome:
         ),
     )
     rows = (
-        Row("the machine", f"days with {common:,} nodes occupied", log.days(common), _DAYS, digits=1),
-        Row("the machine", "most jobs at a time on them", peak, _PEAK),
+        ComparedFigure("the machine", f"days with {common:,} nodes occupied", log.days(common), _DAYS, digits=1),
+        ComparedFigure("the machine", "most jobs at a time on them", peak, _PEAK),
         *_beside(),
     )
-    return Outcome(
+    return StudyOutcome(
         (NOTE, _HALVES, _BESIDE),
         rows,
         tuple(elsewhere(claims, YEAR)),
@@ -192,7 +192,7 @@ _BESIDE = (
 )
 
 
-def _beside() -> list[Row]:
+def _beside() -> list[ComparedFigure]:
     """Return job properties in the trace and in the generator."""
     rows = []
     for subject, workloads in (
@@ -202,7 +202,9 @@ def _beside() -> list[Row]:
         each = [_described(workload) for workload in workloads]
         for metric in each[0]:
             printed = _SHORT if metric.startswith("jobs under") else None
-            rows.append(Row(subject, metric, float(np.mean([one[metric] for one in each])), printed, digits=1))
+            rows.append(
+                ComparedFigure(subject, metric, float(np.mean([one[metric] for one in each])), printed, digits=1)
+            )
     return rows
 
 
@@ -232,7 +234,7 @@ def _described(workload: Workload) -> dict[str, float]:
     return found
 
 
-def recorded(jobs: int, means: Means) -> Outcome:
+def recorded(jobs: int, means: StudySettings) -> StudyOutcome:
     """Return the jobs that run at the moments of this many jobs. Figures 2 to 4."""
     log = occupancy(trace(), means.broken("sizes"))
     found = moments(log, jobs, NODES)
@@ -241,10 +243,10 @@ def recorded(jobs: int, means: Means) -> Outcome:
         f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}. "
         f"Each set of jobs counts once, however short it ran together; {lasting} for {_LASTS // 60} min or more."
     )
-    count = Row("trace", "moments", float(len(found)))
+    count = ComparedFigure("trace", "moments", float(len(found)))
     if not found:
         claim = Claim(f"the trace has a moment of {jobs} jobs on 4,352 nodes", False, "none; the paper, of 2019: one")
-        return Outcome((NOTE, note), (count,), tuple(elsewhere([claim], YEAR)))
+        return StudyOutcome((NOTE, note), (count,), tuple(elsewhere([claim], YEAR)))
     spans = [spans_at(trace(), instant) for instant in found]
     place = int(np.argmax([_together(each) for each in spans]))
     chosen = spans[place]
@@ -255,14 +257,14 @@ def recorded(jobs: int, means: Means) -> Outcome:
     ends = chosen[:, 1].min()
     rows = (
         count,
-        Row("trace", f"of {_LASTS // 60} min or more", float(lasting)),
-        Row("shown", "jobs", jobs, jobs),
-        Row("shown", "hours from the first start to the last end", float(chosen[:, 1].max()), digits=2),
-        Row("shown", "all jobs run from, h", float(begins), digits=2),
-        Row("shown", "all jobs run until, h", float(ends), digits=2),
-        Row("shown", "nodes of the largest job", float(chosen[:, 2].max())),
+        ComparedFigure("trace", f"of {_LASTS // 60} min or more", float(lasting)),
+        ComparedFigure("shown", "jobs", jobs, jobs),
+        ComparedFigure("shown", "hours from the first start to the last end", float(chosen[:, 1].max()), digits=2),
+        ComparedFigure("shown", "all jobs run from, h", float(begins), digits=2),
+        ComparedFigure("shown", "all jobs run until, h", float(ends), digits=2),
+        ComparedFigure("shown", "nodes of the largest job", float(chosen[:, 2].max())),
     )
-    return Outcome(
+    return StudyOutcome(
         (NOTE, note, _SPANS),
         rows,
         tuple(elsewhere([claim], YEAR)),

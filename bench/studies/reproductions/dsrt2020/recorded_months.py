@@ -14,7 +14,7 @@ from .....workloads import Workload
 from ....campaigns.samples import Samples
 from ....reports.number_formats import short
 from ..claims import LEAST, less, row
-from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Parameter, Scale, StudyOutcome, StudySettings
 from .batch_machine import PLAIN, PLAN, POLICIES, Summaries, by_name, judged
 from .on_demand import OnDemand, with_on_demand
 from .recorded_moments import DAY, NOTE, trace
@@ -34,7 +34,7 @@ _MOST = ("0", "1", "2", "3", "5", "none")
 _OFTEN = 12.0
 
 
-def recorded_months(means: Means) -> Outcome:
+def recorded_months(means: StudySettings) -> StudyOutcome:
     """Return the delay of on-demand jobs and the loss of batch jobs. Per policy, month by month."""
     found = _summaries(_simulated(_SPECS, OnDemand(), means))
     months, days = _MONTHS[means.scale]
@@ -63,7 +63,7 @@ def _own_ends(found: Summaries) -> tuple[Claim, ...]:
     )
 
 
-def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
+def _parameters(found: Summaries, means: StudySettings) -> tuple[Parameter, ...]:
     """Return parameters that are not the paper's. The metric is the least loss with other values."""
     usual = OnDemand()
     plan = {"least loss": _SPECS["least loss"]}
@@ -97,12 +97,12 @@ def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
     )
 
 
-def starvation(means: Means) -> Outcome:
+def starvation(means: StudySettings) -> StudyOutcome:
     """Return how often batch jobs are evicted. Also return what a bound on it costs the on-demand jobs."""
     specs = {most: f"evict:most={most}" for most in _MOST}
     results = _simulated(specs, OnDemand(rate=_OFTEN), means)
     measured = {most: [_starved(result) for result in each] for most, each in results.items()}
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     data: dict[str, list[object]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for place, (most, each) in enumerate(measured.items()):
         for metric in each[0]:
@@ -118,7 +118,7 @@ def starvation(means: Means) -> Outcome:
         f"be made to give way; then it is left alone. {NOTE}",
     )
     runs = f"{_MONTHS[means.scale][0]} months"
-    return Outcome(notes, tuple(rows), tuple(_bounds(measured)), drawing, runs=runs)
+    return StudyOutcome(notes, tuple(rows), tuple(_bounds(measured)), drawing, runs=runs)
 
 
 _EVICTED = "most evictions of one job"
@@ -181,7 +181,7 @@ def _months(scale: Scale, added: OnDemand, seed: int) -> tuple[Samples[Workload]
     return tuple(found)
 
 
-def _simulated(specs: Mapping[str, str], added: OnDemand, means: Means) -> dict[str, list[Result]]:
+def _simulated(specs: Mapping[str, str], added: OnDemand, means: StudySettings) -> dict[str, list[Result]]:
     """Return the results of each dispatcher, one for each month."""
     return by_name(specs, _months(means.scale, added, means.seed), means)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....campaigns.samples import Generated
 from ..claims import given, less
-from ..outcome import Claim, Means, Outcome, Precondition, Scale
+from ..outcome import Claim, Precondition, Scale, StudyOutcome, StudySettings
 from . import strategies_compared as runs
 from .strategies_compared import (
     HPC,
@@ -42,7 +42,7 @@ _SHARES: Mapping[Scale, Sequence[float]] = {
 }
 
 
-def fig2(means: Means) -> Outcome:
+def fig2(means: StudySettings) -> StudyOutcome:
     """Return utilization and response time by law. Jobs use all or some processors."""
     seeds, large = runs.sizes("fig2", means)
     contenders = [Contender(name, over) for over in runs.MOVING for name in _STRATEGIES] + runs.PLAIN
@@ -63,7 +63,7 @@ def fig2(means: Means) -> Outcome:
         "end early. A request that is too long costs little there."
     )
     claims = tuple(fig2_claims(values))
-    return Outcome(
+    return StudyOutcome(
         (*runs.NOTES, note),
         runs.rows(values, METRICS),
         claims,
@@ -101,7 +101,7 @@ def _against_best(settings: Sequence[Mapping[str, Measured]], metric: str, named
     return (named, runs.average(mine, metric)), ("best other", runs.average(best, metric))
 
 
-def fig3(means: Means) -> Outcome:
+def fig3(means: StudySettings) -> StudyOutcome:
     """Return the utilization by law and by processor allocation."""
     seeds, large = runs.sizes("fig3", means)
     contenders = [Contender(HPC), Contender(TOPT), *runs.PLAIN]
@@ -125,10 +125,12 @@ def fig3(means: Means) -> Outcome:
         for setting, each in values.items()
     ]
     note = f"Runs: {seeds} of {large} jobs. Settings: law of the run times, law of the processors."
-    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), tuple(claims), runs.bars(panels), runs=str(seeds))
+    return StudyOutcome(
+        (*runs.NOTES, note), runs.rows(values, METRICS), tuple(claims), runs.bars(panels), runs=str(seeds)
+    )
 
 
-def fig4(means: Means) -> Outcome:
+def fig4(means: StudySettings) -> StudyOutcome:
     """Return utilization and response time by history length.
 
     The length is the number of past runs that Neuroscience uses.
@@ -157,7 +159,7 @@ def fig4(means: Means) -> Outcome:
     others = {name: metrics for name, metrics in values["history 10"].items() if name != NEURO}
     table = {"any history": others} | {name: {NEURO: each[NEURO]} for name, each in values.items()}
     claims = tuple(fig4_claims(values))
-    return Outcome(
+    return StudyOutcome(
         (*runs.NOTES, note), runs.rows(table, METRICS), claims, curves, parameters=(runs.GROWTH,), runs=str(seeds)
     )
 
@@ -191,7 +193,7 @@ def _distance(value: float, other: float) -> float:
     return 100 * abs(value / other - 1)
 
 
-def fig5(means: Means) -> Outcome:
+def fig5(means: StudySettings) -> StudyOutcome:
     """Return utilization and response time by share of small jobs. With and without speculative backfilling."""
     seeds, total = runs.sizes("fig5", means)
     shares = _SHARES[means.scale]
@@ -210,7 +212,7 @@ def fig5(means: Means) -> Outcome:
         total > runs.BATCH,
         f"{total} jobs",
     )
-    return Outcome(
+    return StudyOutcome(
         (*runs.NOTES, note),
         runs.rows(values, METRICS),
         given(fig5_claims(values), [condition]),

@@ -9,7 +9,7 @@ import numpy as np
 from .....workloads.generators.stochastic import OUTLASTS
 from ....campaigns.samples import Generated
 from ..claims import by_construction, elsewhere, less, more
-from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Scale
+from ..outcome import Claim, Drawing, Parameter, Scale, StudyOutcome, StudySettings
 from . import strategies_compared as runs
 from .strategies_compared import (
     ALL_RESPONSE,
@@ -56,7 +56,7 @@ def _parameters(scale: Scale) -> tuple[Parameter, ...]:
     )
 
 
-def fig6(means: Means) -> Outcome:
+def fig6(means: StudySettings) -> StudyOutcome:
     """Return utilization and response time of all jobs. By the work rate of the small ones."""
     values = _by_rate(means)
     scripted = _as_scripted(means)
@@ -64,7 +64,7 @@ def fig6(means: Means) -> Outcome:
     claims = (*fig6_claims(values), *elsewhere(fig6_claims(scripted, SCRIPT), _SCRIPTED))
     curves = _curves(values, shown)
     rows = runs.rows(values | scripted, shown)
-    return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
+    return StudyOutcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
 def fig6_claims(values: Values, place: str = "") -> Iterator[Claim]:
@@ -99,14 +99,14 @@ def _mean_of_all(measured: Measured) -> float:
     return float(np.mean(measured[ALL_RESPONSE]))
 
 
-def fig7(means: Means) -> Outcome:
+def fig7(means: StudySettings) -> StudyOutcome:
     """Return the large jobs' response time by the small ones' work rate."""
     values = _by_rate(means)
     scripted = _as_scripted(means)
     claims = (*fig7_claims(values), *elsewhere(fig7_claims(scripted, SCRIPT), _SCRIPTED))
     curves = _curves(values, (RESPONSE,))
     rows = runs.rows(values | scripted, (RESPONSE,))
-    return Outcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
+    return StudyOutcome(_notes(means), rows, claims, curves, parameters=_parameters(means.scale), runs=_runs(means))
 
 
 def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
@@ -129,7 +129,7 @@ def fig7_claims(values: Values, place: str = "") -> Iterator[Claim]:
     yield by_construction(less(text, *runs.pair_over(rates[-1:], RESPONSE, HPC, ATOPT), "close", factor=_CLOSE))
 
 
-def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
+def _by_rate(means: StudySettings) -> dict[str, dict[str, Measured]]:
     """Return the results by rate, as in the paper. Figures 6 and 7 share the simulations."""
     seeds, large = runs.sizes("fig6", means)
     window = _HOURS * large
@@ -143,7 +143,7 @@ def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
     return _simulated(drawn, "", seeds, means)
 
 
-def _as_scripted(means: Means) -> dict[str, dict[str, Measured]]:
+def _as_scripted(means: StudySettings) -> dict[str, dict[str, Measured]]:
     """Return results by rate with few wide small jobs, as the authors' public scripts have them."""
     seeds, large = runs.sizes("scripts", means)
     # This many jobs arrive over 1.5 times the best time for 100 large ones.
@@ -158,7 +158,7 @@ def _as_scripted(means: Means) -> dict[str, dict[str, Measured]]:
 
 
 def _simulated(
-    drawn: Mapping[float, Generated], place: str, seeds: int, means: Means
+    drawn: Mapping[float, Generated], place: str, seeds: int, means: StudySettings
 ) -> dict[str, dict[str, Measured]]:
     settings = {
         f"{place}rate {rate}": (
@@ -174,11 +174,11 @@ def _curves(values: Values, metrics: Sequence[str]) -> Drawing:
     return runs.curves(dict(zip(_RATES, values.values(), strict=True)), metrics, "work rate of the small jobs")
 
 
-def _runs(means: Means) -> str:
+def _runs(means: StudySettings) -> str:
     return f"{runs.sizes('fig6', means)[0]}, scripts {runs.sizes('scripts', means)[0]}"
 
 
-def _notes(means: Means) -> tuple[str, ...]:
+def _notes(means: StudySettings) -> tuple[str, ...]:
     seeds, large = runs.sizes("fig6", means)
     scripted, jobs = runs.sizes("scripts", means)
     return (

@@ -6,7 +6,7 @@ import math
 
 from .....models.reservations import discretize, evaluate, optimal_sequence
 from .....workloads.generators.applications import HOUR, Hours, frozen_law
-from ..outcome import Claim, Means, Outcome, Row, Run
+from ..outcome import Claim, ComparedFigure, Run, StudyOutcome, StudySettings
 from .job_sets import fig2, fig3, fig4, fig5
 from .job_streams import fig6, fig7
 from .two_weeks import fig8
@@ -21,7 +21,7 @@ _TABLE1: dict[str, tuple[int, float, tuple[str, ...]]] = {
 }
 
 
-def table1(means: Means) -> Outcome:
+def table1(means: StudySettings) -> StudyOutcome:
     """Return reservation sequences of N(8, 2) truncated to [0, 20] hours. They are the same at every scale."""
     law = frozen_law("truncnorm", _LAW)
     single = evaluate([20.0 * HOUR], discretize(law, 0.0, 20.0 * HOUR, 200))
@@ -42,17 +42,17 @@ def table1(means: Means) -> Outcome:
         "Exact, with nothing simulated. The law has 200 values for TOptimal and 46 for ATOptimal, at which the "
         "published digits come out. The expected makespan counts the small jobs of the rate, as equation 3 does."
     )
-    return Outcome((note,), tuple(rows), tuple(claims))
+    return StudyOutcome((note,), tuple(rows), tuple(claims))
 
 
-def _requests(label: str, hours: list[float], published: tuple[str, ...], makespan: float) -> list[Row]:
+def _requests(label: str, hours: list[float], published: tuple[str, ...], makespan: float) -> list[ComparedFigure]:
     known = [float(value) for value in published]
     pairs = zip(hours, [*known, *[None] * (len(hours) - len(known))], strict=False)
     found = [
-        Row(f"{label}, request {rank}", "hours", value, published, digits=4)
+        ComparedFigure(f"{label}, request {rank}", "hours", value, published, digits=4)
         for rank, (value, published) in enumerate(pairs, 1)
     ]
-    return [*found, Row(f"{label}, expected makespan", "hours", makespan / HOUR, digits=4)]
+    return [*found, ComparedFigure(f"{label}, expected makespan", "hours", makespan / HOUR, digits=4)]
 
 
 def _truncated(value: float, like: str) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from .....simulation import Result
 from ....campaigns.samples import Generated, Samples
 from ..claims import Floats, less, more, row
-from ..outcome import Claim, Drawing, Means, Parameter, Row, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Parameter, Scale, StudySettings
 from ..simulations import simulate_all
 
 HOUR = 3600
@@ -115,7 +115,7 @@ _SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
 }
 
 
-def sizes(figure: str, means: Means) -> tuple[int, int]:
+def sizes(figure: str, means: StudySettings) -> tuple[int, int]:
     """Return a figure's number of samples, and the stochastic jobs of each."""
     table = _SIZES[figure]
     return len(means.draws({scale: seeds for scale, (seeds, _) in table.items()})), table[means.scale][1]
@@ -166,7 +166,7 @@ PROCESSORS = Parameter(
 
 
 def simulate(
-    settings: Mapping[str, tuple[Generated, Sequence[Contender]]], seeds: int, means: Means
+    settings: Mapping[str, tuple[Generated, Sequence[Contender]]], seeds: int, means: StudySettings
 ) -> dict[str, dict[str, Measured]]:
     """Return setting to contender to metric to value per seed."""
     places = [(name, jobs, contender) for name, (jobs, several) in settings.items() for contender in several]
@@ -214,7 +214,7 @@ def average(measured: Sequence[Measured], metric: str) -> list[float]:
     return found
 
 
-def rows(values: Mapping[str, Mapping[str, Measured]], metrics: Sequence[str]) -> tuple[Row, ...]:
+def rows(values: Mapping[str, Mapping[str, Measured]], metrics: Sequence[str]) -> tuple[ComparedFigure, ...]:
     """Return one row per setting, contender and metric."""
     return tuple(
         row(f"{setting}, {label}", metric, measured[metric], digits=1)

@@ -12,7 +12,7 @@ from .....workloads.generators.applications import HOUR, frozen_law
 from .....workloads.generators.intrepid import LARGE, NODES, SPAN, STREAM
 from ....campaigns.samples import Generated
 from ..claims import elsewhere
-from ..outcome import Claim, Means, Outcome, Parameter, Row
+from ..outcome import Claim, ComparedFigure, Parameter, StudyOutcome, StudySettings
 from . import strategies_compared as runs
 from .strategies_compared import ALL_RESPONSE, ATOPT, HPC, METRICS, USE, Contender, Measured, better
 
@@ -39,7 +39,7 @@ _LOG: Mapping[str, float] = {
 }
 
 
-def fig8(means: Means) -> Outcome:
+def fig8(means: StudySettings) -> StudyOutcome:
     """Return utilization and response time of two weeks on Intrepid."""
     seeds, size = runs.sizes("fig8", means)
     contenders = [
@@ -64,7 +64,7 @@ def fig8(means: Means) -> Outcome:
     for name, each in values.items():
         own = fig8_claims(each, name)
         claims += elsewhere(own, name) if VARIANTS[name] else own
-    return Outcome(_notes(seeds, size), rows, tuple(claims), runs.bars(panels), (), _PARAMETERS, str(seeds))
+    return StudyOutcome(_notes(seeds, size), rows, tuple(claims), runs.bars(panels), (), _PARAMETERS, str(seeds))
 
 
 def _spec(options: str) -> str:
@@ -114,16 +114,18 @@ def reserved_hours() -> dict[str, tuple[int, float, float]]:
     return found
 
 
-def derivable() -> Row:
+def derivable() -> ComparedFigure:
     """Return the largest saving in reserved time by sequences, %. The laws are the printed ones."""
     each = reserved_hours()
     before = sum(count * hours for count, hours, _ in each.values())
     after = sum(count * hours for count, _, hours in each.values())
     subject = "the printed laws, best sequences against HPC"
-    return Row(subject, "reserved time that is saved, %", 100 * (1 - after / before), 100 * (SAID - 1), digits=1)
+    return ComparedFigure(
+        subject, "reserved time that is saved, %", 100 * (1 - after / before), 100 * (SAID - 1), digits=1
+    )
 
 
-def log_statistics(drawn: list[Workload]) -> tuple[Row, ...]:
+def log_statistics(drawn: list[Workload]) -> tuple[ComparedFigure, ...]:
     """Return Table 2's values of the log, beside the generated jobs."""
     found: dict[str, list[float]] = {name: [] for name in _LOG}
     for workload in drawn:
@@ -143,7 +145,7 @@ def log_statistics(drawn: list[Workload]) -> tuple[Row, ...]:
         for name, number in zip(_LOG, numbers, strict=True):
             found[name].append(float(number))
     return tuple(
-        Row("generated jobs beside the log", name, float(np.mean(values)), _LOG[name], digits=2)
+        ComparedFigure("generated jobs beside the log", name, float(np.mean(values)), _LOG[name], digits=2)
         for name, values in found.items()
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..claims import row
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
+from ..outcome import Claim, ComparedFigure, Drawing, Run, StudyOutcome, StudySettings
 from . import patterns as runs
 from . import workflow_complexity as table1
 from .pattern_claims import (
@@ -30,34 +30,34 @@ _BEYOND = (
 )
 
 
-def fig8(means: Means) -> Outcome:
+def fig8(means: StudySettings) -> StudyOutcome:
     """Return the utilization by mean estimation ratio, pattern by pattern."""
     printed = {"RBS": (20, 65), "RBS anew": (20, 65), "LEJF": (45, 90)}
     return _by_pattern(means, (UTILIZATION, FAILURES, WINDOW), printed, utilization_claims)
 
 
-def fig9(means: Means) -> Outcome:
+def fig9(means: StudySettings) -> StudyOutcome:
     """Return average stretch by mean estimation ratio, for each pattern."""
     printed = {"SEJF": (1, 3), "LEJF": (1, 3)}
     return _by_pattern(means, (STRETCH, WAIT), printed, stretch_claims)
 
 
 def _by_pattern(
-    means: Means,
+    means: StudySettings,
     metrics: Sequence[str],
     printed: Mapping[str, tuple[float, float]],
     claims: Callable[[Found], tuple[Claim, ...]],
-) -> Outcome:
+) -> StudyOutcome:
     """Return the outcome of a figure, drawn from its first metric. `printed` are ranges over all patterns."""
     found = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
     rows = (*_rows(found, metrics), *_ranges(found, metrics[0], printed))
     drawing = _drawing(found, metrics[0], runs.PATTERNS)
     notes = (*runs.notes(means), _BEYOND)
     varied = () if means.control else parameters(metrics[0], means)
-    return Outcome(notes, rows, claims(found), drawing, (), varied, runs.runs_of(means))
+    return StudyOutcome(notes, rows, claims(found), drawing, (), varied, runs.runs_of(means))
 
 
-def fig12(means: Means) -> Outcome:
+def fig12(means: StudySettings) -> StudyOutcome:
     """Return utilization and average stretch of the hybrid beside RBS."""
     found = runs.measured((runs.MIX,), runs.HYBRIDS, means, runs.MIXED)
     rows = _rows(found, (UTILIZATION, STRETCH, RESERVED, FAILURES))
@@ -75,10 +75,10 @@ def fig12(means: Means) -> Outcome:
     drawing = Drawing("lines", data, _AXIS)
     notes = (*runs.notes(means), note)
     varied = () if means.control else hybrid_parameters(means)
-    return Outcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, varied, runs.runs_of(means))
+    return StudyOutcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, varied, runs.runs_of(means))
 
 
-def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[Row]:
+def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[ComparedFigure]:
     """Return the least and the most mean over all patterns and ratios."""
     rows = []
     for label, known in published.items():
@@ -91,7 +91,7 @@ def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, floa
     return rows
 
 
-def _rows(found: Found, metrics: Sequence[str]) -> list[Row]:
+def _rows(found: Found, metrics: Sequence[str]) -> list[ComparedFigure]:
     """Return the numbers at some ratios. Failures are only those of RBS."""
     return [
         row(

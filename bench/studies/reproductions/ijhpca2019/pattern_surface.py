@@ -10,7 +10,7 @@ import numpy as np
 
 from ....reports.number_formats import short
 from ..claims import row
-from ..outcome import Means, Outcome, Parameter, Row, Scale
+from ..outcome import ComparedFigure, Parameter, Scale, StudyOutcome, StudySettings
 from .pattern_claims import stretch_claims, utilization_claims
 from .patterns import (
     CHOSEN,
@@ -24,18 +24,19 @@ from .patterns import (
     WAIT,
     WINDOW,
     Found,
-    Point,
+    MachineParameters,
     measured,
 )
 
 #: Nodes and inter-arrival times: the corners, the chosen point, and all between. 40 nodes with 480 s give a job per 8
 #: minutes, as the paper saw on ACCRE. These nodes suit that rate best.
-_CORNERS = tuple(Point(nodes, gap) for nodes, gap in product((40, 250), (54.0, 480.0)))
+_CORNERS = tuple(MachineParameters(nodes, gap) for nodes, gap in product((40, 250), (54.0, 480.0)))
 _ALL = tuple(
-    Point(nodes, gap) for nodes, gap in product((40, 60, 100, 150, 200, 250), (54.0, 108.0, 180.0, 240.0, 480.0))
+    MachineParameters(nodes, gap)
+    for nodes, gap in product((40, 60, 100, 150, 200, 250), (54.0, 108.0, 180.0, 240.0, 480.0))
 )
-_POINTS: dict[Scale, tuple[Point, ...]] = {
-    "smoke": (Point(6, 4800.0),),
+_POINTS: dict[Scale, tuple[MachineParameters, ...]] = {
+    "smoke": (MachineParameters(6, 4800.0),),
     "brief": (CHOSEN,),
     "small": (CHOSEN, *_CORNERS),
     "full": _ALL,
@@ -50,9 +51,9 @@ _FLY = ("SEJF", "LEJF")
 _PAPER = {label: spec for label, spec in DISPATCHERS.items() if label in ("RBS", *_FLY)}
 
 
-def surface(means: Means) -> Outcome:
+def surface(means: StudySettings) -> StudyOutcome:
     """Return figures 8 and 9 on other machines."""
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     for point in _POINTS[means.scale]:
         found = measured(tuple(PATTERNS), _PAPER, means, point, _RATIOS, _SEEDS[means.scale])
         mark = " (chosen)" if point == CHOSEN else ""
@@ -66,7 +67,7 @@ def surface(means: Means) -> Outcome:
         "wait about 3 times under RBS, SEJF and LEJF flat. The point of figures 8 and 9 is chosen by the window and "
         "the ranges of utilization alone; the other rows judge it."
     )
-    return Outcome((note,), tuple(rows), ())
+    return StudyOutcome((note,), tuple(rows), ())
 
 
 def _read(found: Found) -> Mapping[str, float]:
@@ -117,7 +118,7 @@ def _judged(found: Found) -> Mapping[str, float]:
     }
 
 
-def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
+def parameters(metric: str, means: StudySettings) -> tuple[Parameter, ...]:
     """Return unprinted parameters of RBS, and one of its metrics with other values.
 
     All are at the largest ratio on pattern (a), where reservations are longest. The longest backfilled walltime is also
@@ -167,24 +168,24 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
     )
 
 
-def hybrid_parameters(means: Means) -> tuple[Parameter, ...]:
+def hybrid_parameters(means: StudySettings) -> tuple[Parameter, ...]:
     """Return unprinted parameters of figure 12, with other values. The metric is the stretch of the hybrid and of RBS.
 
     All at the ratio of real logs.
     """
 
-    def stretch(spec: str, point: Point = MIXED, **drawn: Any) -> str:
+    def stretch(spec: str, point: MachineParameters = MIXED, **drawn: Any) -> str:
         found = measured((MIX,), {spec: spec}, means, point, (_REAL,), _SEEDS[means.scale], **drawn)
         return short(float(np.mean(found[MIX, spec, _REAL][STRETCH])))
 
-    def both(point: Point = MIXED, **drawn: Any) -> str:
+    def both(point: MachineParameters = MIXED, **drawn: Any) -> str:
         return f"{stretch('hybrid', point, **drawn)} and {stretch('rbs', point, **drawn)}"
 
     def option(name: str, *values: float) -> str:
         each = (f"{value:g}: {stretch(f'hybrid:{name}={value:g}')}" for value in values)
         return "of the hybrid: " + "; ".join(each)
 
-    points = (MIXED, *(Point(MIXED.nodes, gap * MIXED.interarrival) for gap in (0.5, 2)))
+    points = (MIXED, *(MachineParameters(MIXED.nodes, gap * MIXED.interarrival) for gap in (0.5, 2)))
     sizes = "; ".join(f"{point}: {both(point)}" for point in points)
     strewn = "; ".join(f"{phases or 'none'}: {both(phases=phases)}" for phases in (0, 2, PHASES))
     return (

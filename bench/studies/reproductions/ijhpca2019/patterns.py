@@ -13,7 +13,7 @@ import numpy as np
 from .....simulation import Result
 from .....workloads import Machine, Workload, generate
 from ....campaigns.samples import Samples
-from ..outcome import Means, Scale
+from ..outcome import Scale, StudySettings
 from ..simulations import simulate_all
 
 #: Patterns of figure 6, as named in figures 8 and 9.
@@ -61,7 +61,7 @@ RESERVED = "starts by reservation, %"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class MachineParameters:
     """Unprinted machine parameters: nodes, and mean seconds between jobs."""
 
     nodes: int
@@ -73,9 +73,9 @@ class Point:
 
 
 #: Chosen to meet the window and the printed ranges of utilization. See the surface.
-CHOSEN = Point(150, 54.0)
+CHOSEN = MachineParameters(150, 54.0)
 #: The mix comes at a load near 1. Its wide jobs come in every other of 8 phases.
-MIXED = Point(40, 1920.0)
+MIXED = MachineParameters(40, 1920.0)
 PHASES = 8
 #: Pattern, label and mean estimation ratio to metric to value per run.
 Found = dict[tuple[str, str, float], dict[str, list[float]]]
@@ -89,8 +89,8 @@ def grid(scale: Scale) -> tuple[float, ...]:
 def measured(
     patterns: Sequence[str],
     dispatchers: Mapping[str, str],
-    means: Means,
-    point: Point = CHOSEN,
+    means: StudySettings,
+    point: MachineParameters = CHOSEN,
     ratios: Sequence[float] | None = None,
     seeds: int | None = None,
     **drawn: Any,
@@ -115,7 +115,7 @@ def measured(
     }
 
 
-def jobs(pattern: str, ratio: float, scale: Scale, point: Point, seed: int, **drawn: Any) -> Workload:
+def jobs(pattern: str, ratio: float, scale: Scale, point: MachineParameters, seed: int, **drawn: Any) -> Workload:
     """Return the jobs of a run, on one pool of cores.
 
     The pool has one core per node, since nodes are alike and used whole.
@@ -146,12 +146,12 @@ def metrics(result: Result) -> dict[str, float]:
     }
 
 
-def runs_of(means: Means) -> str:
+def runs_of(means: StudySettings) -> str:
     """Return how many runs of each setting there are."""
     return str(len(means.draws(_SEEDS)))
 
 
-def notes(means: Means) -> tuple[str, ...]:
+def notes(means: StudySettings) -> tuple[str, ...]:
     """Return what was simulated. The notes also say how it differs from the paper."""
     ratios = grid(means.scale)
     return (

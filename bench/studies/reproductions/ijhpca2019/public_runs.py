@@ -12,7 +12,7 @@ import numpy as np
 from .....base import FloatArray
 from .....workloads import fetch
 from ..claims import LEAST
-from ..outcome import Claim, Drawing, Outcome, Row
+from ..outcome import Claim, ComparedFigure, Drawing, StudyOutcome
 
 #: Applications by names of their run-time files (seconds).
 APPLICATIONS = {"SLANT brain segmentation": "slant-walltime", "CT eye segmentation": "ct-eye-segmentation"}
@@ -41,17 +41,19 @@ def memory() -> FloatArray:
     return found
 
 
-def run_by_run(reason: str, claims: tuple[Claim, ...]) -> Outcome:
+def run_by_run(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
     """Return the run times by run. Figure 1 has those of two workflows."""
     data: dict[str, list[Any]] = {"subject": [], "x": [], "y": []}
     for name, hours in run_times().items():
         data["subject"] += [name] * len(hours)
         data["x"] += list(range(1, len(hours) + 1))
         data["y"] += hours.tolist()
-    return Outcome((reason, NOTE), tuple(_ranges(run_times())), claims, Drawing("points", data, "run", "run time, h"))
+    return StudyOutcome(
+        (reason, NOTE), tuple(_ranges(run_times())), claims, Drawing("points", data, "run", "run time, h")
+    )
 
 
-def ranges(reason: str, claims: tuple[Claim, ...]) -> Outcome:
+def ranges(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
     """Return the ranges of run time, as in figure 2 for 31 workflows. Also check that they are as wide."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for place, (name, hours) in enumerate(run_times().items()):
@@ -67,22 +69,22 @@ def ranges(reason: str, claims: tuple[Claim, ...]) -> Outcome:
     )
     drawing = Drawing("lines", data, x_ticks=tuple(APPLICATIONS))
     note = "Points of the figure: medians; intervals: the 10th to 90th percentiles."
-    return Outcome((reason, NOTE, note), tuple(_ranges(run_times())), (*claims, wide), drawing)
+    return StudyOutcome((reason, NOTE, note), tuple(_ranges(run_times())), (*claims, wide), drawing)
 
 
-def over_time(reason: str, claims: tuple[Claim, ...]) -> Outcome:
+def over_time(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
     """Return the memory of a run of SLANT over time. It is nearest to the phases of figure 10."""
     hours, used = memory().T
     data = {"subject": ["SLANT"] * len(hours), "x": hours.tolist(), "y": used.tolist()}
     rows = (
-        Row("a run of SLANT", "run time, h", float(hours[-1]), digits=2),
-        Row("a run of SLANT", "most memory, GB", float(used.max()), digits=1),
-        Row("a run of SLANT", "median memory, GB", float(np.median(used)), digits=1),
+        ComparedFigure("a run of SLANT", "run time, h", float(hours[-1]), digits=2),
+        ComparedFigure("a run of SLANT", "most memory, GB", float(used.max()), digits=1),
+        ComparedFigure("a run of SLANT", "median memory, GB", float(np.median(used)), digits=1),
     )
-    return Outcome((reason, NOTE), rows, claims, Drawing("steps", data, "hours since the start", "memory, GB"))
+    return StudyOutcome((reason, NOTE), rows, claims, Drawing("steps", data, "hours since the start", "memory, GB"))
 
 
-def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
+def accuracy(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
     """Return how often the next run time falls into the most frequent range so far. By number of ranges."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     found: dict[str, list[float]] = {}
@@ -93,7 +95,7 @@ def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
             for column, value in zip(data.values(), point, strict=True):
                 column.append(value)
     rows = [
-        Row(name, f"right range of {number}, %", 100 * share, digits=1)
+        ComparedFigure(name, f"right range of {number}, %", 100 * share, digits=1)
         for name, shares in found.items()
         for number, share in zip(_RANGES, shares, strict=True)
     ]
@@ -106,7 +108,7 @@ def accuracy(reason: str, claims: tuple[Claim, ...]) -> Outcome:
         ),
     )
     note = f"Ranges are equally wide; predicted is the one that most of the runs before were in, from run {_KNOWN} on."
-    return Outcome((reason, NOTE, note), tuple(rows), (*claims, falls), Drawing("lines", data, "ranges", "%"))
+    return StudyOutcome((reason, NOTE, note), tuple(rows), (*claims, falls), Drawing("lines", data, "ranges", "%"))
 
 
 def predicted_share(hours: FloatArray, number: int) -> float:
@@ -125,11 +127,11 @@ def predicted_share(hours: FloatArray, number: int) -> float:
     return float(np.mean(right)) if len(right) >= LEAST else float("nan")
 
 
-def _ranges(values: Mapping[str, FloatArray]) -> Sequence[Row]:
+def _ranges(values: Mapping[str, FloatArray]) -> Sequence[ComparedFigure]:
     quantiles = {"least": 0.0, "10th percentile": 0.1, "median": 0.5, "90th percentile": 0.9, "most": 1.0}
     rows = [
-        Row(name, f"run time, h: {word}", float(np.quantile(each, share)), digits=2)
+        ComparedFigure(name, f"run time, h: {word}", float(np.quantile(each, share)), digits=2)
         for name, each in values.items()
         for word, share in quantiles.items()
     ]
-    return [*rows, *(Row(name, "runs", float(len(each))) for name, each in values.items())]
+    return [*rows, *(ComparedFigure(name, "runs", float(len(each))) for name, each in values.items())]

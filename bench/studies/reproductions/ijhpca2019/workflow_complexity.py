@@ -12,7 +12,7 @@ from .....analysis.workflows import EXPLAINS
 from .....models.complexity import COMPLEXITIES, CONSTANT, TIE, ComplexityFit, fit_complexity
 from ...intervals import mean_interval
 from ..claims import LEAST, calibrated, row
-from ..outcome import Claim, Means, Outcome, Row, Scale
+from ..outcome import Claim, ComparedFigure, Scale, StudyOutcome, StudySettings
 from .workflow_logs import TABLE1, WorkflowModel
 
 #: Logs of each workflow.
@@ -36,7 +36,7 @@ _NOTES = (
 )
 
 
-def run(means: Means) -> Outcome:
+def run(means: StudySettings) -> StudyOutcome:
     """Return correlation and mean squared error per workflow. Also check that the workflow's class is recovered."""
     logs = means.draws(_LOGS)
     shuffled = means.broken("sizes")
@@ -45,7 +45,7 @@ def run(means: Means) -> Outcome:
     printed = [calibrated(_printed(model, found)) for model, found in fits.items() if model.printed]
     sorts = [_fitted(quicksort_runs(seed), shuffled) for seed in logs]
     claims = (*printed, _never_lost(fits), calibrated(_explained(fits)), _quicksort(sorts))
-    return Outcome(
+    return StudyOutcome(
         (
             *_NOTES,
             f"{len(logs)} logs of each workflow, drawn from the printed numbers: what they say of these is calibrated.",
@@ -90,7 +90,7 @@ def _class(model: WorkflowModel) -> str:
     return next(name for name, powers in COMPLEXITIES.items() if powers == (model.power, model.logarithm))
 
 
-def _rows(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Iterator[Row]:
+def _rows(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Iterator[ComparedFigure]:
     name = _class(model)
     subject = f"{model.name} ({name}{'' if model.printed else ', ours'})"
     correlations = [fit.pearson if name == CONSTANT else fit.of(name).correlation for fit in fits]

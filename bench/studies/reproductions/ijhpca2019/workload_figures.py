@@ -11,7 +11,7 @@ from .....models.complexity import fit_complexity
 from .....workloads import generate
 from .....workloads.job_columns import JobColumns
 from ..claims import LEAST, by_construction, row
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Run, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Run, Scale, StudyOutcome, StudySettings
 from . import public_runs
 from .patterns import PATTERNS
 from .workflow_complexity import quicksort_runs
@@ -25,7 +25,7 @@ _EDGES = np.arange(0, 24 + _BIN, _BIN)
 _FITS = 0.01
 
 
-def fig3(means: Means) -> Outcome:
+def fig3(means: StudySettings) -> StudyOutcome:
     """Return how well quicksort and matrix multiplication follow their complexities. The unit is operations."""
     sorts, products = [], []
     for seed in means.draws(_SEEDS):
@@ -58,7 +58,7 @@ def fig3(means: Means) -> Outcome:
         "measured seconds on its machine; here comparisons and multiplications are counted, of which a product of "
         "matrices always has n^1.5. The paper does not print the unit of its errors: here they are relative."
     )
-    return Outcome((note,), rows, claims, Drawing("points", points, "elements", "comparisons"), runs=_runs(means))
+    return StudyOutcome((note,), rows, claims, Drawing("points", points, "elements", "comparisons"), runs=_runs(means))
 
 
 def products_of(size: FloatArray) -> FloatArray:
@@ -67,10 +67,10 @@ def products_of(size: FloatArray) -> FloatArray:
     return side**3
 
 
-def fig6(means: Means) -> Outcome:
+def fig6(means: StudySettings) -> StudyOutcome:
     """Return the distribution of the run times of each pattern."""
     drawn = {name: _columns(f"accre:pattern={pattern}", means) for pattern, name in PATTERNS.items()}
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     for name, each in drawn.items():
         hours = [jobs.runtime / 3600 for jobs in each]
         rows.append(row(name, "mean, h", [float(np.mean(part)) for part in hours], 8 if "normal" in name else None, 2))
@@ -94,10 +94,10 @@ def fig6(means: Means) -> Outcome:
         f"{len(means.draws(_SEEDS))} draws of 800 jobs of each pattern, as the words of section 4.1 have them: the "
         "axes of the drawings are not printed. So the figure shows what is simulated and tests nothing."
     )
-    return Outcome((note,), tuple(rows), tuple(claims), _histogram(curves), runs=_runs(means))
+    return StudyOutcome((note,), tuple(rows), tuple(claims), _histogram(curves), runs=_runs(means))
 
 
-def fig7(means: Means) -> Outcome:
+def fig7(means: StudySettings) -> StudyOutcome:
     """Return the distributions of estimates of the second pattern. Its run times are beside them."""
     curves: dict[str, FloatArray] = {}
     rows, short = [], {}
@@ -131,14 +131,14 @@ def fig7(means: Means) -> Outcome:
         f"{len(means.draws(_SEEDS))} draws of 800 jobs of pattern (b), and estimates with a deviation of the ratio of "
         "0.2, never below 0.1. All of it follows from the printed law."
     )
-    return Outcome((note,), tuple(rows), claims, _histogram(curves), runs=_runs(means))
+    return StudyOutcome((note,), tuple(rows), claims, _histogram(curves), runs=_runs(means))
 
 
-def _runs(means: Means) -> str:
+def _runs(means: StudySettings) -> str:
     return str(len(means.draws(_SEEDS)))
 
 
-def _columns(spec: str, means: Means) -> list[JobColumns]:
+def _columns(spec: str, means: StudySettings) -> list[JobColumns]:
     return [generate(spec, seed=seed).columns for seed in means.draws(_SEEDS)]
 
 
@@ -165,17 +165,17 @@ def _histogram(curves: dict[str, FloatArray]) -> Drawing:
 
 
 #: Makes an outcome of public data. It needs the reason for missing the paper's, and the untestable claims.
-Public = Callable[[str, tuple[Claim, ...]], Outcome]
+Public = Callable[[str, tuple[Claim, ...]], StudyOutcome]
 
 
-def _bare(reason: str, claims: tuple[Claim, ...]) -> Outcome:
-    return Outcome((reason, public_runs.NOTE), (), claims)
+def _bare(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
+    return StudyOutcome((reason, public_runs.NOTE), (), claims)
 
 
 def _without(reason: str, *claims: str, public: Public = _bare) -> Run:
     """Return a function that makes a figure from public data. The paper's data are not public."""
 
-    def run(means: Means) -> Outcome:
+    def run(means: StudySettings) -> StudyOutcome:
         del means
         return public(
             reason, tuple(Claim(text, None, "no data; the paper: so", unmet="public data") for text in claims)

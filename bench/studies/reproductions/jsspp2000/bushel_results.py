@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ..claims import LEAST, by_construction, given
-from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Precondition, Row, Run
+from ..outcome import Claim, ComparedFigure, Drawing, Parameter, Precondition, Run, StudyOutcome, StudySettings
 from .geometric_means import Ratio, less, more, over_samples
-from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHARES, Setting, crowds, samples_of
+from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHARES, ChooserSetting, crowds, samples_of
 from .strategy_outcomes import DIFFER, ratio_row
 
 NAMES = {-1.0: "none", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
@@ -27,7 +27,7 @@ _NUMBERS = {
 _CHANGES = "changes of mind a chooser"
 
 
-def bushel(means: Means) -> Outcome:
+def bushel(means: StudySettings) -> StudyOutcome:
     """Return turnaround, efficiency and predictions by share of choosers, load and dispatcher."""
     setting = SETTINGS[means.scale]
     found = crowds(means)
@@ -37,7 +37,7 @@ def bushel(means: Means) -> Outcome:
     rows = (*_rows(table, setting), *_by_workload(table, setting))
     samples = len(means.draws(samples_of()))
     claims += given([promises(found)], [conditions["conservative"]])
-    return Outcome(
+    return StudyOutcome(
         _notes(setting, samples),
         rows,
         tuple(claims),
@@ -71,7 +71,7 @@ def _contrast(
     return _ratio((_values(table, column, over, *first) - _values(table, column, over, *other)).dropna())
 
 
-def _claims(table: pd.DataFrame, over: str, setting: Setting) -> Iterator[Claim]:
+def _claims(table: pd.DataFrame, over: str, setting: ChooserSetting) -> Iterator[Claim]:
     """Return the claims about a dispatcher. They hold at the largest load, unless stated otherwise."""
     low = setting.loads[0]
     high = setting.loads[-1]
@@ -114,7 +114,7 @@ def _differing(table: pd.DataFrame, over: str) -> Precondition:
     return Precondition(text, share >= DIFFER, f"{100 * share:.1f}%", of_system=True)
 
 
-def _rows(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
+def _rows(table: pd.DataFrame, setting: ChooserSetting) -> Iterator[ComparedFigure]:
     """Return means over all workloads, by dispatcher, load and share."""
     for over in OVER:
         for load in setting.loads:
@@ -122,10 +122,10 @@ def _rows(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
                 yield from _row(table, over, load, share, f"{over}, load {load:g}: {name}")
                 if load == setting.loads[-1] and share >= 0:
                     changes = _values(table, "changes", over, load, share, AGAIN).mean()
-                    yield Row(f"{over}, load {load:g}: {name}", _CHANGES, float(changes), digits=2)
+                    yield ComparedFigure(f"{over}, load {load:g}: {name}", _CHANGES, float(changes), digits=2)
 
 
-def _row(table: pd.DataFrame, over: str, load: float, share: float, subject: str) -> Iterator[Row]:
+def _row(table: pd.DataFrame, over: str, load: float, share: float, subject: str) -> Iterator[ComparedFigure]:
     for column, metric in _RATIOS.items():
         values = _values(table, column, over, load, share)
         if len(values) and share >= 0 and (column != "others" or share < 1):
@@ -133,10 +133,10 @@ def _row(table: pd.DataFrame, over: str, load: float, share: float, subject: str
     for column, (metric, unit, digits) in _NUMBERS.items():
         values = _values(table, column, over, load, share)
         if len(values):
-            yield Row(subject, metric, unit * float(values.mean()), digits=digits)
+            yield ComparedFigure(subject, metric, unit * float(values.mean()), digits=digits)
 
 
-def _by_workload(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
+def _by_workload(table: pd.DataFrame, setting: ChooserSetting) -> Iterator[ComparedFigure]:
     """Return what choosers gain at the largest load, per workload. One chooses, or all do."""
     for over in OVER:
         for share in (0.0, 1.0):
@@ -146,7 +146,7 @@ def _by_workload(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
                 yield ratio_row(subject, _GAIN, _ratio(values.loc[[name]]), None, 2)
 
 
-def _drawing(table: pd.DataFrame, setting: Setting) -> Drawing:
+def _drawing(table: pd.DataFrame, setting: ChooserSetting) -> Drawing:
     """Draw what choosers and others gain by share, one panel per dispatcher."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for over in OVER:
@@ -161,7 +161,7 @@ def _drawing(table: pd.DataFrame, setting: Setting) -> Drawing:
     return Drawing("lines", data, "jobs that choose", x_ticks=tuple(NAMES[share] for share in SHARES), log_y=True)
 
 
-def _notes(setting: Setting, samples: int) -> tuple[str, ...]:
+def _notes(setting: ChooserSetting, samples: int) -> tuple[str, ...]:
     logs = [name for name in setting.workloads if name != LUBLIN]
     stretches = f"disjoint stretches of {', '.join(logs)} and " if logs else ""
     loads = ", ".join(f"{load:g}" for load in setting.loads)

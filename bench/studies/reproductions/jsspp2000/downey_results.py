@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pandas as pd
 
 from ..claims import by_construction, elsewhere, given
-from ..outcome import Claim, Means, Outcome, Parameter, Row, Run
+from ..outcome import Claim, ComparedFigure, Parameter, Run, StudyOutcome, StudySettings
 from .drawn_cases import BEST, CHOICES, USER, Kind
 from .geometric_means import Ratio, contrast, gains, less, logarithms, mean, more, parts, within
 from .measured_cases import cases_in_words, measured
@@ -43,16 +43,16 @@ _NOTES = (
 )
 
 
-def cases_of(means: Means) -> dict[str, pd.DataFrame]:
+def cases_of(means: StudySettings) -> dict[str, pd.DataFrame]:
     """Return the cases by how their ranges were sampled."""
     found = measured(tuple(_KINDS.values()), means)
     return {name: found[found["kind"] == kind] for name, kind in _KINDS.items()}
 
 
-def table2(means: Means) -> Outcome:
+def table2(means: StudySettings) -> StudyOutcome:
     """Return turnaround and relative performance of all strategies. By log and over all."""
     found = cases_of(means)
-    rows, claims = list[Row](), list[Claim]()
+    rows, claims = list[ComparedFigure](), list[Claim]()
     conditions = differing(found["literal"], tuple(CHOICES))
     for name, cases in found.items():
         rows += overall_rows(cases, name, _PUBLISHED)
@@ -64,7 +64,7 @@ def table2(means: Means) -> Outcome:
     agreement = [agreeing(cases) for cases in found.values()]
     claims += promises(pd.concat(found.values()))
     every = given(claims, [*conditions.values(), *agreement])
-    return Outcome(
+    return StudyOutcome(
         _NOTES,
         tuple(rows),
         every,
@@ -119,14 +119,14 @@ Judge = Callable[[pd.DataFrame], Iterator[Claim]]
 def _figure(column: str, label: str, judge: Judge, *, log_x: bool = False, only: str | None = None) -> Run:
     """Return a function that makes a figure of the cases by a column."""
 
-    def run(means: Means) -> Outcome:
+    def run(means: StudySettings) -> StudyOutcome:
         found = cases_of(means)
         if only is not None and means.scale != "smoke":
             found = {name: cases[cases["log"] == only] for name, cases in found.items()}
         conditions = differing(found["literal"], tuple(CHOICES))
         claims = given(judge(found["literal"]), conditions.values())
         drawing = drawing_by(found, column, label, (USER, *STRATEGIES), log_x)
-        return Outcome(
+        return StudyOutcome(
             _NOTES,
             rows_by(found, column, ("SA-3", "SA-7")),
             claims,

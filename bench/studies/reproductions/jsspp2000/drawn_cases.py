@@ -37,7 +37,7 @@ _SIMULATED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateRequest:
     """A size and walltime that a job might request, and its run time (s) with them."""
 
     request: Request
@@ -45,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class MoldableCase:
     """A job of a log, changed to a moldable one.
 
     Attributes
@@ -63,13 +63,13 @@ class Case:
     """
 
     place: int
-    user: Candidate
-    lists: Mapping[str, tuple[Candidate, ...]]
-    tried: tuple[Candidate, ...]
+    user: CandidateRequest
+    lists: Mapping[str, tuple[CandidateRequest, ...]]
+    tried: tuple[CandidateRequest, ...]
     facts: Mapping[str, Any]
 
 
-def drawn(workload: Workload, kind: Kind, count: int, seed: int, begin: int = 0) -> list[Case]:
+def drawn(workload: Workload, kind: Kind, count: int, seed: int, begin: int = 0) -> list[MoldableCase]:
     """Return this many cases of a log, in its order. Each has its own random values.
 
     Parameters
@@ -91,7 +91,7 @@ def drawn(workload: Workload, kind: Kind, count: int, seed: int, begin: int = 0)
     return sorted(cases, key=lambda case: case.place)
 
 
-def _moldable(workload: Workload, kind: Kind, rng: np.random.Generator) -> Case:
+def _moldable(workload: Workload, kind: Kind, rng: np.random.Generator) -> MoldableCase:
     """Return a job of Downey's speedup."""
     place, own, room = _job(workload, rng)
     most = float(rng.uniform(2, 200))
@@ -113,7 +113,7 @@ def _moldable(workload: Workload, kind: Kind, rng: np.random.Generator) -> Case:
         for name, choices in CHOICES.items()
     }
     facts = {"A": most, "sigma": spread, "a": accuracy, "L": sequential, "range": high - low, "n_u": own}
-    return Case(place, _candidate(own, runtime, accuracy), lists, lists["SA-7"], facts)
+    return MoldableCase(place, _candidate(own, runtime, accuracy), lists, lists["SA-7"], facts)
 
 
 def _widened(low: int, high: int, own: int, room: int) -> tuple[int, int]:
@@ -124,7 +124,7 @@ def _widened(low: int, high: int, own: int, room: int) -> tuple[int, int]:
     return max(1, min(low, high - _LEAST)), high
 
 
-def _nas(workload: Workload, benchmark: str, rng: np.random.Generator) -> Case:
+def _nas(workload: Workload, benchmark: str, rng: np.random.Generator) -> MoldableCase:
     """Return a NAS benchmark in place of a job. The user requests that job's size for it."""
     place, own, room = _job(workload, rng)
     accuracy = 1.0 - float(rng.random())
@@ -139,7 +139,7 @@ def _nas(workload: Workload, benchmark: str, rng: np.random.Generator) -> Case:
     tried = offered if benchmark in _SIZES else tuple(each for each in offered if each.request.processors in grid)
     facts = {"benchmark": benchmark, "a": accuracy, "L": sequential, "range": sizes[-1] - sizes[0], "n_u": own}
     [user] = _candidates([own], sequential, speedup, accuracy)
-    return Case(place, user, {NAS: offered}, tried, facts)
+    return MoldableCase(place, user, {NAS: offered}, tried, facts)
 
 
 def _job(workload: Workload, rng: np.random.Generator) -> tuple[int, int, int]:
@@ -157,10 +157,10 @@ def spaced(low: int, high: int, choices: int) -> list[int]:
 
 def _candidates(
     sizes: Sequence[int], sequential: float, speedup: Callable[[int], float], accuracy: float
-) -> tuple[Candidate, ...]:
+) -> tuple[CandidateRequest, ...]:
     return tuple(_candidate(size, math.ceil(sequential / speedup(size)), accuracy) for size in sizes)
 
 
-def _candidate(size: int, runtime: int, accuracy: float) -> Candidate:
+def _candidate(size: int, runtime: int, accuracy: float) -> CandidateRequest:
     seconds = max(1, runtime)
-    return Candidate(Request(size, min(max(seconds, math.ceil(seconds / accuracy)), _LONGEST)), seconds)
+    return CandidateRequest(Request(size, min(max(seconds, math.ceil(seconds / accuracy)), _LONGEST)), seconds)

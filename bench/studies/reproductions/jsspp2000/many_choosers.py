@@ -17,7 +17,7 @@ from .....simulation import Result, simulate
 from .....workloads import Workload, generate
 from ....campaigns.molding_specs import molded
 from ....campaigns.samples import Loaders
-from ..outcome import Means, Scale
+from ..outcome import Scale, StudySettings
 from ..simulations import finished
 from .measured_cases import TableCell
 from .recorded_logs import PUBLIC, recorded
@@ -34,7 +34,7 @@ _SEED = 2001
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ChooserSetting:
     """The simulations at a scale.
 
     Attributes
@@ -58,11 +58,11 @@ class Setting:
     waverers: int
 
 
-SETTINGS: Mapping[Scale, Setting] = {
-    "smoke": Setting((LUBLIN,), 20, 1, (0.6, 0.95), 1, 10),
-    "brief": Setting((LUBLIN,), 50, 3, (0.6, 0.95), 2, 30),
-    "small": Setting((*PUBLIC, LUBLIN), 100, 3, (0.6, 0.95), 3, 50),
-    "full": Setting((*PUBLIC, LUBLIN), 500, 10, (0.6, 0.7, 0.8, 0.9, 0.95), 5, 200),
+SETTINGS: Mapping[Scale, ChooserSetting] = {
+    "smoke": ChooserSetting((LUBLIN,), 20, 1, (0.6, 0.95), 1, 10),
+    "brief": ChooserSetting((LUBLIN,), 50, 3, (0.6, 0.95), 2, 30),
+    "small": ChooserSetting((*PUBLIC, LUBLIN), 100, 3, (0.6, 0.95), 3, 50),
+    "full": ChooserSetting((*PUBLIC, LUBLIN), 500, 10, (0.6, 0.7, 0.8, 0.9, 0.95), 5, 200),
 }
 #: How often such a chooser may change its mind.
 AGAIN = 3
@@ -96,7 +96,7 @@ class Crowd(TableCell):
         return measure(jobs, self.dispatcher, self.singles, self.shares, self.seed)
 
 
-def crowds(means: Means) -> pd.DataFrame:
+def crowds(means: StudySettings) -> pd.DataFrame:
     """Return the results of all samples, one row per simulation. Stored results are not simulated again.
 
     The columns are those of :func:`measure`. ``workload``, ``load``, ``seed``, ``over`` and ``again`` are added.
@@ -119,7 +119,7 @@ def samples_of() -> dict[Scale, int]:
     return {scale: setting.samples for scale, setting in SETTINGS.items()}
 
 
-def _cells(setting: Setting, again: int, loaders: Loaders, means: Means) -> list[tuple[str, Crowd]]:
+def _cells(setting: ChooserSetting, again: int, loaders: Loaders, means: StudySettings) -> list[tuple[str, Crowd]]:
     """Return the cells with the base dispatcher of each. Loader functions of the jobs are added to `loaders`."""
     found = []
     jobs, loads = (setting.waverers, setting.loads[-1:]) if again else (setting.jobs, setting.loads)

@@ -20,9 +20,9 @@ from ....campaigns.store import Store
 from ...arrival_starts import ArrivalStarts, arrival_starts
 from ...branching import Branch, branches
 from ..claims import LEAST
-from ..outcome import Means, Scale
+from ..outcome import Scale, StudySettings
 from ..simulations import finished
-from .drawn_cases import BEST, CHOICES, NAS, USER, Candidate, Case, Kind, drawn
+from .drawn_cases import BEST, CHOICES, NAS, USER, CandidateRequest, Kind, MoldableCase, drawn
 from .recorded_logs import PUBLIC, recorded
 
 #: Raised with every change of the samples or stored columns.
@@ -87,7 +87,7 @@ class Batch(TableCell):
         )
 
 
-def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
+def measured(kinds: Sequence[Kind], means: StudySettings) -> pd.DataFrame:
     """Return the cases of all logs, one row each. Stored cases are not simulated again.
 
     The columns are those of :func:`measure`, and ``log``, ``kind`` and ``month``. Months differ between logs. Under a
@@ -109,7 +109,7 @@ def with_months(cases: pd.DataFrame) -> pd.DataFrame:
     return cases.assign(month=months if months.nunique() >= LEAST else months + ", seed " + cases["seed"].astype(str))
 
 
-def _replaced(cases: pd.DataFrame, means: Means) -> pd.DataFrame:
+def _replaced(cases: pd.DataFrame, means: StudySettings) -> pd.DataFrame:
     """Replace SA by the user's request or by the best, the best by the user's, or shuffle the facts. Return the cases.
 
     A request's turnaround does not depend on what chose it. Nothing is simulated again.
@@ -129,7 +129,7 @@ def _replaced(cases: pd.DataFrame, means: Means) -> pd.DataFrame:
     return cases
 
 
-def cases_in_words(means: Means, kind: Kind = "literal") -> str:
+def cases_in_words(means: StudySettings, kind: Kind = "literal") -> str:
     """Return how many cases of each log there are."""
     draws = len(means.draws(_DRAWS))
     return f"{draws * _CASES[kind][means.scale]:,} cases a log"
@@ -139,7 +139,7 @@ def cases_in_words(means: Means, kind: Kind = "literal") -> str:
 _DRAWS: dict[Scale, int] = {"smoke": 1, "brief": 1, "small": 1, "full": 1}
 
 
-def _batches(kind: Kind, means: Means, loaders: Loaders) -> list[Batch]:
+def _batches(kind: Kind, means: StudySettings, loaders: Loaders) -> list[Batch]:
     """Return the simulations of a kind at a scale. Loader functions of the jobs are added to `loaders`."""
     found, count = [], _CASES[kind][means.scale]
     for log, head in [_SMOKE] if means.scale == "smoke" else [(log, None) for log in PUBLIC]:
@@ -158,7 +158,7 @@ def _jobs(log: str, head: int | None) -> Workload:
     return recorded(log) if head is None else recorded(log).head(head)
 
 
-def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -> pd.DataFrame:
+def measure(workload: Workload, cases: Sequence[MoldableCase], checked: int = CHECKED) -> pd.DataFrame:
     """Return the results of cases, one row each.
 
     A request that starts at once takes its run time. Any other request is simulated in a copy of the whole simulation
@@ -188,7 +188,7 @@ def measure(workload: Workload, cases: Sequence[Case], checked: int = CHECKED) -
     return pd.DataFrame(rows)
 
 
-def with_arrivals(workload: Workload, cases: Sequence[Case]) -> list[CasePlan]:
+def with_arrivals(workload: Workload, cases: Sequence[MoldableCase]) -> list[CasePlan]:
     """Return the plans of cases, each with the answer at its arrival."""
     asked: dict[int, set[Key]] = {}
     for case in cases:
@@ -212,7 +212,7 @@ class CasePlan:
         How many of these are of simulations.
     """
 
-    def __init__(self, case: Case, told: ArrivalStarts, now: int) -> None:
+    def __init__(self, case: MoldableCase, told: ArrivalStarts, now: int) -> None:
         self.case = case
         self.told = told
         self.now = now
@@ -293,11 +293,11 @@ def _job(workload: Workload, place: int, key: Key, runtime: int) -> Job:
     return replace(job, nodes=1, per_node={workload.machine.resources[0]: key[0]}, runtime=runtime, walltime=key[1])
 
 
-def _all(case: Case) -> Iterable[Candidate]:
+def _all(case: MoldableCase) -> Iterable[CandidateRequest]:
     yield case.user
     for offered in case.lists.values():
         yield from offered
 
 
-def _key(candidate: Candidate) -> Key:
+def _key(candidate: CandidateRequest) -> Key:
     return candidate.request.processors, candidate.request.walltime

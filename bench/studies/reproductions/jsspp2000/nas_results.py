@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 
 from ..claims import given
-from ..outcome import Claim, Means, Outcome, Parameter, Row, Run
+from ..outcome import Claim, ComparedFigure, Parameter, Run, StudyOutcome, StudySettings
 from .downey_results import by_accuracy, cases_of
 from .drawn_cases import BEST, NAS, OPERATIONS, RATE, SERIAL, USER
 from .geometric_means import contrast, gains, less, logarithms, mean, more, parts
@@ -38,7 +38,7 @@ _NOTES = (
 Judge = Callable[[pd.DataFrame], Iterator[Claim]]
 
 
-def table3(means: Means) -> Outcome:
+def table3(means: StudySettings) -> StudyOutcome:
     """Return turnaround and relative performance, over all. Downey's model is beside them."""
     cases = measured(["nas"], means)
     conditions = differing(cases, [NAS])
@@ -47,7 +47,7 @@ def table3(means: Means) -> Outcome:
     claims = [*_overall(cases, cases_of(means)["literal"])]
     every = (*given(claims, [*conditions.values(), agreement]), *promises(cases))
     shown = (*conditions.values(), agreement)
-    return Outcome(
+    return StudyOutcome(
         _NOTES,
         tuple(rows),
         every,
@@ -84,12 +84,12 @@ def _parameters(cases: pd.DataFrame) -> tuple[Parameter, ...]:
     )
 
 
-def fig10(means: Means) -> Outcome:
+def fig10(means: StudySettings) -> StudyOutcome:
     """Return turnaround and relative performance by what restricts the sizes."""
     cases = measured(["nas"], means)
     groups = {"powers of two (MG, LU)": ("MG", "LU"), "squares (SP, BT)": ("SP", "BT"), "any (EP)": ("EP",)}
     each = {name: cases[cases["benchmark"].isin(members)] for name, members in groups.items()}
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     for name, part in each.items():
         rows += overall_rows(part, name)
     conditions = differing(cases, [NAS])
@@ -101,18 +101,18 @@ def fig10(means: Means) -> Outcome:
         close(free, NAS, ": EP"),
     ]
     shown = tuple(conditions.values())
-    return Outcome(
+    return StudyOutcome(
         _NOTES, tuple(rows), given(claims, shown), sizes_drawing(free, _SHOWN), shown, runs=cases_in_words(means, "nas")
     )
 
 
 def _figure(column: str, label: str, judge: Judge) -> Run:
-    def run(means: Means) -> Outcome:
+    def run(means: StudySettings) -> StudyOutcome:
         cases = measured(["nas"], means)
         conditions = tuple(differing(cases, [NAS]).values())
         drawing = drawing_by({"NAS": cases}, column, label, _SHOWN, log_x=False)
         rows = rows_by({"NAS": cases}, column, (NAS,))
-        return Outcome(
+        return StudyOutcome(
             _NOTES, rows, given(judge(cases), conditions), drawing, conditions, runs=cases_in_words(means, "nas")
         )
 

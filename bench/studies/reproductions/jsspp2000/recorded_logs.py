@@ -10,14 +10,14 @@ from functools import cache
 import numpy as np
 
 from .....workloads import TraceWarning, Workload, fetch, read
-from ..outcome import Claim, Means, Outcome, Row
+from ..outcome import Claim, ComparedFigure, StudyOutcome, StudySettings
 
 #: A job count off by at most this share matches the paper's.
 _NEAR = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class PublishedLog:
     """A log of table 1.
 
     Attributes
@@ -38,10 +38,10 @@ class Log:
 
 
 LOGS = {
-    "ANL": Log("", 120, 5921, (1996, 11), (1997, 1)),
-    "CTC": Log("ctc-sp2", 430, 60196, (1996, 7), (1997, 3)),
-    "KTH": Log("kth-sp2", 100, 25954, (1996, 11), (1997, 9)),
-    "SDSC": Log("sdsc-sp2", 128, 19405, (1999, 1), (1999, 6)),
+    "ANL": PublishedLog("", 120, 5921, (1996, 11), (1997, 1)),
+    "CTC": PublishedLog("ctc-sp2", 430, 60196, (1996, 7), (1997, 3)),
+    "KTH": PublishedLog("kth-sp2", 100, 25954, (1996, 11), (1997, 9)),
+    "SDSC": PublishedLog("sdsc-sp2", 128, 19405, (1999, 1), (1999, 6)),
 }
 #: Those that are simulated: the public ones.
 PUBLIC = tuple(name for name, log in LOGS.items() if log.trace)
@@ -73,15 +73,18 @@ def _number(workload: Workload, field: str) -> int:
     return int(next(found))
 
 
-def table1(means: Means) -> Outcome:
+def table1(means: StudySettings) -> StudyOutcome:
     """Return the machines and the months of the logs."""
     found = {name: recorded(name, means.broken("months")) for name in PUBLIC}
-    rows, claims = list[Row](), list[Claim]()
+    rows, claims = list[ComparedFigure](), list[Claim]()
     for name, log in LOGS.items():
         workload = found.get(name)
         processors = None if workload is None else int(workload.machine.capacity[0, 0])
         jobs = None if workload is None else len(workload)
-        rows += [Row(name, "processors", processors, log.processors), Row(name, "jobs", jobs, log.jobs)]
+        rows += [
+            ComparedFigure(name, "processors", processors, log.processors),
+            ComparedFigure(name, "jobs", jobs, log.jobs),
+        ]
         if jobs is not None:
             text = f"{name} has the paper's number of jobs, to {100 * _NEAR:g}%"
             evidence = f"{jobs:,} jobs; the paper: {log.jobs:,}"
@@ -89,4 +92,4 @@ def table1(means: Means) -> Outcome:
     notes = (
         "The logs of the Parallel Workloads Archive, without records with a run time of 0, cut to the paper's months.",
     )
-    return Outcome(notes, tuple(rows), tuple(claims))
+    return StudyOutcome(notes, tuple(rows), tuple(claims))

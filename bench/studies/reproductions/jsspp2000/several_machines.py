@@ -14,9 +14,9 @@ import pandas as pd
 from .....workloads import Workload
 from ....campaigns.samples import Loaders
 from ..claims import by_construction
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Run, Scale
+from ..outcome import Claim, ComparedFigure, Drawing, Run, Scale, StudyOutcome, StudySettings
 from ..simulations import finished
-from .drawn_cases import USER, Case, drawn
+from .drawn_cases import USER, MoldableCase, drawn
 from .geometric_means import contrast, gains, logarithms, mean, more
 from .measured_cases import TOGETHER, CasePlan, TableCell, simulate_cases, with_arrivals, with_months
 from .recorded_logs import PUBLIC, recorded
@@ -102,7 +102,7 @@ def measure(machines: Sequence[Workload], count: int, seed: int, begin: int = 0)
     return pd.DataFrame([_row([each.get(place) for each in plans], first) for place in range(len(cases))])
 
 
-def _on(workload: Workload, case: Case, place: int) -> Case | None:
+def _on(workload: Workload, case: MoldableCase, place: int) -> MoldableCase | None:
     """Return a case at a place of a machine, with the sizes of that machine. ``None`` if it has none of them."""
     most = int(workload.machine.capacity[0, 0])
     offered = [each for each in case.lists[_CHOICES] if each.request.processors <= most]
@@ -134,10 +134,10 @@ def _row(same: Sequence[CasePlan | None], first: int) -> dict[str, Any]:
     }
 
 
-def several(means: Means) -> Outcome:
+def several(means: StudySettings) -> StudyOutcome:
     """Return SA's turnaround and relative performance by the machines to choose from."""
     cases = _cases(means)
-    rows: list[Row] = []
+    rows: list[ComparedFigure] = []
     for log in ("all logs", *dict.fromkeys(cases["log"])):
         part = cases if log == "all logs" else cases[cases["log"] == log]
         for name in (USER, ONE, SEVERAL, ALL):
@@ -145,7 +145,11 @@ def several(means: Means) -> Outcome:
             rows.append(ratio_row(subject, TURNAROUND, mean(logarithms(part, name), part), None, 0))
             if name != USER:
                 rows.append(ratio_row(subject, RELATIVE, mean(gains(part, name), part), None, 2))
-        rows.append(Row(f"{log}: {SEVERAL}", "another machine, %", 100 * float((part["chosen"] > 0).mean()), digits=1))
+        rows.append(
+            ComparedFigure(
+                f"{log}: {SEVERAL}", "another machine, %", 100 * float((part["chosen"] > 0).mean()), digits=1
+            )
+        )
     count = len(means.draws(_ONCE)) * _CASES[means.scale]
     notes = (
         "Not in the paper. Its section 5 asks what SA gains from several supercomputers, and whether it should "
@@ -155,7 +159,7 @@ def several(means: Means) -> Outcome:
         "cancelled when the first one ends.",
         "One job at a time: what it costs the other jobs if all jobs are submitted everywhere is not simulated.",
     )
-    return Outcome(notes, tuple(rows), tuple(_claims(cases)), _drawing(cases), runs=f"{count:,} cases a log")
+    return StudyOutcome(notes, tuple(rows), tuple(_claims(cases)), _drawing(cases), runs=f"{count:,} cases a log")
 
 
 def _claims(cases: pd.DataFrame) -> Iterator[Claim]:
@@ -182,7 +186,7 @@ def _drawing(cases: pd.DataFrame) -> Drawing:
 _ONCE: Mapping[Scale, int] = {"smoke": 1, "brief": 1, "small": 1, "full": 1}
 
 
-def _cases(means: Means) -> pd.DataFrame:
+def _cases(means: StudySettings) -> pd.DataFrame:
     """Return the cases of all logs, one row each. Under the control SA cannot choose a machine."""
     loaders: Loaders = {}
     head = _HEAD if means.scale == "smoke" else None

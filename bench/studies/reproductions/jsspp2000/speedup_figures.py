@@ -9,28 +9,28 @@ import numpy as np
 
 from .....models.moldable import downey
 from ..claims import by_construction
-from ..outcome import Claim, Drawing, Means, Outcome
+from ..outcome import Claim, Drawing, StudyOutcome, StudySettings
 
 _SIZES = np.arange(1, 201)
 _NOTES = ("The curves follow from the printed function. Its last branch is A, by a misprint An/A.",)
 
 
-def fig1(means: Means) -> Outcome:
+def fig1(means: StudySettings) -> StudyOutcome:
     """Return the speedup for several A, sigma being 1."""
     del means
     curves = {f"A = {most}": downey(_SIZES, most, 1.0) for most in (20, 60, 100, 150)}
     rising = all((more >= less).all() for less, more in pairwise(curves.values()))
     claim = Claim("The larger A, the more processors the job can use", rising, "the curves do not cross; the paper: so")
-    return Outcome(_NOTES, (), (by_construction(claim),), _drawing(curves))
+    return StudyOutcome(_NOTES, (), (by_construction(claim),), _drawing(curves))
 
 
-def fig2(means: Means) -> Outcome:
+def fig2(means: StudySettings) -> StudyOutcome:
     """Return the speedup for several sigma, A being 60."""
     del means
     curves = {f"sigma = {spread:g}": downey(_SIZES, 60.0, spread) for spread in (0.0, 0.5, 1.0, 1.5, 2.0)}
     falling = all((more >= less).all() for more, less in pairwise(curves.values()))
     claim = Claim("The smaller sigma, the closer to linear", falling, "the curves do not cross; the paper: so")
-    return Outcome(_NOTES, (), (by_construction(claim),), _drawing(curves))
+    return StudyOutcome(_NOTES, (), (by_construction(claim),), _drawing(curves))
 
 
 def _drawing(curves: dict[str, Any]) -> Drawing:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ....reports.number_formats import short
 from ..claims import LEAST, by_construction
-from ..outcome import Claim, Drawing, Precondition, Row
+from ..outcome import Claim, ComparedFigure, Drawing, Precondition
 from .drawn_cases import BEST, CHOICES, NAS, USER
 from .geometric_means import Ratio, contrast, gains, logarithms, mean, more, parts
 
@@ -68,7 +68,7 @@ def promises(cases: pd.DataFrame) -> list[Claim]:
 
 def overall_rows(
     cases: pd.DataFrame, subject: str, published: Mapping[str, tuple[float, float | None]] = NOWHERE
-) -> list[Row]:
+) -> list[ComparedFigure]:
     """Return turnaround, relative performance and the share of other sizes chosen. One row per strategy."""
     rows = []
     for name in [name for name in (USER, *CHOICES, NAS, BEST) if name in cases]:
@@ -78,14 +78,14 @@ def overall_rows(
         if name != USER:
             rows.append(ratio_row(own, RELATIVE, mean(gains(cases, name), cases), gain, 2))
             other = 100 * float((cases[f"{name} size"] != cases[f"{USER} size"]).mean())
-            rows.append(Row(own, "another size than the user's, %", other, digits=1))
+            rows.append(ComparedFigure(own, "another size than the user's, %", other, digits=1))
     return rows
 
 
-def ratio_row(subject: str, metric: str, ratio: Ratio, published: float | None, digits: int) -> Row:
+def ratio_row(subject: str, metric: str, ratio: Ratio, published: float | None, digits: int) -> ComparedFigure:
     """Return a row of a geometric mean or ratio."""
     low, high = (None if np.isnan(end) else end for end in (ratio.low, ratio.high))
-    return Row(subject, metric, ratio.value, published, low, high, digits)
+    return ComparedFigure(subject, metric, ratio.value, published, low, high, digits)
 
 
 def sizes_drawing(cases: pd.DataFrame, strategies: Sequence[str]) -> Drawing:
@@ -100,13 +100,13 @@ def sizes_drawing(cases: pd.DataFrame, strategies: Sequence[str]) -> Drawing:
     return Drawing("steps", data, "processors asked for, logarithm to base 2", "cases, %")
 
 
-def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence[str]) -> tuple[Row, ...]:
+def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence[str]) -> tuple[ComparedFigure, ...]:
     """Return the boundaries of the parts, and each part's relative performance."""
     rows = []
     for name, cases in found.items():
         for part in parts(cases, column) if len(cases) else []:
             subject = f"{name}, {short(float(part[column].min()))} to {short(float(part[column].max()))}"
-            rows.append(Row(subject, "cases, %", 100 * len(part) / len(cases), digits=1))
+            rows.append(ComparedFigure(subject, "cases, %", 100 * len(part) / len(cases), digits=1))
             rows.append(ratio_row(subject, f"{USER}: {TURNAROUND}", mean(logarithms(part, USER), part), None, 0))
             rows += [
                 ratio_row(subject, f"{each}: {RELATIVE}", mean(gains(part, each), part), None, 2)

@@ -9,7 +9,7 @@ from .....workloads.fetching import at_hand as file_at_hand
 from ...published import hpcopt, one_rule, rlscheduler, sc15
 from ...published.one_rule import Change
 from ...published.values import NEAR, Value, at_hand
-from ..outcome import Claim, Means, Outcome, Row, Run, Scale
+from ..outcome import Claim, ComparedFigure, Run, Scale, StudyOutcome, StudySettings
 
 #: Traces of each scale. The smallest takes a minute, `full` all that is there.
 _SC15: Mapping[Scale, Sequence[str]] = {
@@ -44,12 +44,12 @@ def _files(traces: Iterable[str], notes: list[str]) -> Iterator[tuple[str, Path]
             yield trace, path
 
 
-def _rows(values: Sequence[Value], metric: str, digits: int) -> list[Row]:
+def _rows(values: Sequence[Value], metric: str, digits: int) -> list[ComparedFigure]:
     rows = []
     for each in values:
         subject = f"{each.trace}, {each.setting}"
-        rows.append(Row(subject, metric, each.ours, each.theirs, digits=digits))
-        rows.append(Row(subject, "deviation, %", 100 * each.deviation, digits=2))
+        rows.append(ComparedFigure(subject, metric, each.ours, each.theirs, digits=digits))
+        rows.append(ComparedFigure(subject, "deviation, %", 100 * each.deviation, digits=2))
     return rows
 
 
@@ -64,7 +64,7 @@ def claim_of(text: str, values: Sequence[Value]) -> list[Claim]:
     return [Claim(text, all(met), evidence)]
 
 
-def sc15_values(means: Means) -> Outcome:
+def sc15_values(means: StudySettings) -> StudyOutcome:
     """Make the values of SC 2015 again."""
     notes = [f"{sc15.RULES.paper}. Rules: `--conventions sc15`. Simulations are deterministic; there is one run each."]
     most = 3 if means.scale == "smoke" else None
@@ -75,10 +75,10 @@ def sc15_values(means: Means) -> Outcome:
         notes.append("pyss has another EASY for its rows of EASY with AVG2, which is not known to the letter.")
     claims = claim_of(f"EASY-SJBF, and EASY with walltimes and perfect predictions: {_ALL_MET}", met)
     claims += claim_of(f"EASY with AVG2: {_ALL_MET}", other)
-    return Outcome(tuple(notes), tuple(_rows(values, "bounded slowdown", 2)), tuple(claims), runs="1 trace each")
+    return StudyOutcome(tuple(notes), tuple(_rows(values, "bounded slowdown", 2)), tuple(claims), runs="1 trace each")
 
 
-def rlscheduler_values(means: Means) -> Outcome:
+def rlscheduler_values(means: StudySettings) -> StudyOutcome:
     """Make Table V of RLScheduler again."""
     notes = [
         f"{rlscheduler.RULES.paper}, Table V. Rules: `--conventions rlscheduler`, and its backfilling as the plug-in "
@@ -87,19 +87,19 @@ def rlscheduler_values(means: Means) -> Outcome:
     found = _files(_RLSCHEDULER[means.scale], notes)
     values = [value for trace, path in found for value in rlscheduler.values(trace, path)]
     rows = _rows(values, "bounded slowdown", 2)
-    return Outcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="10 windows")
+    return StudyOutcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="10 windows")
 
 
-def hpcopt_values(means: Means) -> Outcome:
+def hpcopt_values(means: StudySettings) -> StudyOutcome:
     """Make the table of HPCOpt again."""
     notes = [f"{hpcopt.RULES.paper}. Rules: `--conventions hpcopt`, and its backfilling as plug-ins."]
     found = _files(_HPCOPT[means.scale], notes)
     values = [value for trace, path in found for value in hpcopt.values(trace, path)]
     rows = _rows(values, "mean wait, s", 0)
-    return Outcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="1 trace each")
+    return StudyOutcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="1 trace each")
 
 
-def one_rule_at_a_time(means: Means) -> Outcome:
+def one_rule_at_a_time(means: StudySettings) -> StudyOutcome:
     """Show what each rule of the papers changes."""
     notes = [
         "One rule is another one, all others are the paper's. The first line of a setting has the rules of the paper. "
@@ -113,9 +113,9 @@ def one_rule_at_a_time(means: Means) -> Outcome:
         key = each.paper, each.trace, each.setting
         base.setdefault(key, each.value)
         subject = f"{', '.join(key)}: {each.rule or 'rules of the paper'}"
-        rows.append(Row(subject, "value", each.value, digits=2))
-        rows.append(Row(subject, "change, %", 100 * (each.value / base[key] - 1), digits=1))
-    return Outcome(tuple(notes), tuple(rows), (), runs="1 trace each")
+        rows.append(ComparedFigure(subject, "value", each.value, digits=2))
+        rows.append(ComparedFigure(subject, "change, %", 100 * (each.value / base[key] - 1), digits=1))
+    return StudyOutcome(tuple(notes), tuple(rows), (), runs="1 trace each")
 
 
 _Study = Callable[[str, Path], Iterator[Change]]

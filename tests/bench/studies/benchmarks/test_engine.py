@@ -12,7 +12,14 @@ from rich.console import Console
 
 from hpcdispatch.bench.studies.benchmarks.engine.bare_easy import bare_jobs, easy_starts
 from hpcdispatch.bench.studies.benchmarks.engine.engine_parts import PARTS, shares
-from hpcdispatch.bench.studies.benchmarks.engine.engine_rates import Row, Setting, large, main, rate_of, table
+from hpcdispatch.bench.studies.benchmarks.engine.engine_rates import (
+    MeasuredRate,
+    RatesSetting,
+    large,
+    main,
+    rate_of,
+    table,
+)
 from hpcdispatch.bench.studies.benchmarks.measurements import run_module
 from hpcdispatch.bench.studies.benchmarks.traces import lay_end_to_end, theta_like
 from hpcdispatch.predictors import Walltime
@@ -28,12 +35,12 @@ def found() -> dict:
 
 
 @pytest.fixture
-def all_rows(found) -> list[Row]:
-    return [Row(**{key: value for key, value in row.items() if key != "passed"}) for row in found["rows"]]
+def all_rows(found) -> list[MeasuredRate]:
+    return [MeasuredRate(**{key: value for key, value in row.items() if key != "passed"}) for row in found["rows"]]
 
 
 @pytest.fixture
-def rows(all_rows) -> list[Row]:
+def rows(all_rows) -> list[MeasuredRate]:
     return [row for row in all_rows if row.unit != "us"]
 
 
@@ -117,7 +124,7 @@ def test_large_traces_are_skipped_with_a_word_in_the_small_setting(rows):
 
 
 def test_large_traces_are_skipped_with_a_word_where_they_are_not_at_hand():
-    (row,) = large(Setting(), "nowhere", "easy", "nowhere.swf", None, 700)
+    (row,) = large(RatesSetting(), "nowhere", "easy", "nowhere.swf", None, 700)
     assert row.value is None
     assert row.note == "skipped: nowhere.swf is not there; set HPCDISPATCH_DATA"
 
@@ -125,7 +132,7 @@ def test_large_traces_are_skipped_with_a_word_where_they_are_not_at_hand():
 @pytest.mark.nightly
 def test_a_large_trace_is_measured_in_a_process_of_its_own(tmp_path):
     swf, _ = write_inputs(on_one_core_nodes(generate("lublin", jobs=40, processors=64, seed=1)), tmp_path)
-    seconds, megabytes = large(Setting(jobs=30), "small", "easy", swf, 60, 700)
+    seconds, megabytes = large(RatesSetting(jobs=30), "small", "easy", swf, 60, 700)
     assert (seconds.jobs, seconds.unit, megabytes.unit) == (30, "s", "MB")
     assert seconds.value > 0
     assert megabytes.value > 10
@@ -134,7 +141,7 @@ def test_a_large_trace_is_measured_in_a_process_of_its_own(tmp_path):
 @pytest.mark.nightly
 def test_the_rate_of_the_first_jobs_of_a_trace_is_measured(tmp_path):
     swf, _ = write_inputs(on_one_core_nodes(generate("lublin", jobs=40, processors=64, seed=1)), tmp_path)
-    row = rate_of(Setting(), "small", "fcfs", swf, 3, head=30)
+    row = rate_of(RatesSetting(), "small", "fcfs", swf, 3, head=30)
     assert (row.jobs, row.unit, row.passed) == (30, "jobs/s", True)
     assert row.value == row.ours > 3
 
@@ -158,7 +165,7 @@ def test_a_trace_is_laid_end_to_end(tmp_path):
 def test_the_table_shows_every_row(all_rows):
     console = Console(width=300)
     with console.capture() as capture:
-        console.print(table(all_rows, Setting(small=True)))
+        console.print(table(all_rows, RatesSetting(small=True)))
     text = capture.get()
     assert all(row.case in text for row in all_rows)
     assert "skipped" in text
@@ -166,7 +173,7 @@ def test_the_table_shows_every_row(all_rows):
 
 @pytest.mark.parametrize(("value", "at_least", "passed"), [(9.9, True, False), (10, True, True), (10.1, False, False)])
 def test_the_verdict_follows_the_bound(value, at_least, passed):
-    assert Row("case", 1, 1.0, 1.0, value, "x", 10, at_least).passed is passed
+    assert MeasuredRate("case", 1, 1.0, 1.0, value, "x", 10, at_least).passed is passed
 
 
 def crowded(workload: Workload) -> Workload:

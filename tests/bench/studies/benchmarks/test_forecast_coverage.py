@@ -8,7 +8,7 @@ import pytest
 from real_slurm.daemons import HERE, configuration, filled_in
 
 from hpcdispatch.bench.studies.benchmarks.slurm.controller_log import read_log
-from hpcdispatch.bench.studies.benchmarks.slurm.forecast_table import Moment, forecasts_table
+from hpcdispatch.bench.studies.benchmarks.slurm.forecast_table import ForecastMoment, forecasts_table
 from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.workloads.slurm_workload import slurm_workload, started_at
 
@@ -39,7 +39,7 @@ def moments(workload, log, every=100):
     for at in range(90, int(np.nanmax(starts)), every):
         known = {each.job: each.priority for each in events if each.time <= zero + at and each.priority}
         waits = [id_ for id_, came, start in zip(jobs.texts(), jobs.submit, starts, strict=True) if came < at < start]
-        found += [Moment(zero + at, dict.fromkeys(waits, float(zero + at)), known)] if waits else []
+        found += [ForecastMoment(zero + at, dict.fromkeys(waits, float(zero + at)), known)] if waits else []
     return found
 
 

@@ -2,12 +2,12 @@
 
 from click.testing import CliRunner
 
-from hpcdispatch.bench.studies.benchmarks.onthefly import METRICS, ORDERS, Setting, accre, main, traces
+from hpcdispatch.bench.studies.benchmarks.onthefly import METRICS, ORDERS, OnTheFlySetting, accre, main, traces
 from hpcdispatch.workloads import generate, write
 
 
 def test_every_order_has_its_line_and_the_baseline_is_itself():
-    table = accre(Setting("b", 150, 2))
+    table = accre(OnTheFlySetting("b", 150, 2))
     assert [row[1].text for row in table.rows] == [f"SEJF, {name}" for name in ORDERS]
     assert {cell.text for cell in table.rows[1][3::2]} == {"1.000"}
     assert len(table.columns) == len(table.rows[0]) == 2 + 2 * len(METRICS)
@@ -16,7 +16,7 @@ def test_every_order_has_its_line_and_the_baseline_is_itself():
 def test_months_of_a_trace_are_its_samples(tmp_path):
     path = tmp_path / "small.swf"
     write(generate("lublin:jobs=120,processors=32,load=0.9,users=3", seed=3), path)
-    (table,) = traces(Setting(traces={str(path): 100}))
+    (table,) = traces(OnTheFlySetting(traces={str(path): 100}))
     assert table.note.startswith("100 jobs, 1 months")
     assert len(table.rows) == len(ORDERS)
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.studies.benchmarks.portfolio import Found, Sampling, compared, main, stretches
+from hpcdispatch.bench.studies.benchmarks.portfolio import PortfolioResults, Sampling, compared, main, stretches
 from hpcdispatch.bench.studies.benchmarks.retuning import main as retuning
 
 
@@ -42,7 +42,7 @@ def test_samples_of_a_stretch_are_shifted():
 
 def test_regret_is_against_the_best_that_kept_the_bound():
     values = np.array([[[340.0, 1, 0, 100]], [[40.0, 1, 0, 106]], [[165.0, 1, 0, 105]], [[340.0, 1, 0, 100]]])
-    found = Found(("easy", "lxf", "lookahead", "portfolio"), values)
+    found = PortfolioResults(("easy", "lxf", "lookahead", "portfolio"), values)
     assert found.regrets() == pytest.approx([np.sqrt(400 / 225) - 1])
     assert next(found.rows())[1:2] == ["340.0 (1.00)"]
 
@@ -51,7 +51,7 @@ def test_stretches_are_compared_in_pairs():
     # Four stretches of two samples each: two of 0.5, two of 2, in the mean 1.
     values = np.ones((2, 8, 4))
     values[1, :, 0] = [0.25, 0.75, 1.0, 3.0] * 2
-    found = Found(("easy", "portfolio"), values, samples=2)
+    found = PortfolioResults(("easy", "portfolio"), values, samples=2)
     assert found.ratios("portfolio", "easy")[:, 0].tolist() == [0.5, 2.0, 0.5, 2.0]
     (row,) = found.paired("easy")
     assert row[0] == "`portfolio`"

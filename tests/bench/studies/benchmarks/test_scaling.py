@@ -10,7 +10,7 @@ from hpcdispatch.bench.studies.benchmarks.scaling import (
     BARE,
     STOCK,
     WORKLOADS,
-    Point,
+    DecisionCost,
     exponent,
     main,
     measure_point,
@@ -22,7 +22,7 @@ from hpcdispatch.bench.studies.benchmarks.scaling import (
 
 
 def points(costs, subject="easy", part="queue"):
-    return [Point(part, subject, size, cost, 2 * cost, 9) for size, cost in costs.items()]
+    return [DecisionCost(part, subject, size, cost, 2 * cost, 9) for size, cost in costs.items()]
 
 
 @pytest.mark.parametrize("power", [0, 0.5, 1, 2])
@@ -32,7 +32,7 @@ def test_the_exponent_is_that_of_the_cost(power):
 
 def test_two_points_have_no_exponent_and_a_peer_has_that_of_its_run():
     assert math.isnan(exponent(points({10: 1.0, 100: 2.0})))
-    peer = [Point("queue", BARE, size, math.nan, float(size), size) for size in (10, 100, 1000)]
+    peer = [DecisionCost("queue", BARE, size, math.nan, float(size), size) for size in (10, 100, 1000)]
     assert exponent(peer) == pytest.approx(1)
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, find
 
 
 @pytest.fixture(scope="module")
 def means(tmp_path_factory):
-    return Means("smoke", tmp_path_factory.mktemp("made") / "store")
+    return StudySettings("smoke", tmp_path_factory.mktemp("made") / "store")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hpcdispatch.bench.studies.reproductions.claims import (
     row,
     within,
 )
-from hpcdispatch.bench.studies.reproductions.outcome import Claim, Parameter, Precondition, Row
+from hpcdispatch.bench.studies.reproductions.outcome import Claim, ComparedFigure, Parameter, Precondition
 from hpcdispatch.bench.studies.reproductions.outcome_tables import (
     conditions,
     numbers,
@@ -77,16 +77,20 @@ def test_a_share_must_lie_within_limits_in_every_sample(values, holds):
 
 
 def test_a_row_has_no_number_where_there_is_none():
-    assert row("a", "m", [float("nan")] * 3) == Row("a", "m", None)
-    assert row("a", "m", [1.0, 1.0]) == Row("a", "m", 1.0, None, 1.0, 1.0)
+    assert row("a", "m", [float("nan")] * 3) == ComparedFigure("a", "m", None)
+    assert row("a", "m", [1.0, 1.0]) == ComparedFigure("a", "m", 1.0, None, 1.0, 1.0)
 
 
 def test_published_numbers_stand_beside_measured_ones():
-    rows = [Row("a", "m", 1.25, 3.0, 1.0, 1.5, 2), Row("b", "m", None), Row("a", "n", 1000.0)]
+    rows = [
+        ComparedFigure("a", "m", 1.25, 3.0, 1.0, 1.5, 2),
+        ComparedFigure("b", "m", None),
+        ComparedFigure("a", "n", 1000.0),
+    ]
     sheet = numbers(rows)
     assert sheet.columns == ["", "m", "paper", "n"]
     assert sheet.rows == [["a", "1.25 [1.00, 1.50]", "3", "1,000"], ["b", "-", "", ""]]
-    assert numbers([Row("a", "m", 1.0), Row("a", "n", 2.0)]).rows == [["m", "1"], ["n", "2"]]
+    assert numbers([ComparedFigure("a", "m", 1.0), ComparedFigure("a", "n", 2.0)]).rows == [["m", "1"], ["n", "2"]]
 
 
 def test_claims_are_counted_and_told():

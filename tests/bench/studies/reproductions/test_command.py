@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, Outcome
+from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, CampaignOutcome
 from hpcdispatch.bench.studies.reproductions import SimulationFailedError
 from hpcdispatch.cli import cli
 
@@ -94,7 +94,7 @@ def test_what_is_not_built_says_so_and_nothing_is_faked(invoke, monkeypatch):
 
 def test_an_interrupted_one_says_how_far_it_came(invoke, monkeypatch):
     def stopped(*args, **options):
-        raise CampaignInterrupted(Outcome(3))
+        raise CampaignInterrupted(CampaignOutcome(3))
 
     monkeypatch.setattr("hpcdispatch.bench.studies.reproductions.simulations.run_campaign", stopped)
     found = invoke("reproduce", "cp2019/fig1")

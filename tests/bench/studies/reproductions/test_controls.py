@@ -5,12 +5,20 @@ from dataclasses import replace
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.studies.reproductions import Kept, Means, Trials, claims_table, entries, find, try_controls
+from hpcdispatch.bench.studies.reproductions import (
+    StoredOutcome,
+    StudySettings,
+    Trials,
+    claims_table,
+    entries,
+    find,
+    try_controls,
+)
 from hpcdispatch.bench.studies.reproductions import outcome_files as kept
 from hpcdispatch.bench.studies.reproductions.claims import by_construction, elsewhere, given
 from hpcdispatch.bench.studies.reproductions.controls import CONTROLS, SYSTEM
 from hpcdispatch.bench.studies.reproductions.documentation import needed_systems
-from hpcdispatch.bench.studies.reproductions.outcome import Claim, Control, Entry, Outcome, Precondition
+from hpcdispatch.bench.studies.reproductions.outcome import Claim, Control, PaperResult, Precondition, StudyOutcome
 from hpcdispatch.bench.studies.reproductions.outcome_tables import mark, tally, verdicts
 from hpcdispatch.dispatchers.registered import create_dispatcher
 
@@ -130,10 +138,10 @@ def test_a_failed_precondition_of_a_control_does_not_count(tmp_path):
 
     def run(means):
         works = Precondition("the system asks", means.control is None, "1", of_system=True)
-        return Outcome((), (), given([Claim("it is better", True, "1")], [works]), runs="3")
+        return StudyOutcome((), (), given([Claim("it is better", True, "1")], [works]), runs="3")
 
-    entry = Entry("p/fig1", "T", "P", run, (Control("it is broken", part="it", point="."),))
-    trials = try_controls(entry, Means("smoke", tmp_path), run(Means("smoke", tmp_path)))
+    entry = PaperResult("p/fig1", "T", "P", run, (Control("it is broken", part="it", point="."),))
+    trials = try_controls(entry, StudySettings("smoke", tmp_path), run(StudySettings("smoke", tmp_path)))
     assert trials.verdicts["it is broken"] == {"it is better": True}
     assert trials.needs("it is better") is False
 
@@ -141,10 +149,10 @@ def test_a_failed_precondition_of_a_control_does_not_count(tmp_path):
 def test_each_control_runs_the_study_anew(tmp_path):
     def run(means):
         better = means.control is None or means.broken("nothing that is asked for")
-        return Outcome((), (), (Claim("it is better", better, "1"), Claim("it runs", True, "1")), runs="3")
+        return StudyOutcome((), (), (Claim("it is better", better, "1"), Claim("it runs", True, "1")), runs="3")
 
-    entry = Entry("p/fig1", "T", "P", run, (Control("it is broken", part="it", point="."),))
-    trials = try_controls(entry, Means("smoke", tmp_path), run(Means("smoke", tmp_path)))
+    entry = PaperResult("p/fig1", "T", "P", run, (Control("it is broken", part="it", point="."),))
+    trials = try_controls(entry, StudySettings("smoke", tmp_path), run(StudySettings("smoke", tmp_path)))
     assert trials.verdicts == {
         SYSTEM: {"it is better": True, "it runs": True},
         "it is broken": {"it is better": False, "it runs": True},
@@ -154,7 +162,7 @@ def test_each_control_runs_the_study_anew(tmp_path):
 
 @pytest.mark.parametrize("name", ["icpp2019/table1", "ijhpca2019/fig3"])
 def test_a_broken_system_fails(tmp_path, name):
-    means = Means("smoke", tmp_path)
+    means = StudySettings("smoke", tmp_path)
     outcome = find(name).run(means)
     trials = try_controls(find(name), means, outcome)
     assert trials.held()
@@ -162,8 +170,8 @@ def test_a_broken_system_fails(tmp_path, name):
 
 
 def test_controls_are_kept_beside_the_outcome_and_come_back(tmp_path):
-    outcome = Outcome((), (), (Claim("a", True, "1"),), runs="5")
-    whole = Kept.of(Entry("p/fig1", "T", "P"), "smoke", outcome, TRIALS)
+    outcome = StudyOutcome((), (), (Claim("a", True, "1"),), runs="5")
+    whole = StoredOutcome.of(PaperResult("p/fig1", "T", "P"), "smoke", outcome, TRIALS)
     kept.put(tmp_path, whole)
     assert kept.find(tmp_path, "p/fig1") == whole
     path = tmp_path / "all.json"
@@ -184,7 +192,7 @@ def test_damaged_controls_are_refused(tmp_path, text):
 def claims_of(name, *claims):
     entry = next(entry for entry in entries() if entry.name == name)
     trials = Trials(name, "smoke", "5", {SYSTEM: {}, "lists": {"a": False, "b": True}}, {"lists": "[ab]"})
-    return Kept.of(entry, "smoke", Outcome((), (), claims, runs="5"), trials)
+    return StoredOutcome.of(entry, "smoke", StudyOutcome((), (), claims, runs="5"), trials)
 
 
 def test_claims_that_need_their_system_are_listed_by_paper():

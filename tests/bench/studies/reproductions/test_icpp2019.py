@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from hpcdispatch.bench.campaigns.samples import Samples
-from hpcdispatch.bench.studies.reproductions import Drawing, Entry, Means, draw, entries, find
+from hpcdispatch.bench.studies.reproductions import Drawing, PaperResult, StudySettings, draw, entries, find
 from hpcdispatch.bench.studies.reproductions.claims import more
 from hpcdispatch.bench.studies.reproductions.icpp2019 import job_sets as sets
 from hpcdispatch.bench.studies.reproductions.icpp2019 import job_streams as streams
@@ -92,7 +92,9 @@ def test_all_strategies_have_the_same_jobs_and_each_seed_has_others(tmp_path):
     settings = [(samples, Contender(name).dispatcher, "walltime") for name in (HPC, TOPT)]
 
     def drawn(seed):
-        return simulate_all(settings, Means("smoke", tmp_path, seed=seed), lambda result: tuple(result.jobs["runtime"]))
+        return simulate_all(
+            settings, StudySettings("smoke", tmp_path, seed=seed), lambda result: tuple(result.jobs["runtime"])
+        )
 
     digests = drawn(0)
     assert digests[0] == digests[1]
@@ -302,6 +304,6 @@ def test_lines_are_drawn_with_and_without_intervals(tmp_path, log_x):
     nan = float("nan")
     data = {"panel": ["p", "p", "q", "r"], "subject": ["a", "a", "a", "b"], "x": [1, 10, 1, 1]}
     data |= {"value": [1.0, 2.0, 3.0, nan], "low": [0.5, nan, 2.0, nan], "high": [2.0, nan, 4.0, nan]}
-    files = draw(Entry("icpp2019/fig9", "T", "P"), Drawing("lines", data, "x", log_x=log_x), tmp_path)
+    files = draw(PaperResult("icpp2019/fig9", "T", "P"), Drawing("lines", data, "x", log_x=log_x), tmp_path)
     assert [path.name for path in files] == ["fig9.csv", "fig9.png", "fig9.svg"]
     assert pd.read_csv(files[0]).equals(pd.DataFrame(data))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Drawing, Entry, draw, find
+from hpcdispatch.bench.studies.reproductions import Drawing, PaperResult, draw, find
 from hpcdispatch.bench.studies.reproductions.ijhpca2019.pattern_claims import (
     RBS,
     hybrid_claims,
@@ -103,7 +103,7 @@ def test_lines_are_drawn_without_counts_at_a_single_place(tmp_path):
         "high": [3.0],
         "counted": [False],
     }
-    files = draw(Entry("ijhpca2019/fig8", "T", "P"), Drawing("lines", data), tmp_path)
+    files = draw(PaperResult("ijhpca2019/fig8", "T", "P"), Drawing("lines", data), tmp_path)
     assert all(path.stat().st_size for path in files)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from hpcdispatch.bench.studies.published import one_rule, sc15
 from hpcdispatch.bench.studies.published.values import Value
-from hpcdispatch.bench.studies.reproductions import Means, entries
+from hpcdispatch.bench.studies.reproductions import StudySettings, entries
 from hpcdispatch.bench.studies.reproductions.published import RUNS, tables_and_rules
 from hpcdispatch.workloads import generate, write
 
@@ -33,10 +33,10 @@ def test_traces_that_are_not_there_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(tables_and_rules, "at_hand", lambda traces: iter([(next(iter(traces)), None)]))
     monkeypatch.setattr(tables_and_rules, "file_at_hand", lambda file: None)
     for run in RUNS.values():
-        outcome = run(Means("full", tmp_path))
+        outcome = run(StudySettings("full", tmp_path))
         assert outcome.rows == ()
         assert any("is not at hand and left out" in note for note in outcome.notes)
-    notes = RUNS["published/sc15"](Means("full", tmp_path)).notes
+    notes = RUNS["published/sc15"](StudySettings("full", tmp_path)).notes
     assert any("put CEA-Curie-2011-2.1-cln.swf.gz into the folder" in note for note in notes)
 
 

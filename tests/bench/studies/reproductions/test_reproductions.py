@@ -11,11 +11,11 @@ from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.reproductions import (
     SCALES,
     Drawing,
-    Entry,
-    Kept,
-    Means,
     NotBuiltError,
+    PaperResult,
     SimulationFailedError,
+    StoredOutcome,
+    StudySettings,
     draw,
     entries,
     find,
@@ -48,7 +48,7 @@ def test_every_name_is_listed_once_with_its_paper():
 def test_jobs_of_the_cp_paper_live_past_their_requested_time(tmp_path):
     late = Workload((Job("1", 0, 200, 100), Job("2", 0, 50, 100)), Machine.pool(2))
     contest = contenders.Contest((runs.Samples(late, 1),), "3600", "")
-    [part] = contest.results(["HCP3-W"], Means("smoke", tmp_path))["HCP3-W"]
+    [part] = contest.results(["HCP3-W"], StudySettings("smoke", tmp_path))["HCP3-W"]
     assert sorted(part.jobs["end"] - part.jobs["start"]) == [50, 200]
 
 
@@ -145,7 +145,7 @@ def test_a_failing_simulation_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("hpcdispatch.bench.campaigns.cells.simulate", fails)
     samples = runs.Samples(generate("lublin:jobs=5,processors=8"), 1, 60, "kill", label="few")
     with pytest.raises(SimulationFailedError, match=r"few, fcfs, walltime, overrun kill, jitter 60 s, seed 0: .*boom"):
-        runs.simulate_all([(samples, "fcfs", "walltime")], Means("smoke", tmp_path), len)
+        runs.simulate_all([(samples, "fcfs", "walltime")], StudySettings("smoke", tmp_path), len)
 
 
 # What is kept.
@@ -158,7 +158,7 @@ def test_times_are_kept_apart_and_the_rest_is_the_same(made, tmp_path):
         rows=tuple(replace(one, measured=-1.0) if one.timed else one for one in made[entry.name].rows),
     )
     for folder, outcome in (("one", made[entry.name]), ("other", slower)):
-        kept.put(tmp_path / folder, Kept.of(entry, "smoke", outcome))
+        kept.put(tmp_path / folder, StoredOutcome.of(entry, "smoke", outcome))
     same, times = (tmp_path / "one" / f"{entry.name}{suffix}" for suffix in (".json", ".times.json"))
     assert same.read_bytes() == (tmp_path / "other" / f"{entry.name}.json").read_bytes()
     assert "time, " not in "".join(row["metric"] for row in json.loads(same.read_text())["rows"])
@@ -167,9 +167,9 @@ def test_times_are_kept_apart_and_the_rest_is_the_same(made, tmp_path):
 
 def test_what_is_kept_is_the_same_from_run_to_run(made, tmp_path):
     entry = find("cp2019/fig1")
-    again = entry.run(Means("smoke", tmp_path / "store"))
+    again = entry.run(StudySettings("smoke", tmp_path / "store"))
     for folder, outcome in (("one", made[entry.name]), ("other", again)):
-        kept.put(tmp_path / folder, Kept.of(entry, "smoke", outcome))
+        kept.put(tmp_path / folder, StoredOutcome.of(entry, "smoke", outcome))
         draw(entry, outcome.drawing, tmp_path / folder)
     for suffix in ("json", "csv", "png", "svg"):
         one, other = (tmp_path / folder / f"{entry.name}.{suffix}" for folder in ("one", "other"))
@@ -178,7 +178,7 @@ def test_what_is_kept_is_the_same_from_run_to_run(made, tmp_path):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_what_is_kept_comes_back(made, tmp_path, name):
-    whole = Kept.of(find(name), "smoke", made[name])
+    whole = StoredOutcome.of(find(name), "smoke", made[name])
     kept.put(tmp_path, whole)
     found = kept.find(tmp_path, name)
     assert [claim.text for claim in found.claims] == [claim.text for claim in whole.claims]
@@ -212,7 +212,7 @@ def test_a_damaged_page_is_not_overwritten(tmp_path, text):
 def test_bars_are_drawn_whatever_their_number(tmp_path):
     data = {"panel": ["p"] * 3 + ["q", "r"], "subject": ["A-W", "A-R", "B", "A-W", "A-W"]}
     data |= {"value": [1.0, 2.0, float("nan"), 0.0, 5.0], "deviation": [1.0, 0.0, float("nan"), 0.0, 9.0]}
-    files = draw(Entry("cp2019/fig9", "T", "P"), Drawing("bars", data), tmp_path)
+    files = draw(PaperResult("cp2019/fig9", "T", "P"), Drawing("bars", data), tmp_path)
     assert [path.name for path in files] == ["fig9.csv", "fig9.png", "fig9.svg"]
     assert files[1].read_bytes().startswith(b"\x89PNG")
     assert pd.read_csv(files[0]).equals(pd.DataFrame(data))
@@ -232,7 +232,7 @@ def test_the_page_keeps_what_it_has_and_takes_what_is_new(made, tmp_path):
     results = tmp_path / "results"
     path = tmp_path / "page.md"
     for name in FIGURES[:2]:
-        kept.put(results, Kept.of(find(name), "smoke", made[name]))
+        kept.put(results, StoredOutcome.of(find(name), "smoke", made[name]))
         assert write_page(path, results) == FIGURES.index(name) + 1
         (results / f"{name}.json").unlink()
     text = path.read_text(encoding="utf-8")

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.reports.tables import Table
-from hpcdispatch.bench.studies.benchmarks.cp import Setting, load, main
+from hpcdispatch.bench.studies.benchmarks.cp import PartsSetting, load, main
 from hpcdispatch.bench.studies.benchmarks.cp.at_size import Filled
 from hpcdispatch.bench.studies.benchmarks.cp.on_nodes import INSTANT, crowded, eurora_like, take
-from hpcdispatch.bench.studies.benchmarks.cp.on_traces import RECORDS, Baseline, Outcome, run, sheets
+from hpcdispatch.bench.studies.benchmarks.cp.on_traces import RECORDS, Baseline, TraceRun, run, sheets
 from hpcdispatch.bench.studies.benchmarks.decision_clock import Clocked
-from hpcdispatch.dispatchers.cp.candidates import Candidates, fitting, most_urgent
+from hpcdispatch.dispatchers.cp.candidates import CandidateJobs, fitting, most_urgent
 from hpcdispatch.simulation import simulate
 
 
@@ -73,7 +73,7 @@ def test_a_crowd_tells_which_candidates_are_taken_first(monkeypatch):
         fits = fitting(state, space, filtered)
         first = most_urgent(state, goal, np.arange(len(state.queue)), most)
         able = {entry.order for place, entry in enumerate(state.queue) if fits[place]}
-        return Candidates([entry for entry in first if entry.order in able], [])
+        return CandidateJobs([entry for entry in first if entry.order in able], [])
 
     def others_wait():
         return simulate(crowded(40), "hcp3:m=5").jobs["wait"].to_numpy()[40:].mean()
@@ -143,7 +143,7 @@ def test_an_unknown_dispatcher_is_told_in_one_line():
 
 
 def outcome(ms, **means):
-    return Outcome("KTH", "hcp3", RECORDS, means["wait"], means["slowdown"], np.array(ms), pd.DataFrame())
+    return TraceRun("KTH", "hcp3", RECORDS, means["wait"], means["slowdown"], np.array(ms), pd.DataFrame())
 
 
 @pytest.mark.parametrize(
@@ -158,13 +158,13 @@ def test_the_verdicts_follow_the_bounds(ms, wait, slowdown, verdicts):
 
 @pytest.mark.traces
 def test_the_published_records_are_compared(trace):
-    name, workload, published = load(Setting(trace=trace("KTH-SP2-1996-2.swf.gz")))
+    name, workload, published = load(PartsSetting(trace=trace("KTH-SP2-1996-2.swf.gz")))
     assert (name, len(workload), published) == ("KTH-SP2-1996-2", RECORDS, True)
-    assert not load(Setting(trace=trace("KTH-SP2-1996-2.swf.gz"), jobs=100))[2]
+    assert not load(PartsSetting(trace=trace("KTH-SP2-1996-2.swf.gz"), jobs=100))[2]
 
 
 def test_the_clocked_dispatcher_decides_as_the_other():
-    _, workload, _ = load(Setting(small=True, jobs=150))
+    _, workload, _ = load(PartsSetting(small=True, jobs=150))
     clocked = Clocked("hcp3")
     pd.testing.assert_frame_equal(simulate(workload, clocked).decisions, simulate(workload, "hcp3").decisions)
     found = run("trace", workload, "hcp3")

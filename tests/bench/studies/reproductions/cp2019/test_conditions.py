@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from hpcdispatch.bench.campaigns.samples import Samples
-from hpcdispatch.bench.studies.reproductions import Means
+from hpcdispatch.bench.studies.reproductions import StudySettings
 from hpcdispatch.bench.studies.reproductions.cp2019 import contenders, crowds, quality
 from hpcdispatch.bench.studies.reproductions.cp2019.conditions import conditions_of
 from hpcdispatch.bench.studies.reproductions.cp2019.eurora import Draws
-from hpcdispatch.bench.studies.reproductions.cp2019.months import MONTH, Part, months_of
+from hpcdispatch.bench.studies.reproductions.cp2019.months import MONTH, SimulatedPart, months_of
 from hpcdispatch.bench.studies.reproductions.cp2019.prediction_claims import Told, pcp_claims
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload
@@ -26,7 +26,7 @@ def part(real, predicted, queues=("a", "b"), queued=200):
             "queue": np.resize(np.array(queues), len(real)),
         }
     )
-    return Part(jobs, pd.DataFrame({"queued": [queued]}), pd.Series([0.1]), 0.0, 0.1, 0.5)
+    return SimulatedPart(jobs, pd.DataFrame({"queued": [queued]}), pd.Series([0.1]), 0.0, 0.1, 0.5)
 
 
 GOOD = part([100] * 4, [110] * 4), part([100] * 4, [1000] * 4)
@@ -98,7 +98,7 @@ def test_months_are_disjoint_and_a_short_last_one_is_left_out():
 
 def test_a_past_is_not_measured():
     jobs = tuple(Job(str(place), 10 * place, 5, 5) for place in range(6))
-    found = Part.of(simulate(Workload(jobs, Machine.pool(1)), "fcfs"), 4)
+    found = SimulatedPart.of(simulate(Workload(jobs, Machine.pool(1)), "fcfs"), 4)
     assert found.jobs["submit"].tolist() == [40, 50]
     assert found.decisions["time"].min() >= 40
     assert found.utilization == pytest.approx(10 / 15)
@@ -111,7 +111,7 @@ def test_what_one_queue_cannot_tell_is_not_testable(tmp_path, monkeypatch):
     monkeypatch.setattr(contenders, "hpc2n", lambda scale: contest)
     monkeypatch.setattr(contenders, "PCPS", ("PBS", "PCP1-W", "PCP1-R", "PCP3-R", "PCP3-D"))
     monkeypatch.setattr(contenders, "HCPS", ("PBS", "HCP3-W", "HCP3-R", "HCP3-D"))
-    outcome = quality.on_hpc2n(Means("smoke", tmp_path))
+    outcome = quality.on_hpc2n(StudySettings("smoke", tmp_path))
     told = {claim.text: claim for claim in outcome.claims}
     assert "at least two queues" in told["PCP3-R is better than PCP1-R: wait"].unmet
     assert not told["HCP3-R is better than PBS: wait"].unmet
@@ -120,7 +120,7 @@ def test_what_one_queue_cannot_tell_is_not_testable(tmp_path, monkeypatch):
 class TestCrowds:
     def waiting(self, submit, start, labels=None):
         jobs = pd.DataFrame({"submit": submit, "start": start}, index=labels)
-        return Part(jobs, pd.DataFrame(), pd.Series(dtype=float), 0.0, 0.0, 0.0)
+        return SimulatedPart(jobs, pd.DataFrame(), pd.Series(dtype=float), 0.0, 0.0, 0.0)
 
     def test_begin_where_more_than_so_many_wait(self):
         some = self.waiting([0, 1, 2, 3, 50, 60], [0, 40, 41, 42, 50, 60])
@@ -134,7 +134,7 @@ class TestCrowds:
         assert crowds.crowd_begins(self.waiting([0, 1, 2], [9, 9, 9], [700, 701, 702]), 1) == 701
 
     def test_of_each_draw_one_stretch_after_its_past(self, tmp_path):
-        means = Means("smoke", tmp_path)
+        means = StudySettings("smoke", tmp_path)
         contest = contenders.eurora(means)
         [stretch] = crowds.stretches(contest, means)
         [part] = stretch.simulated([("fcfs", "walltime")], means)
@@ -153,5 +153,5 @@ class TestCrowds:
         waiting = {"EASY-W": [self.waiting([0, 1, 2, 3], [0, 9, 2, 3])] * 3}
         monkeypatch.setattr(contenders.Contest, "results", lambda *_: waiting)
         contest = contenders.Contest((Samples(Draws(1000), 3, label="draws"),), "", "")
-        found = crowds.stretches(contest, Means("smoke", tmp_path))
+        found = crowds.stretches(contest, StudySettings("smoke", tmp_path))
         assert [each.jobs.workload.jobs[0].id[0] for each in found] == [str(seed) for seed in left]

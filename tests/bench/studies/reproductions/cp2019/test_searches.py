@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, find
 from hpcdispatch.bench.studies.reproductions.cp2019 import contenders
 from hpcdispatch.bench.studies.reproductions.cp2019.searches import LABELS, SYSTEMS, with_options
 from hpcdispatch.dispatchers import create_dispatcher
 
 
 def test_each_system_is_a_dispatcher_with_the_same_model():
-    contest = contenders.eurora(Means("smoke", Path("unused")))
+    contest = contenders.eurora(StudySettings("smoke", Path("unused")))
     for label in LABELS:
         made = [
             create_dispatcher(with_options(contest.spec(label), options)[0]).options for options in SYSTEMS.values()
@@ -22,14 +22,16 @@ def test_each_system_is_a_dispatcher_with_the_same_model():
 
 
 def test_pcp_is_left_out_of_brief_runs_alone():
-    brief, small = (contenders.in_time(contenders.PCPS, Means(scale, Path("unused"))) for scale in ("brief", "small"))
+    brief, small = (
+        contenders.in_time(contenders.PCPS, StudySettings(scale, Path("unused"))) for scale in ("brief", "small")
+    )
     assert small == contenders.PCPS
     assert set(small) - set(brief) == {label for label in small if label.startswith("PCP")}
 
 
 @pytest.mark.nightly
 def test_all_systems_have_rows_side_by_side(tmp_path):
-    outcome = find("cp2019/searches").run(Means("smoke", tmp_path))
+    outcome = find("cp2019/searches").run(StudySettings("smoke", tmp_path))
     subjects = {row.subject for row in outcome.rows}
     assert subjects == {f"{label}, {system}" for label in (*LABELS, "HCP") for system in SYSTEMS}
     assert all(claim.text.startswith("Ours") for claim in outcome.claims)

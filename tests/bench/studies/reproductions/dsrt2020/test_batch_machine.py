@@ -3,14 +3,14 @@
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, draw, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, draw, find
 
 NAME = "dsrt2020/policies"
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return find(NAME).run(Means("smoke", tmp_path_factory.mktemp("made")))
+    return find(NAME).run(StudySettings("smoke", tmp_path_factory.mktemp("made")))
 
 
 def test_it_is_listed_as_ours(made):

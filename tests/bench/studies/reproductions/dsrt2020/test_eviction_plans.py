@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from hpcdispatch.bench.studies.benchmarks.eviction import DEADLINES, NODES
-from hpcdispatch.bench.studies.reproductions import Means, draw, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, draw, find
 from hpcdispatch.bench.studies.reproductions.dsrt2020.eviction_plans import RUNS, above_greedy, quality_claims
 from hpcdispatch.bench.studies.reproductions.outcome import Control
 
@@ -14,7 +14,7 @@ NAMES = tuple(f"dsrt2020/fig{number}" for number in (5, 6, 7, 8))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    means = Means("smoke", tmp_path_factory.mktemp("made") / "store")
+    means = StudySettings("smoke", tmp_path_factory.mktemp("made") / "store")
     return {name: find(name).run(means) for name in NAMES}
 
 
@@ -73,7 +73,7 @@ def test_the_extra_loss_is_never_below_zero(made, tmp_path):
 
 @pytest.mark.traces
 def test_random_jobs_that_give_way_lose_more(made, tmp_path):
-    random = find(NAMES[3]).run(Means("smoke", tmp_path, control=Control("random", part="victims")))
+    random = find(NAMES[3]).run(StudySettings("smoke", tmp_path, control=Control("random", part="victims")))
     least, losses = (
         [row.measured for row in outcome.rows if row.metric == "least loss at 15 min"]
         for outcome in (made[NAMES[3]], random)

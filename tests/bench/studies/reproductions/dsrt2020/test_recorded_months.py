@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, find
 from hpcdispatch.bench.studies.reproductions.dsrt2020.recorded_moments import recorded_scenarios
 
 pytestmark = pytest.mark.traces
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.traces
 
 @pytest.fixture(scope="module")
 def means(tmp_path_factory):
-    return Means("smoke", tmp_path_factory.mktemp("made"))
+    return StudySettings("smoke", tmp_path_factory.mktemp("made"))
 
 
 def measured(outcome):

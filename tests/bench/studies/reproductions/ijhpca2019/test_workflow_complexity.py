@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means
+from hpcdispatch.bench.studies.reproductions import StudySettings
 from hpcdispatch.bench.studies.reproductions.ijhpca2019.workflow_complexity import quicksort_runs, run
 from hpcdispatch.bench.studies.reproductions.ijhpca2019.workflow_logs import TABLE1
 
@@ -20,7 +20,7 @@ def test_comparisons_of_quicksort():
 
 
 def test_table1(tmp_path):
-    outcome = run(Means("smoke", tmp_path))
+    outcome = run(StudySettings("smoke", tmp_path))
     rows = {(row.subject.partition(" ")[0], row.metric): row for row in outcome.rows}
     for model in TABLE1:
         assert rows[model.name, "correlation"].published == model.correlation

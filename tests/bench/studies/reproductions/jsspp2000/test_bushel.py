@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, find
 from hpcdispatch.bench.studies.reproductions.jsspp2000 import bushel_results
 from hpcdispatch.bench.studies.reproductions.jsspp2000.many_choosers import (
     AGAIN,
@@ -92,7 +92,7 @@ def made(gain=0.5, falls=0.2, late=0.0):
 @pytest.mark.parametrize(("given", "holds"), [({}, True), ({"gain": -0.5, "falls": -0.2, "late": 0.1}, False)])
 def test_claims_hold_or_not_by_what_was_measured(monkeypatch, given, holds):
     monkeypatch.setattr(bushel_results, "crowds", lambda _: made(**given))
-    claims = {claim.text: claim for claim in bushel_results.bushel(Means("small", None)).claims}
+    claims = {claim.text: claim for claim in bushel_results.bushel(StudySettings("small", None)).claims}
     judged = [claim.holds for text, claim in claims.items() if "one job" in text or "loses" in text or "No " in text]
     judged += [claim.holds for text, claim in claims.items() if "A chooser gains less" in text]
     assert judged == [holds] * (4 * len(OVER) + 1)
@@ -100,12 +100,12 @@ def test_claims_hold_or_not_by_what_was_measured(monkeypatch, given, holds):
 
 def test_a_chooser_that_takes_no_other_size_fails(monkeypatch):
     monkeypatch.setattr(bushel_results, "crowds", lambda _: made().assign(other_size=0.1))
-    assert {claim.holds for claim in bushel_results.bushel(Means("small", None)).claims} == {False}
+    assert {claim.holds for claim in bushel_results.bushel(StudySettings("small", None)).claims} == {False}
 
 
 @pytest.mark.nightly
 def test_a_sample_of_a_workload_decides_nothing_but_the_promise(tmp_path):
-    outcome = find("jsspp2000/bushel").run(Means("smoke", tmp_path))
+    outcome = find("jsspp2000/bushel").run(StudySettings("smoke", tmp_path))
     decided = [claim for claim in outcome.claims if claim.counts and claim.holds is not None]
     assert [claim.text for claim in decided if not claim.holds] == []
     assert all("No chooser ends later" in claim.text for claim in decided)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, find, try_controls
+from hpcdispatch.bench.studies.reproductions import StudySettings, find, try_controls
 from hpcdispatch.bench.studies.reproductions.jsspp2000.several_machines import ALL, ONE, SEVERAL, measure
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
@@ -39,7 +39,7 @@ def test_a_machine_without_a_fitting_size_is_left_out():
 
 @pytest.mark.traces
 def test_the_control_meets_no_gain(tmp_path):
-    means = Means("smoke", tmp_path, seeds=3)
+    means = StudySettings("smoke", tmp_path, seeds=3)
     outcome = find("jsspp2000/several").run(means)
     trials = try_controls(find("jsspp2000/several"), means, outcome)
     text = "SA gains from a choice of machines"

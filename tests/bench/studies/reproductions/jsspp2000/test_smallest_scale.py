@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import Means, entries, find
+from hpcdispatch.bench.studies.reproductions import StudySettings, entries, find
 from hpcdispatch.bench.studies.reproductions.jsspp2000 import RUNS
 
 pytestmark = pytest.mark.traces
@@ -11,7 +11,7 @@ FIGURES = tuple(name for name in RUNS if name not in ("jsspp2000/table1", "jsspp
 
 @pytest.fixture(scope="module")
 def means(tmp_path_factory):
-    return Means("smoke", tmp_path_factory.mktemp("made"))
+    return StudySettings("smoke", tmp_path_factory.mktemp("made"))
 
 
 def test_all_that_is_listed_is_built():
