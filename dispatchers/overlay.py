@@ -167,16 +167,22 @@ class Overlay(ProfileSearch):
             self.add(each)
 
     def earliest(
-        self, job: Waiting, after: int, before: int | None = None, seconds: int | None = None
+        self,
+        job: Waiting,
+        after: int,
+        before: int | None = None,
+        seconds: int | None = None,
+        bound: int | None = None,
     ) -> tuple[int, Placement] | None:
         """Return the first start of a job in [`after`, `before`), and the node of each slot. ``None`` without one.
 
-        It counts for its prediction and its walltime, or for `seconds`.
+        It counts for its prediction against other jobs, and for its walltime against closures. With `seconds` it counts
+        for these against both, or for `bound` against closures.
         """
         length = job.predicted if seconds is None else seconds
         if self._book is None:
             return self._earliest_plain(job.nodes, job.demand, length, after, before)
-        self._ask(job.nodes, job.demand, length, job.job.walltime if seconds is None else seconds)
+        self._ask(job.nodes, job.demand, length, _bound(job, seconds, bound))
         self._need(self._book.uses(job))
         return self._earliest(after, before)
 
@@ -202,11 +208,16 @@ class Overlay(ProfileSearch):
         self._need(booking.uses)
         return self._earliest(after, before, own_room)
 
-    def limits_of(self, job: Waiting, seconds: int | None = None) -> tuple[int, Mapping[Key, int]]:
-        """Return the longest time for which a job may run, seconds, and its amounts of the whole machine."""
+    def limits_of(
+        self, job: Waiting, seconds: int | None = None, bound: int | None = None
+    ) -> tuple[int, Mapping[Key, int]]:
+        """Return the longest time for which a job may run, seconds, and its amounts of the whole machine.
+
+        The arguments are those of :meth:`earliest`.
+        """
         if self._book is None:
             return 0, {}
-        return job.job.walltime if seconds is None else seconds, self._book.uses(job)
+        return _bound(job, seconds, bound), self._book.uses(job)
 
     def follow_run(self, booking: Booking, run: Running, now: int) -> None:
         """Set what counts for a running job under rules.
@@ -490,3 +501,10 @@ class Overlay(ProfileSearch):
 def _by_start(booking: Any) -> int:
     start: int = booking.start
     return start
+
+
+def _bound(job: Waiting, seconds: int | None, bound: int | None) -> int:
+    """Return the longest time for which a job may run, as of :meth:`Overlay.earliest`."""
+    if bound is not None:
+        return bound
+    return job.job.walltime if seconds is None else seconds

@@ -153,7 +153,7 @@ class Profile(ProfileSearch):
     def _earliest(self, asks: Asks, begin: int, last: int) -> tuple[int, Placement] | None:
         return self._search(asks, begin, last, begin > self.now or last > self.now + 1)
 
-    def start_now(self, jobs: Sequence[Waiting], skip: bool = True) -> list[Start]:
+    def start_now(self, jobs: Sequence[Waiting], skip: bool = True, keep_amounts: bool = True) -> list[Start]:
         """Start the jobs that fit now, in order, and leave the room that is kept. All in one compiled call.
 
         A job that lacks licences, power or a limit stops no other. The first of these keeps what it lacks: a later job
@@ -165,6 +165,9 @@ class Profile(ProfileSearch):
             Waiting jobs, such as ``state.queue``.
         skip
             Whether to try the jobs behind one that does not start. Otherwise they wait, see :attr:`behind`.
+        keep_amounts
+            Whether a job that lacks an amount of the whole machine keeps it. Otherwise it may wait for ever while
+            smaller ones use it.
 
         Returns
         -------
@@ -186,14 +189,14 @@ class Profile(ProfileSearch):
                 return starts
             self._leave_plain()
         if entries is queue.entries:
-            return self._start(entries, self._queue_asks(), np.arange(len(entries)), skip)
+            return self._start(entries, self._queue_asks(), np.arange(len(entries)), skip, keep_amounts)
         if len(behind) and self._behind is not None and entries == behind[1:]:
-            return self._start(queue.entries, self._queue_asks(), self._behind[1:], skip)
+            return self._start(queue.entries, self._queue_asks(), self._behind[1:], skip, keep_amounts)
         places = self._queue_places()
         found = [places.get(id(job), -1) for job in entries]
         if min(found) >= 0:
-            return self._start(queue.entries, self._queue_asks(), np.array(found), skip)
-        return self._start(entries, self._asks_of(entries), np.arange(len(entries)), skip)
+            return self._start(queue.entries, self._queue_asks(), np.array(found), skip, keep_amounts)
+        return self._start(entries, self._asks_of(entries), np.arange(len(entries)), skip, keep_amounts)
 
     def keep(self, job: Waiting, at: int | None = None, shape: int | None = None, seconds: int | None = None) -> None:
         """Keep room for a job: from now on a job starts only if this one still fits somewhere at that time.
@@ -418,8 +421,21 @@ class Profile(ProfileSearch):
             self._places = {id(entry): place for place, entry in enumerate(self._state.queue.entries)}
         return self._places
 
-    def _start(self, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool) -> list[Start]:
+    def _start(
+        self, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool, keep_amounts: bool
+    ) -> list[Start]:
         kept = self._all_kept()
+        held = kept.held.copy()
+        if not keep_amounts:
+            kept.held[:] = 1  # An amount that another job holds already is not kept.
+        starts = self._start_beside(kept, jobs, asks, order, skip)
+        if not keep_amounts:
+            kept.held[:] = held
+        return starts
+
+    def _start_beside(
+        self, kept: Kept, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool
+    ) -> list[Start]:
         begin = self.now
         until = begin
         starts: list[Start] = []

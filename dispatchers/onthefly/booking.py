@@ -83,12 +83,17 @@ class Book(Overlay):
         self.add_all(bookings)
         return bookings
 
-    def reserve(self, waiting: Waiting, seconds: int, now: int, before: int | None = None) -> Booking | None:
-        """Book the first start in [now, before) where a job fits for `seconds`. ``None`` if there is none."""
-        found = self.earliest(waiting, now, before, seconds)
+    def reserve(
+        self, waiting: Waiting, seconds: int, now: int, before: int | None = None, bound: int | None = None
+    ) -> Booking | None:
+        """Book the first start in [now, before) where a job fits for `seconds`. ``None`` if there is none.
+
+        It may run for `bound` seconds, by default for `seconds`, before nodes close.
+        """
+        found = self.earliest(waiting, now, before, seconds, bound)
         if found is None:
             return None
-        bound, uses = self.limits_of(waiting, seconds)
+        bound, uses = self.limits_of(waiting, seconds, bound)
         booking = Booking(found[0], found[0] + seconds, found[1], waiting.demand, found[0] + bound, uses)
         self.add(booking)
         return booking

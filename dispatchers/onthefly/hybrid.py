@@ -10,7 +10,6 @@ from ...models import PlacementRule
 from ..options import Configured
 from ..overlay import Booking
 from ..protocol import Action, Placement, Running, Start, State, Stop, Waiting, Wake
-from ..rule_book import closures_ahead
 from ..space import Space, space_of
 from .booking import Ageing, Book
 from .onthefly import First, OnTheFly, OnTheFlyOptions
@@ -94,6 +93,7 @@ class Hybrid(Configured[HybridOptions]):
     The options are those of :class:`HybridOptions`.
     """
 
+    on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
     Options = HybridOptions
 
@@ -127,10 +127,6 @@ class Hybrid(Configured[HybridOptions]):
     def _dispatch_on_the_fly(self, state: State) -> list[Action]:
         """Start jobs that fit, preempted ones first."""
         self._on_the_fly.ahead = self._stopped
-        if closures_ahead(state, 1):
-            fits = state.profile(self.options.placement).fit_now(state.queue).tolist()
-            queue = [entry for entry, now in zip(state.queue, fits, strict=True) if now]
-            state = State(state.now, queue, state.running, state.free, state.machine)
         return list(self._on_the_fly.dispatch(state))
 
     def _seconds(self, waiting: Waiting) -> int:
@@ -199,7 +195,7 @@ class Hybrid(Configured[HybridOptions]):
         book.hold([(run, max(self._end(run), now + 1)) for run in state.running if id(run) not in stays])
         for place, waiting in enumerate(queue):
             before = None if place < self.options.reservations else now + 1
-            booking = book.reserve(waiting, self._seconds(waiting), now, before)
+            booking = self._book_job(book, waiting, before)
             placement = _placed(book, booking, waiting, space, now)
             stops = self._make_way(state, waiting, space) if placement is None and may_stop else []
             may_stop = may_stop and placement is not None
@@ -210,13 +206,17 @@ class Hybrid(Configured[HybridOptions]):
                 for each in filter(None, (booking, *held)):
                     book.remove(each)
                 held = book.hold([(run, ends.get(run.id, later)) for run in over])
-                placement = _placed(book, book.reserve(waiting, self._seconds(waiting), now), waiting, space, now)
+                placement = _placed(book, self._book_job(book, waiting), waiting, space, now)
                 last = _last_fitting(queue, len(queue) - 1, space)
             if placement is not None:
                 yield Start(waiting, placement)
                 last = _last_fitting(queue, last, space)
             if place >= last and not may_stop:
                 return
+
+    def _book_job(self, book: Book, waiting: Waiting, before: int | None = None) -> Booking | None:
+        """Reserve for the estimate. The job may run for its walltime before nodes close."""
+        return book.reserve(waiting, self._seconds(waiting), book.now, before, waiting.job.walltime)
 
     def _make_way(self, state: State, first: Waiting, space: Space) -> list[Stop]:
         """Stop overrunning jobs if the first waiting job can start on their nodes, now or once free.

@@ -14,7 +14,8 @@ from ...models.onthefly import RemainingTimes
 from ..backfilling.counted import indexed, start_at
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting
-from ..space import Space, space_of
+from ..rule_book import has_rules
+from ..space import space_of
 
 #: Sort key: the prediction, or one of three numbers of the run-time law.
 Order = Literal["estimate", "mean", "gittins", "quantile"]
@@ -130,7 +131,7 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         Ids of jobs that come before all others.
     """
 
-    memoryless: ClassVar[bool] = True
+    on_profile: ClassVar[bool] = True
     Options = OnTheFlyOptions
     ahead: Container[str] = ()
 
@@ -159,52 +160,95 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         if index is not None:
             chosen = index.in_order(state, LONGEST if self.options.first == "longest" else SHORTEST, True)
             return start_at(state, space_of(state, self.options.placement), chosen) if chosen else []
-        space = space_of(state, self.options.placement)
-        if not any(space.totals):
+        room = _RuledRoom(state, self.options.placement) if has_rules(state) else _Room(state, self.options.placement)
+        if not any(room.totals):
             return []
         actions: list[Action] = []
         queue: Iterable[Waiting] = state.queue
         if self._passed:
-            served = self._serve(state, space, actions)
+            served = self._serve(state, room, actions)
             if served is None:
                 return actions
             queue = served
-        self._start(self.ordered(queue), space, actions, state.now)
+        self._start(self.ordered(queue), room, actions, state.now)
         return actions
 
-    def _serve(self, state: State, space: Space, actions: list[Action]) -> list[Waiting] | None:
+    def _serve(self, state: State, room: "_Room | _RuledRoom", actions: list[Action]) -> list[Waiting] | None:
         """Start jobs that were overtaken long ago. Return the others, or ``None`` if one must be awaited."""
         known = {entry.id: entry for entry in state.queue if entry.id in self._passed}
         self._passed = {id_: self._passed[id_] for id_ in known}
         for id_ in sorted(known, key=self._passed.__getitem__):
             if state.now - self._passed[id_] < self._drain:
                 break
-            placement = space.place(known[id_].nodes, known[id_].demand)
-            if placement is None:
+            starts, awaited = room.serve(known[id_])
+            if awaited:
                 return None
-            actions.append(Start(known.pop(id_), placement))
-            del self._passed[id_]
+            if starts:
+                actions += starts
+                del known[id_], self._passed[id_]
         started = {action.job.id for action in actions if isinstance(action, Start)}
         return [entry for entry in state.queue if entry.id not in started]
 
-    def _start(self, queue: Iterable[Waiting], space: Space, actions: list[Action], now: int) -> None:
+    def _start(self, queue: Sequence[Waiting], room: "_Room | _RuledRoom", actions: list[Action], now: int) -> None:
         """Start the jobs that fit, and record overtaken jobs."""
-        started: set[tuple[int, ...]] = set()
-        waits = []
-        for waiting in queue:
-            placement = space.place(waiting.nodes, waiting.demand)
-            if placement is None:
-                waits.append(waiting)
-            else:
-                actions.append(Start(waiting, placement))
-                started.add((waiting.nodes, *waiting.demand))
+        starts = room.start(queue)
+        actions += starts
+        if not starts or self._drain == math.inf:
+            return
+        gone = {id(start.job) for start in starts}
+        started = {(start.job.nodes, *start.job.demand) for start in starts}
         passed: dict[tuple[int, ...], bool] = {}
-        for waiting in waits if started and self._drain < math.inf else ():
+        for waiting in queue:
+            if id(waiting) in gone:
+                continue
             asked = (waiting.nodes, *waiting.demand)
             if asked not in passed:
                 passed[asked] = any(_less(taken, asked) for taken in started)
             if passed[asked]:
                 self._passed.setdefault(waiting.id, now)
+
+
+class _Room:
+    """Free amounts, where the machine has no rules."""
+
+    def __init__(self, state: State, placement: PlacementRule) -> None:
+        self._space = space_of(state, placement)
+
+    @property
+    def totals(self) -> Sequence[int]:
+        """The free amounts of each resource."""
+        return self._space.totals
+
+    def start(self, jobs: Iterable[Waiting]) -> list[Start]:
+        """Return the starts of the jobs that fit, in order, and take their room."""
+        starts = []
+        for job in jobs:
+            placement = self._space.place(job.nodes, job.demand)
+            if placement is not None:
+                starts.append(Start(job, placement))
+        return starts
+
+    def serve(self, job: Waiting) -> tuple[list[Start], bool]:
+        """Return the start of a job if it fits, and else that others must wait for it."""
+        starts = self.start((job,))
+        return starts, not starts
+
+
+class _RuledRoom:
+    """The same from the profile of the state, where the machine has rules."""
+
+    def __init__(self, state: State, placement: PlacementRule) -> None:
+        self._profile = state.profile(placement)
+        self.totals: Sequence[int] = state.free.sum(axis=0).tolist()
+
+    def start(self, jobs: Sequence[Waiting]) -> list[Start]:
+        """See :class:`_Room`."""
+        return self._profile.start_now(jobs, keep_amounts=False)
+
+    def serve(self, job: Waiting) -> tuple[list[Start], bool]:
+        """See :class:`_Room`. A job that lacks only an amount of the whole machine, such as a licence, keeps that."""
+        starts = self._profile.start_now((job,), skip=False)
+        return starts, bool(self._profile.behind)
 
 
 _FIRST = frozenset({"first"})
