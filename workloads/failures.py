@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +13,8 @@ import numpy as np
 
 from ..base import LONGEST, InputError, check_choice, shown, time_text
 from ..base.checks import check_number, check_whole
-from ..base.files import open_regular
 from ..base.time_texts import seconds_option
+from .formats.named_columns import named_columns
 from .job import Job, Shape
 from .machine import Machine
 from .machine_rules import Nodes, Outage, nodes_of
@@ -228,28 +226,20 @@ def _check_nodes(where: str, nodes: Sequence[int], machine: Machine) -> None:
 
 def _logged(path: Path, machine: Machine, requeue: bool) -> Iterator[Outage]:
     """Yield the failures of a log."""
-    with open_regular(path) as file:
-        rows = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-        try:
-            heads = rows.fieldnames or ()
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}: expected CSV, got {error}") from None
+
+    def choose(heads: list[str]) -> Sequence[str]:
         if lacking := [name for name in COLUMNS if name not in heads]:
-            raise ValueError(f"{path}: expected columns {', '.join(COLUMNS)}, got none named {lacking[0]}")
+            raise InputError(f"{path}: expected columns {', '.join(COLUMNS)}, got none named {lacking[0]}")
+        return COLUMNS
+
+    for where, _, values in named_columns(path, choose, _MOST, "failures"):
         try:
-            for count, row in enumerate(rows):
-                where = f"{path}:{rows.line_num}"
-                if count >= _MOST:
-                    raise ValueError(f"{where}: expected at most {_MOST:,} failures")
-                try:
-                    node, begin, end = (int(row[name]) for name in COLUMNS)
-                except (TypeError, ValueError):
-                    given = ", ".join(f"{name}={shown(row[name])}" for name in COLUMNS)
-                    raise ValueError(f"{where}: expected whole numbers, got {given}") from None
-                _check_nodes(where, (node,), machine)
-                try:
-                    yield Outage(begin, end, (node,), announced=False, requeue=requeue)
-                except ValueError as error:
-                    raise ValueError(f"{where}: {str(error).removeprefix('outage: ')}") from None
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}:{rows.line_num}: expected CSV, got {error}") from None
+            node, begin, end = (int(value or "") for value in values)
+        except ValueError:
+            given = ", ".join(f"{name}={shown(value)}" for name, value in zip(COLUMNS, values, strict=True))
+            raise ValueError(f"{where}: expected whole numbers, got {given}") from None
+        _check_nodes(where, (node,), machine)
+        try:
+            yield Outage(begin, end, (node,), announced=False, requeue=requeue)
+        except ValueError as error:
+            raise ValueError(f"{where}: {str(error).removeprefix('outage: ')}") from None

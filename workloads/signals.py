@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
+import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from ..base import FloatArray, InputError, IntArray, shown, time_text
-from ..base.files import open_regular
+from ..base import BoolArray, FloatArray, InputError, IntArray, time_text
 from ..base.time_texts import seconds_option
+from .step_files import check_covered, check_steps, end_of, read_steps
 from .workload import Workload
 
+#: Part of the note in ``provenance``.
+MAY_WAIT = " for a better hour of "
+#: Message for a machine without power.
+NO_POWER = "expected a machine with power, got none; give one in a machine file"
 Kind = Literal["emissions", "price"]
 #: Heads of the second column of a file, for each kind.
 HEADS: dict[Kind, str] = {"emissions": "g_per_kwh", "price": "price_per_mwh"}
-#: A step so many times as long as the median one is a gap.
-_GAP = 1.5
-_MOST = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +56,31 @@ class Signal:
 
     def __post_init__(self) -> None:
         times, values = np.asarray(self.times, dtype=np.int64), np.asarray(self.values, dtype=np.float64)
-        if times.ndim != 1 or len(times) < 2 or times.shape != values.shape:
-            raise InputError(
-                f"{self.name}: expected two steps or more, each with a time and a value, got {times.shape}"
-            )
-        if not np.isfinite(values).all() or (self.kind == "emissions" and values.min() < 0):
-            place = int(np.flatnonzero(~(np.isfinite(values) & ((values >= 0) | (self.kind == "price"))))[0])
+        if times.shape == values.shape and not self._known(values).all():
+            place = int(np.flatnonzero(~self._known(values))[0])
             raise InputError(f"{self.name}: expected a number at t={times[place]}, got {values[place]}")
-        steps = np.diff(times)
-        if steps.min() <= 0:
-            place = int(np.argmin(steps > 0)) + 1
-            raise InputError(f"{self.name}: expected times that rise, got {times[place]} after {times[place - 1]}")
-        if steps.max() > _GAP * np.median(steps):
-            place = int(np.argmax(steps))
-            raise InputError(
-                f"{self.name}: a gap from t={times[place]} to {times[place + 1]}; other steps take "
-                f"{time_text(float(np.median(steps)))}; fill it"
-            )
+        check_steps(self.name, times, values)
         for name, column in (("times", times), ("values", values)):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 
+    def _known(self, values: FloatArray) -> BoolArray:
+        """Return which values may stand in a signal of this kind."""
+        known: BoolArray = np.isfinite(values) & ((values >= 0) | (self.kind == "price"))
+        return known
+
     @property
     def end(self) -> int:
         """End of the last step: it is as long as the one before, seconds."""
-        return int(2 * self.times[-1] - self.times[-2])
+        return end_of(self.times)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of kind, times and values. The name does not count."""
+        sha = hashlib.sha256(self.kind.encode())
+        for column in (self.times.astype("<i8"), self.values.astype("<f8")):
+            sha.update(column.tobytes())
+        return sha.hexdigest()
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Signal:
@@ -96,20 +96,21 @@ class Signal:
             If it cannot be read.
         """
         where = Path(path)
-        with open_regular(where) as file:
-            rows = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-            try:
-                head = [name.strip().lower() for name in next(rows, [])]
-                found = [kind for kind, name in HEADS.items() if name in head]
-                if "time" not in head or len(found) != 1:
-                    expected = f"time and one of {', '.join(HEADS.values())}"
-                    raise InputError(f"{where}: expected the columns {expected} in the first line, got {shown(head)}")
-                (kind,) = found
-                pairs = list(_numbers(where, rows, (head.index("time"), head.index(HEADS[kind]))))
-            except (csv.Error, UnicodeDecodeError) as error:
-                raise InputError(f"{where}: expected CSV, got {error}") from None
-        times, values = zip(*pairs, strict=True) if pairs else ((), ())
-        return cls(np.array(times, dtype=np.int64), np.array(values, dtype=np.float64), kind, str(where))
+        head, times, values = read_steps(where, list(HEADS.values()))
+        kind = next(kind for kind, name in HEADS.items() if name == head)
+        return cls(times, values, kind, str(where))
+
+    def check_covers(self, workload: Workload) -> None:
+        """Raise :class:`InputError` if the signal ends before the trace, or the machine has no power.
+
+        So a simulation that could not be measured by it does not begin. A schedule may still last longer.
+        """
+        submit, records = workload.columns.submit, workload.records
+        measured = records is not None and {"power", "energy"} & set(records.columns)
+        if workload.machine.power is None and not measured:
+            raise InputError(f"{self.name}: {NO_POWER}")
+        if len(submit):
+            check_covered(self.name, self.times, int(submit[0]), int(submit[-1]))
 
     def total(self, begin: IntArray | int, end: IntArray | int) -> FloatArray:
         """Return the integral of the value over [begin, end), value times seconds.
@@ -120,28 +121,11 @@ class Signal:
             If the signal does not cover all of it.
         """
         first, last = int(np.min(begin, initial=self.end)), int(np.max(end, initial=self.times[0]))
-        if first < self.times[0] or last > self.end:
-            raise InputError(
-                f"{self.name}: it tells of t={self.times[0]:,} to {self.end:,}, and is asked for {first:,} to {last:,}"
-            )
+        check_covered(self.name, self.times, first, last)
         ends = np.append(self.times, self.end)
         summed = np.concatenate([[0.0], np.cumsum(self.values * np.diff(ends))])
         found: FloatArray = np.interp(end, ends, summed) - np.interp(begin, ends, summed)
         return found
-
-
-def _numbers(path: Path, rows: Iterator[list[str]], places: Sequence[int]) -> Iterator[tuple[int, float]]:
-    """Yield time and value of each row."""
-    for count, row in enumerate(rows):
-        if count >= _MOST:
-            raise InputError(f"{path}: expected at most {_MOST:,} steps")
-        if not row:
-            continue
-        try:
-            yield int(row[places[0]]), float(row[places[1]])
-        except (IndexError, ValueError):
-            told = "a whole number of seconds and a number"
-            raise InputError(f"{path}:{count + 2}: expected {told}, got {shown(','.join(row))}") from None
 
 
 def wait_for_better_hours(workload: Workload, signal: Signal, most: float | str) -> Workload:
@@ -181,8 +165,7 @@ def wait_for_better_hours(workload: Workload, signal: Signal, most: float | str)
         delayed = begin > job.submit and job.kind == "batch" and job.begin <= job.submit
         moved += delayed
         jobs.append(replace(job, begin=begin) if delayed else job)
-    told = f"{moved:,} of {len(jobs):,} jobs wait up to {time_text(delay)}"
-    note = f"{told} for a better hour of {Path(signal.name).name}"
+    note = f"up to {time_text(delay)}{MAY_WAIT}{Path(signal.name).name}: {moved:,} of {len(jobs):,} jobs wait"
     provenance = replace(workload.provenance, notes=(*workload.provenance.notes, note))
     return replace(workload, jobs=jobs, provenance=provenance)
 
