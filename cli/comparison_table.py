@@ -44,6 +44,15 @@ METRICS = (
     Metric("utilization", "utili-\nzation\n(%)", percent, most=True),
     Metric("decision_ms_mean", "mean\ndecision\n(ms)", ratio),
 )
+#: Those of comparisons with power, a signal or failures.
+CONDITIONAL = (
+    Metric("energy_kwh", "energy\n(kWh)", ratio),
+    Metric("power_peak_kw", "peak\npower\n(kW)", ratio),
+    Metric("emissions_kg", "CO2\n(kg)", ratio),
+    Metric("energy_cost", "cost of\nenergy", ratio),
+    Metric("put_off_mean", "mean\nput off", time),
+    Metric("lost_core_hours", "lost to\nfailures\n(core h)", ratio),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,7 @@ def comparison_shown(found: Comparison, source: str) -> list[RenderableType]:
         return []
     out = PlainConsole()
     labels = _labels(found, out.width)
-    values = [_values(found, metric) for metric in METRICS]
+    values = [_values(found, metric) for metric in (*METRICS, *CONDITIONAL) if metric.name in found.table]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
     shown = [*_heading(found, source), "", *tables, *_verdicts(found), *_legend(found)]
     if found.replay is None or found.replay.runs.empty:
@@ -109,6 +118,7 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
         "cool_down": str(found.cool_down),
         "overrun": found.overrun,
         "submissions": found.users,
+        "conditions": found.conditions,
         "runs_planned": found.planned,
         "interrupted": found.interrupted,
         "table": found.table.to_dict("records"),
@@ -163,7 +173,8 @@ def _heading(found: Comparison, source: str) -> list[Text]:
     low, high = totals.min(), totals.max()
     jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
     samples += ", users react" if found.users == "react" else ""
-    return [Text(what, style="bold"), Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
+    lines = [Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
+    return [Text(what, style="bold"), *lines, *([Text(plain(found.conditions))] if found.conditions else [])]
 
 
 def _labels(found: Comparison, width: int) -> list[PrintedColumn]:

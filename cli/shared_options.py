@@ -20,6 +20,7 @@ from ..predictors import Empirical
 from ..predictors import create as create_predictor
 from ..simulation import SameInstant, conventions
 from ..simulation.trimming import Cut
+from ..workloads import OperatingConditions
 from ..workloads.formats.read_log import DefaultWalltime
 from ..workloads.formats.run_times import Unit
 from .app import READING
@@ -47,6 +48,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return None if found is None else int(found[1]) * 1000 ** "_KMGT".index(found[2] or "_")
 
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NoCacheOption = Annotated[bool, option("Read large traces anew, and do not keep what was read for the next time.")]
 
 
@@ -128,6 +130,37 @@ class ReadingOptions:
         if self.machine is not None:
             found.pop("processors", None)
         return replace(self, **{key: value for key, value in found.items() if getattr(self, key) is None})
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionOptions:
+    """What the machine meets over time, the same for every dispatcher."""
+
+    failures: Annotated[
+        str | None,
+        option("Nodes fail: mtbf=5y,repair=4h, or a log with node,begin,end.", "SPEC|FILE", group="Power and failures"),
+    ] = None
+    signal: Annotated[
+        Path | None, option("Emissions or cost: a CSV file with time and g_per_kwh or price_per_mwh.", type=_FILE)
+    ] = None
+    may_wait: Annotated[
+        int | None, option("Put jobs off for the best hour of the signal, by at most this.", "TIME")
+    ] = None
+    power_cap: Annotated[
+        Path | None, option("Cap on the power over time: a CSV file with time and watts.", type=_FILE)
+    ] = None
+
+    def read(self) -> OperatingConditions:
+        """Return the conditions.
+
+        Raises
+        ------
+        InputError
+            If the signal is malformed, or `may_wait` is without a signal.
+        """
+        if self.may_wait is not None and self.signal is None:
+            raise InputError("--may-wait: expected --signal FILE beside it")
+        return OperatingConditions(self.failures, self.signal, self.may_wait, self.power_cap)
 
 
 def seed_option(help: str, group: str | None = None) -> Declared:

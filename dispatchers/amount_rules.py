@@ -94,7 +94,8 @@ class PowerCap(AmountRule):
     def __init__(self, power: Power) -> None:
         self.power = power
         self.every = power.every
-        self._most = max(map(self._above_idle, (watts for _, watts in power.caps)))
+        left = [self._above_idle(watts) for _, watts in power.caps]
+        self._most, self._least = max(left), min(left)
 
     def _above_idle(self, watts: float) -> int:
         return math.floor(1000 * (watts - self.power.idle))
@@ -109,7 +110,7 @@ class PowerCap(AmountRule):
 
     def least(self, what: str) -> int:
         """Return the milliwatts that the lowest cap leaves above the idle machine."""
-        return min(map(self._above_idle, (watts for _, watts in self.power.caps)))
+        return self._least
 
     def lower(self, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield begin, end and missing milliwatts of the times in [begin, end) with a cap below the highest."""

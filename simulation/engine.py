@@ -23,7 +23,7 @@ from ..dispatchers.protocol import DispatcherContract
 from ..dispatchers.registered import knows_site, layers
 from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
-from ..workloads import Job, Machine, Workload, with_failures
+from ..workloads import Job, Machine, OperatingConditions, Signal, Workload
 from ..workloads.fitting_requests import Refusals, as_request, fitting_requests, nodes_in_use, on_nodes, room_for
 from ..workloads.machine_state import MachineState
 from ..workloads.sources import WorkloadLike, workload_of
@@ -177,6 +177,9 @@ def simulate(
     budget: Budget | None = None,
     state: MachineState | None = None,
     failures: str | PathLike[str] | None = None,
+    signal: Signal | str | PathLike[str] | None = None,
+    may_wait: float | str | None = None,
+    power_cap: str | PathLike[str] | None = None,
 ) -> Result:
     """Simulate a workload under a dispatcher.
 
@@ -216,7 +219,14 @@ def simulate(
         beginning keep their starts and waits. The use of the machine counts from there.
     failures
         Nodes fail and return, as with :func:`.with_failures` and this seed: ``"mtbf=5y,repair=4h"``, or the path of a
-        log. To check the result, make the workload with that function first.
+        log.
+    signal
+        Emissions or prices of the grid, or the path of a file, for :meth:`.Result.with_signal`.
+    may_wait
+        With a signal: jobs wait for a better hour, at most so long, see :func:`.wait_for_better_hours`.
+    power_cap
+        Path of a cap on the power that changes over time, see :func:`.with_power_cap`. To check a result under
+        failures, waiting jobs or this cap, make the workload by :meth:`.OperatingConditions.on` first.
 
     Returns
     -------
@@ -234,8 +244,8 @@ def simulate(
         If the budget is used up. It is a :class:`SimulationError`, too.
     """
     workload = workload_of(workload, seed)
-    if failures is not None:
-        workload = with_failures(workload, failures, seed)
+    conditions = OperatingConditions(failures, signal, may_wait, power_cap)
+    workload = conditions.on(workload, seed)
     named = {"dispatcher": dispatcher, "predictor": predictor}
     policy = Overrun.parse(overrun)
     dispatching = create_dispatcher(dispatcher)
@@ -298,7 +308,7 @@ def simulate(
     if drawn is not None and (result.attempts["end"] > drawn["until"]).any():
         last = int(result.attempts["end"].max())
         warn(f"the last job ended at t={last:,}; failures were drawn until t={drawn['until']:,} only", FailureWarning)
-    return result
+    return result if conditions.grid is None else result.with_signal(conditions.grid)
 
 
 class FailureWarning(UserWarning):

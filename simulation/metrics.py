@@ -25,6 +25,17 @@ CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
 NARROWEST = 10
 #: Entries of the summary for the whole simulation.
 _OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
+#: Those of the whole simulation that only some results have, as they need power, a signal or failures.
+_OF_ATTEMPTS = (
+    "energy_kwh",
+    "power_peak_kw",
+    "power_mean_kw",
+    "energy_wh_per_core_hour",
+    "emissions_kg",
+    "energy_cost",
+    "node_failures",
+    "lost_core_hours",
+)
 
 
 @dataclass(frozen=True)
@@ -132,7 +143,8 @@ def cut_summary(result: Records, warm_up: Cut, cool_down: Cut) -> dict[str, floa
     if len(chosen) == len(result.jobs):
         return whole
     left = summarize(replace(result, jobs=chosen, attempts=result.attempts.iloc[:0]))
-    return {**left, **{name: whole[name] for name in _OF_ALL}, "utilization": utilization(result, chosen)}
+    kept = {name: whole[name] for name in (*_OF_ALL, *_OF_ATTEMPTS) if name in whole}
+    return {**left, **kept, "utilization": utilization(result, chosen)}
 
 
 def utilization(result: Records, chosen: pd.DataFrame) -> float:

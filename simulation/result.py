@@ -27,6 +27,7 @@ from ..workloads import Signal, Workload
 from ..workloads.formats.table_files import bounded_table
 from ..workloads.job_columns import text_categories
 from ..workloads.machine_state import MachineState
+from ..workloads.signals import NO_POWER
 from .exports import to_evalys, to_perfetto, to_swf
 from .metrics import Records, cut_summary, summarize
 from .placements import restored, stored
@@ -140,7 +141,7 @@ class Result(Records):
         """
         attempts = self.attempts
         if "watts" not in attempts:
-            raise InputError(f"{signal.name}: expected a machine with power, got none; give one in a machine file")
+            raise InputError(f"{signal.name}: {NO_POWER}")
         column = {"emissions": "emissions_kg", "price": "energy_cost"}[signal.kind]
         start, end = attempts["start"].to_numpy(), attempts["end"].to_numpy()
         # Watts times value times seconds: of g / kWh to kg, and of a price / MWh to the price, are one factor.
@@ -149,7 +150,7 @@ class Result(Records):
         if len(attempts):
             idle = self.manifest["machine"].get("idle_watts", 0.0) / 3.6e9
             idle *= float(signal.total(int(self.jobs["submit"].min()), int(end.max())))
-        given = {"source": signal.name, "kind": signal.kind, "column": column, "idle": idle}
+        given = {"source": signal.name, "sha256": signal.digest, "kind": signal.kind, "column": column, "idle": idle}
         return replace(self, attempts=made, manifest={**self.manifest, "signal": given})
 
     @property

@@ -3,9 +3,12 @@
 The check shares no code with the engine. Each rule is written here a second time, from its fields.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import accumulate
+from operator import itemgetter
 
 from ..workloads import Workload
 from ..workloads.machine_rules import Limit, Outage, Power, Reservation
@@ -91,15 +94,15 @@ def _over_cap(power: Power, stays: Sequence[Stay]) -> Iterator[str]:
 
     def cap_at(time: int) -> float:
         since = time if every is None else time % every
-        return float(max(pair for pair in pairs if pair[0] <= since)[1])
+        return float(pairs[bisect_right(pairs, since, key=itemgetter(0)) - 1][1])
 
     changes = [
         time + round_ * (every or 0) for round_ in range(1 if every is None else last // every + 1) for time, _ in pairs
     ]
+    drawing = [(stay, watts) for stay in stays if (watts := _watts(stay, power.watts))]
     events: list[tuple[int, int, float]] = []
-    for stay in stays:
-        watts = _watts(stay, power.watts)
-        if stay.end > stay.start and watts:
+    for stay, watts in drawing:
+        if stay.end > stay.start:
             events += [(stay.start, 1, watts), (stay.end, 0, -watts)]
     level = power.idle
     slack = 1e-6
@@ -108,10 +111,14 @@ def _over_cap(power: Power, stays: Sequence[Stay]) -> Iterator[str]:
         if started and level > cap_at(time) * (1 + slack):
             yield f"{level:g} watts at t={time}, the cap is {cap_at(time):g}"
             return
+    answered = [(stay.start, stay.answered_until, watts) for stay, watts in drawing if stay.answered_until > stay.start]
+    starts = sorted((start, watts) for start, _, watts in answered)
+    ends = sorted((end, watts) for _, end, watts in answered)
+    begun, ended = (list(accumulate((watts for _, watts in each), initial=0.0)) for each in (starts, ends))
     for time in changes:
-        drawn = power.idle + sum(_watts(stay, power.watts) for stay in stays if stay.start < time < stay.answered_until)
-        if drawn > cap_at(time) * (1 + slack):
-            yield f"{drawn:g} watts at t={time}, from when on the cap is {cap_at(time):g}"
+        here = begun[bisect_left(starts, time, key=itemgetter(0))] - ended[bisect_right(ends, time, key=itemgetter(0))]
+        if power.idle + here > cap_at(time) * (1 + slack):
+            yield f"{power.idle + here:g} watts at t={time}, from when on the cap is {cap_at(time):g}"
             return
 
 

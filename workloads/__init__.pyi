@@ -16,6 +16,8 @@ from .machine import Machine
 from .machine_rules import Limit, Outage, Power, Reservation
 from .machine_state import EndedJob, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
+from .operating_conditions import OperatingConditions
+from .power_caps import with_power_cap
 from .resampling import resample
 from .signals import Signal, wait_for_better_hours
 from .slurm_cluster import Snapshot, read_cluster
@@ -31,6 +33,7 @@ __all__ = [
     "Limit",
     "Machine",
     "MachineState",
+    "OperatingConditions",
     "Outage",
     "Power",
     "Provenance",
@@ -68,5 +71,6 @@ __all__ = [
     "theta_scenario",
     "wait_for_better_hours",
     "with_failures",
+    "with_power_cap",
     "write",
 ]

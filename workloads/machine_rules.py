@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -354,13 +356,16 @@ class Power:
 
     def cap_steps(self, begin: int, end: int) -> Iterator[tuple[int, int, float]]:
         """Yield begin, end and cap (watts) of the steps in [begin, end)."""
+        caps = self.caps
         shift = 0 if self.every is None else begin // self.every * self.every
-        while shift < end and self.caps:
-            times = [shift + time for time, _ in self.caps]
+        while shift < end and caps:
             last = LONGEST if self.every is None else shift + self.every
-            for first, following, (_, watts) in zip(times, [*times[1:], last], self.caps, strict=True):
-                if first < end and begin < following:
-                    yield first, following, watts
+            # A file may have years of steps; those before `begin` are not looked at one by one.
+            place = max(bisect_right(caps, begin - shift, key=itemgetter(0)) - 1, 0)
+            while place < len(caps) and shift + caps[place][0] < end:
+                time, watts = caps[place]
+                place += 1
+                yield shift + time, shift + caps[place][0] if place < len(caps) else last, watts
             if self.every is None:
                 return
             shift += self.every

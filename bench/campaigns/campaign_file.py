@@ -14,6 +14,7 @@ from ...base.checks import LARGEST, MOST_STEPS
 from ...base.printed import near_name
 from ...simulation import Overrun, SameInstant
 from ...simulation.trimming import EXPECTED, NOTHING, Cut
+from ...workloads import OperatingConditions
 from .molding_specs import check_molding
 from .samples import Users, seed_range
 from .toml_lines import KeyPath, line_of
@@ -76,6 +77,10 @@ _Cut = Annotated[Cut, BeforeValidator(_cut)]
 _Instants = Annotated[list[SameInstant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 
 
+#: Keys of a workload's conditions.
+CONDITIONS = ("failures", "signal", "may_wait", "power_cap")
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -99,6 +104,9 @@ class WorkloadTable(_Table):
         :func:`hpcdispatch.workloads.closed_loop`.
     mold
         The speedup that makes the jobs moldable, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`.
+    failures, signal, may_wait, power_cap
+        As in :func:`hpcdispatch.simulation.simulate`. Failures are drawn by the seed; files are relative to the folder
+        of the campaign file.
     machine, lenient, strict, default_walltime, zero_runtime, unknown_runtime, processors, timezone
         Reading options, as in :func:`hpcdispatch.workloads.read`.
     """
@@ -112,6 +120,10 @@ class WorkloadTable(_Table):
     cool_down: _Cut | None = None
     users: Users = "replay"
     mold: _NotEmpty | None = None
+    failures: _NotEmpty | None = None
+    signal: _NotEmpty | None = None
+    may_wait: _NotEmpty | _Whole | None = None
+    power_cap: _NotEmpty | None = None
     machine: _NotEmpty | None = None
     lenient: bool = False
     strict: bool = False
@@ -124,7 +136,25 @@ class WorkloadTable(_Table):
     @property
     def label(self) -> str:
         """Its name in tables."""
-        return self.name or self.source + (", users react" if self.users == "react" else "")
+        given = [
+            f"{name.replace('_', ' ')} {value}" for name in CONDITIONS if (value := getattr(self, name)) is not None
+        ]
+        return self.name or ", ".join([self.source, *(["users react"] if self.users == "react" else []), *given])
+
+    def conditions(self, folder: Path) -> OperatingConditions:
+        """Return the conditions, with files in a folder.
+
+        Raises
+        ------
+        InputError, OSError
+            As :class:`.OperatingConditions`.
+        """
+        given = {name: getattr(self, name) for name in CONDITIONS}
+        for name, value in given.items():
+            law = name == "failures" and "=" in str(value) and not (folder / str(value)).exists()
+            if isinstance(value, str) and name != "may_wait" and not law:
+                given[name] = folder / value
+        return OperatingConditions(**given)
 
 
 class BudgetTable(_Table):

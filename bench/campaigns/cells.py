@@ -23,7 +23,7 @@ from ...simulation import Budget, SameInstant, check, simulate
 from ...simulation.result import FILES as RESULT_FILES
 from ...simulation.schema import SCHEMA
 from ...simulation.trimming import NOTHING, Cut
-from ...workloads import Workload, jitter
+from ...workloads import Signal, Workload, jitter
 from .versions import made_by
 
 #: File of a cell beside those of ``Result.save``.
@@ -65,6 +65,9 @@ class Cell:
         Dispatcher and predictor if they are objects, else ``None``. Their names do not tell what they do.
     budget
         Bounds of the simulation; not in the key, since a result within them is the same.
+    signal
+        Of the grid, which the result is measured by; in the key by its numbers. Failures and caps are part of the jobs
+        and their machine.
     """
 
     workload: str
@@ -82,6 +85,7 @@ class Cell:
     check: bool = False
     objects: tuple[Dispatcher | None, Predictor | None] = field(default=(None, None), compare=False, repr=False)
     budget: Budget | None = field(default=None, compare=False)
+    signal: Signal | None = field(default=None, compare=False, repr=False)
 
     @property
     def parts(self) -> tuple[str | Dispatcher, str | Predictor]:
@@ -132,6 +136,7 @@ class Cell:
             "made_by": made_by(*self.parts),
         }
         determined |= {"checked": True} if self.check else {}
+        determined |= {} if self.signal is None else {"signal": self.signal.digest}
         if not self.lasting:
             determined["objects"] = [f"{type(part).__module__}.{type(part).__qualname__}" for part in self.parts]
         return determined
@@ -168,6 +173,7 @@ class Cell:
             same_instant=self.same_instant,
             progress=report,
             budget=self.budget,
+            signal=self.signal,
         )
         if self.check:
             check(jobs, result)

@@ -29,7 +29,7 @@ from ...predictors import create as create_predictor
 from ...simulation import Overrun, Result, SameInstant
 from ...simulation.metrics import cut_summary, without_ends
 from ...simulation.trimming import NOTHING, Cut, cut_of
-from ...workloads import Workload
+from ...workloads import OperatingConditions, Signal, Workload
 from ...workloads.sources import WorkloadLike, source_of, workload_of
 from .board import CampaignOutcome, CampaignProgress
 from .cells import Cell
@@ -44,6 +44,8 @@ __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generat
 
 #: Columns of the aggregated table: means over the seeds of these entries of ``Result.summary()``.
 METRICS = ("wait_mean", "bounded_slowdown_mean", "slowdown_mean", "wait_max", "utilization", "decision_ms_mean")
+#: Further columns, where the runs have them: of a machine with power, under a signal, and with failures of nodes.
+CONDITIONAL = ("energy_kwh", "power_peak_kw", "emissions_kg", "energy_cost", "put_off_mean", "lost_core_hours")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class Comparison:
         One row per pair of dispatcher and predictor with a finished run: ``dispatcher``, ``predictor`` and the number
         of ``runs``. Each of :data:`METRICS` has its mean over the seeds, under its name. Its interval over the samples
         is in ``..._low`` and ``..._high``: of independent samples, of resamples, or the range over shifts (NaN for one
-        seed).
+        seed). So has each of ``energy_kwh, power_peak_kw, emissions_kg, energy_cost, put_off_mean, lost_core_hours``
+        that the runs have.
     failures
         The runs that ended with an exception.
     workload
@@ -93,6 +96,8 @@ class Comparison:
         ``replay`` or ``react``.
     replay
         Where users react: the same comparison with the recorded submissions. Else ``None``.
+    conditions
+        Failures, cap and signal, in a few words; empty without any.
     """
 
     runs: pd.DataFrame
@@ -112,6 +117,12 @@ class Comparison:
     days: Mapping[tuple[str, str, int], Mapping[str, Daily]] = field(repr=False)
     users: Users = "replay"
     replay: Comparison | None = None
+    conditions: str = ""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the table."""
+        return tuple(name for name in (*METRICS, *CONDITIONAL) if name in self.table)
 
     def conclusions(self, metric: str = "wait_mean", baseline: str | None = None) -> pd.DataFrame:
         """Return how each contender compares with a baseline: the ratio, its interval, and a verdict.
@@ -136,8 +147,8 @@ class Comparison:
         """
         from ..reports.verdict import choose_baseline  # noqa: PLC0415 - the report imports this module
 
-        if metric not in METRICS:
-            raise InputError(f"conclusions: expected a metric of {', '.join(METRICS)}; got {shown(metric)}")
+        if metric not in self.metrics:
+            raise InputError(f"conclusions: expected a metric of {', '.join(self.metrics)}; got {shown(metric)}")
         if self.runs.empty:
             raise InputError("conclusions: no run has finished")
         runs = self.labelled_runs()
@@ -164,8 +175,8 @@ class Comparison:
         InputError
             For an unknown metric, or if no run has finished.
         """
-        if metric not in METRICS:
-            raise InputError(f"best: expected a metric of {', '.join(METRICS)}; got {shown(metric)}")
+        if metric not in self.metrics:
+            raise InputError(f"best: expected a metric of {', '.join(self.metrics)}; got {shown(metric)}")
         if self.table.empty:
             reason = f"; the first error: {self.failures[0].error}" if self.failures else ""
             raise InputError(f"best: no run has finished{reason}")
@@ -293,6 +304,10 @@ def compare(
     overrun: str | Overrun = "run",
     same_instant: SameInstant = "batch",
     users: Users = "replay",
+    failures: str | PathLike[str] | None = None,
+    signal: Signal | str | PathLike[str] | None = None,
+    may_wait: float | str | None = None,
+    power_cap: str | PathLike[str] | None = None,
     check_invariants: bool = False,
     out: str | PathLike[str] | None = None,
     workers: int = 1,
@@ -326,6 +341,9 @@ def compare(
         ``"replay"``: jobs are submitted at their recorded times. ``"react"``: within a session they follow the ends of
         others, see :func:`~hpcdispatch.workloads.closed_loop`. The comparison with the recorded times is then made as
         well, in ``Comparison.replay``.
+    failures, signal, may_wait, power_cap
+        As in :func:`~hpcdispatch.simulation.simulate`, the same for every contender. Failures are drawn by the seed of
+        the sample.
     check_invariants
         Check each schedule; a violation makes the run a failure.
     out
@@ -372,6 +390,7 @@ def compare(
         check_invariants,
         warm_up=cut_of("warm_up", warm_up),
         cool_down=cut_of("cool_down", cool_down),
+        conditions=OperatingConditions(failures, signal, may_wait, power_cap),
     )
     loaders: Loaders = {}
     several = [samples] if users == "replay" else [replace(samples, users="react"), samples]
@@ -520,17 +539,19 @@ def _found(
         samples.cool_down,
         days,
         samples.users,
+        conditions=samples.conditions.label,
     )
 
 
 def _aggregate(runs: pd.DataFrame, basis: Basis) -> pd.DataFrame:
     """Return one row per pair, in the order of the input."""
     columns = ["dispatcher", "predictor", "runs"]
-    columns += [name + suffix for name in METRICS for suffix in ("", "_low", "_high")]
+    metrics = [*METRICS, *(name for name in CONDITIONAL if name in runs)]
+    columns += [name + suffix for name in metrics for suffix in ("", "_low", "_high")]
     rows: list[dict[str, Any]] = []
     for (dispatcher, predictor), group in runs.groupby(["dispatcher", "predictor"], sort=False):
         row: dict[str, Any] = {"dispatcher": dispatcher, "predictor": predictor, "runs": len(group)}
-        for name in METRICS:
+        for name in metrics:
             values = group[name].to_numpy(dtype=float)
             row[name] = float(values.mean())
             row[f"{name}_low"], row[f"{name}_high"] = spread(values, basis)

@@ -28,6 +28,12 @@ WORDS = {
     "wait_max": "longest wait",
     "utilization": "utilization",
     "decision_ms_mean": "mean decision time",
+    "energy_kwh": "energy",
+    "power_peak_kw": "highest power",
+    "emissions_kg": "emissions",
+    "energy_cost": "cost of energy",
+    "put_off_mean": "mean time put off",
+    "lost_core_hours": "work lost to failures",
 }
 
 
@@ -84,8 +90,9 @@ class ComparisonPlots(ResultPlots):
         InputError
             For an unknown metric or baseline, or an `ax` that is no Axes.
         """
-        if metric not in WORDS:
-            raise InputError(f"metric: expected one of {', '.join(WORDS)}; got {shown(metric)}")
+        known = [name for name in WORDS if name in self._runs or self._runs.empty]
+        if metric not in known:
+            raise InputError(f"metric: expected one of {', '.join(known)}; got {shown(metric)}")
         axes, what = axes_or_new(ax), WORDS[metric]
         if self._runs.empty:
             return without_data(axes, f"Ratio of the {what}", "no run has finished")

@@ -13,10 +13,11 @@ from ...analysis.conclusions import Basis
 from ...base import InputError, read_bounded
 from ...simulation import Budget, Overrun, SameInstant
 from ...simulation.trimming import steady_state
-from ...workloads import Workload, closed_loop, generate, read, resample
+from ...workloads import OperatingConditions, Workload, closed_loop, generate, read, resample
 from ...workloads.formats.memory_needs import half_the_memory
+from ...workloads.operating_conditions import NO_CONDITIONS
 from ...workloads.sources import Source, resolve
-from .campaign_file import CampaignTable, WorkloadTable, read_campaign
+from .campaign_file import CONDITIONS, CampaignTable, WorkloadTable, read_campaign
 from .cells import Cell
 from .molding_specs import molded
 from .samples import Loaders
@@ -41,12 +42,20 @@ class WorkloadSource:
         The file of the machine, or ``None``.
     reader
         Reads a trace. A trace of several tables is read once.
+    conditions
+        Failures, cap and signal.
     """
 
     table: WorkloadTable
     source: Source
     machine: Path | None
     reader: Callable[..., Workload] = field(default=read, repr=False)
+    conditions: OperatingConditions = NO_CONDITIONS
+
+    @property
+    def fails(self) -> bool:
+        """Whether each seed has failures of its own."""
+        return isinstance(self.conditions.failures, str)
 
     def load(self, seed: int = 0) -> Workload:
         """Return the jobs, the first or the slice of them, moldable if requested."""
@@ -155,7 +164,7 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
     drawn = not sampled and (len(table.seeds) > 1 and not any(shifts) if table.resample is None else table.resample)
     budget = Budget(table.cell_budget.decisions, table.cell_budget.seconds)
     for seed in table.seeds:
-        if not digest or sampled or drawn:
+        if not digest or sampled or drawn or source.fails:
             workload = _loaded(path, index, source, seed, loaders, drawn=drawn)
             digest = workload.digest()
             jobs = len(workload)
@@ -166,8 +175,11 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
                 where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))
                 raise InputError(f"{where} {index + 1}, {own.label}: {error}") from None
         for jitter, rest in product(shifts, parts):
-            basis: Basis = "independent" if sampled else "resamples" if drawn else "shifts" if jitter else "trace"
-            found.append(Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts, basis, budget=budget))
+            # Other failures of one trace, as shifts of it, are no other samples of the workload.
+            one = bool(jitter) or (source.fails and len(table.seeds) > 1)
+            basis: Basis = "independent" if sampled else "resamples" if drawn else "shifts" if one else "trace"
+            sample = own.label, jobs, digest, jitter or None, seed
+            found.append(Cell(*sample, *rest, *cuts, basis, budget=budget, signal=source.conditions.grid))
     return found
 
 
@@ -178,17 +190,21 @@ def _loaded(
 
     def load() -> Workload:
         sample = resample(source.load(seed), seed) if drawn else source.load(seed)
-        return closed_loop(sample) if source.table.users == "react" else sample
+        sample = closed_loop(sample) if source.table.users == "react" else sample
+        return source.conditions.on(sample, seed)
 
     try:
         workload = load()
-    except InputError as error:
+    except (InputError, OSError) as error:
+        if isinstance(error, OSError) and not source.conditions:
+            raise
         raise InputError(f"{_where(path, ('workload', index, 'source'))} {index + 1}: {error}") from None
     key = "head" if source.table.slice is None else "slice"
     if not len(workload):
         where = _where(path, ("workload", index, key))
         raise InputError(f"{where} {index + 1} {key}: expected at least one job of it, got none")
-    loaders.setdefault(workload.digest(), load if drawn or source.source.sampled else lambda: workload)
+    again = drawn or source.source.sampled or source.fails
+    loaders.setdefault(workload.digest(), load if again else lambda: workload)
     return workload
 
 
@@ -204,7 +220,13 @@ def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[...,
         if key in own.model_fields_set:
             where = f"{_where(path, ('workload', index, key))} {index + 1} {key}"
             raise InputError(f"{where}: it says how to read a trace, and {own.source} is generated")
-    return WorkloadSource(own, source, None if own.machine is None else path.parent / own.machine, reader)
+    given = next((key for key in CONDITIONS if getattr(own, key) is not None), "source")
+    try:
+        conditions = own.conditions(path.parent)
+    except (InputError, OSError) as error:
+        told = f"{_where(path, ('workload', index, given))} {index + 1}"
+        raise InputError(f"{told}: {error}") from None
+    return WorkloadSource(own, source, None if own.machine is None else path.parent / own.machine, reader, conditions)
 
 
 def _where(path: Path, key: tuple[int | str, ...]) -> str:

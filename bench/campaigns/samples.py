@@ -14,8 +14,9 @@ from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import SameInstant
 from ...simulation.trimming import NOTHING, Cut, steady_state
-from ...workloads import Workload, closed_loop, generate, resample
+from ...workloads import OperatingConditions, Workload, closed_loop, generate, resample
 from ...workloads import jitter as shift
+from ...workloads.operating_conditions import NO_CONDITIONS
 from .cells import Cell
 from .molding_specs import molded
 from .versions import canonical_dispatcher, canonical_predictor
@@ -121,6 +122,8 @@ class Samples(Generic[JobsT]):
         The first seed.
     users
         ``"react"``: the users of each sample react, see :func:`~hpcdispatch.workloads.closed_loop`.
+    conditions
+        Failures, cap and signal of each sample. Failures are drawn by its seed.
     """
 
     workload: JobsT
@@ -134,6 +137,7 @@ class Samples(Generic[JobsT]):
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
     users: Users = "replay"
+    conditions: OperatingConditions = NO_CONDITIONS
 
     @property
     def numbers(self) -> Sequence[int]:
@@ -178,6 +182,8 @@ class Samples(Generic[JobsT]):
             load = (lambda draw=draw: draw) if isinstance(draw, Workload) else partial(draw, seed)
             if self.users == "react":
                 load = partial(_reacting, load)
+            if self.conditions:
+                load = partial(_under, load, self.conditions, seed)
             workload = load()
             loaders.setdefault(workload.digest(), load)
             steady_state(workload.columns.submit, self.warm_up, self.cool_down)
@@ -195,6 +201,7 @@ class Samples(Generic[JobsT]):
                         self.basis,
                         self.check,
                         given,
+                        signal=self.conditions.grid,
                     )
                     for named, given in zip(names, objects, strict=True)
                 ]
@@ -204,6 +211,10 @@ class Samples(Generic[JobsT]):
 
 def _reacting(load: Callable[[], Workload]) -> Workload:
     return closed_loop(load())
+
+
+def _under(load: Callable[[], Workload], conditions: OperatingConditions, seed: int) -> Workload:
+    return conditions.on(load(), seed)
 
 
 def _named(parts: Sequence[object]) -> dict[int, str]:

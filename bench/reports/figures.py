@@ -112,6 +112,10 @@ def figures_of(study: Study, workload: str) -> dict[str, Figure]:
         piece(study, workload),
         *(_distribution(study, workload, name, *texts) for name, *texts in _DISTRIBUTIONS),
     ]
+    if "watts" in study.series[workload]:
+        shown.append(power(study, workload))
+    if workload in study.losses:
+        shown.append(losses(study, workload))
     if workload in study.tunings:
         shown.append(tunings(study, workload))
     return {figure.key: replace(figure, order=tuple(study.order)) for figure in shown}
@@ -180,6 +184,51 @@ def loads(study: Study, workload: str) -> list[Figure]:
             "waiting jobs",
         ),
     ]
+
+
+def power(study: Study, workload: str) -> Figure:
+    """Return the power of jobs and the idle machine over time."""
+    series = study.series[workload].dropna(subset="watts")
+    unit, size = time_unit(float(series["end"].max()))
+    data = pd.DataFrame(
+        {
+            "contender": series["contender"],
+            f"time_{unit}": (series["begin"] + series["end"]) / 2 / size,
+            "kilowatts": series["watts"] / 1000,
+        }
+    )
+    return Figure(
+        "power",
+        "lines",
+        "Power over time",
+        f"Power of running jobs and of the idle machine. {_seed(study, workload)} Means over {study.detail.bins} bins "
+        "of equal length, so peaks are lower here than in the table.",
+        data,
+        f"time_{unit}",
+        "kilowatts",
+        f"time since the first submission ({unit})",
+        "power (kW)",
+    )
+
+
+def losses(study: Study, workload: str) -> Figure:
+    """Return the work lost to failures of nodes up to each time."""
+    lost = study.losses[workload]
+    unit, size = time_unit(float(lost["seconds"].max()))
+    data = pd.DataFrame(
+        {"contender": lost["contender"], f"time_{unit}": lost["seconds"] / size, "core_hours": lost["hours"]}
+    )
+    return Figure(
+        "lost-work",
+        "steps",
+        "Work lost to failures over time",
+        f"Core hours of attempts that a failed node ended, as far as they did not count. {_seed(study, workload)}",
+        data,
+        f"time_{unit}",
+        "core_hours",
+        f"time since the first submission ({unit})",
+        "core hours lost",
+    )
 
 
 def class_waits(study: Study, workload: str, split: str) -> Figure:

@@ -29,6 +29,9 @@ _ORDER = (
     "waits-by-width",
     "by-width",
     "fairness",
+    "conditions",
+    "power",
+    "lost-work",
     "tunings",
     "tunings-figure",
     "schedule",
@@ -67,6 +70,10 @@ _GLOSSARY = (
         "Verdict",
         "Better or worse if the interval of the ratio leaves out 1, else not decided. Of several contenders each is "
         "corrected by Holm's method, so that all verdicts together hold in 95% of the cases.",
+    ),
+    (
+        "Lost to failures",
+        "Work of attempts that a failed node ended, as far as no checkpoint kept it, in hours of the primary resource.",
     ),
     (
         "Jain's index",

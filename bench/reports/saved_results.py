@@ -15,6 +15,8 @@ from ...base.printed import plain
 from ...simulation import Result
 from ...simulation.result import FILES, MANIFEST, read_manifest
 from ...simulation.trimming import NOTHING, Cut
+from ...workloads.power_caps import POWER_CAP
+from ...workloads.signals import MAY_WAIT
 from ..campaigns.recorded_names import campaigns, named
 from ..campaigns.store import damage_of
 
@@ -52,6 +54,8 @@ class Run:
         Cuts of its campaign.
     basis
         Kind of its sample, see :mod:`hpcdispatch.analysis.conclusions`.
+    failing
+        Whether nodes fail in it. Other failures of one trace are no other samples.
     compared
         Whether its files were compared with their checksums.
     """
@@ -68,6 +72,7 @@ class Run:
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
     basis: Basis = "trace"
+    failing: bool = False
     compared: bool = False
 
     def load(self) -> Result:
@@ -205,11 +210,18 @@ def _run(place: Path, manifest: dict[str, Any]) -> Run:
     resampled = any(note.startswith(_RESAMPLED) for note in workload["notes"])
     drawn = _without_seed(source)[1] == seed
     basis: Basis = "resamples" if resampled else "independent" if drawn else "shifts" if shifts else "trace"
+    conditions = [f"failures {manifest['failures']['source']}"] if "failures" in manifest else []
+    conditions += [f"signal {manifest['signal']['source']}"] if "signal" in manifest else []
+    conditions += [
+        note.partition(":")[0] for note in workload["notes"] if note.startswith(POWER_CAP) or MAY_WAIT in note
+    ]
+    names = [source, *(["resampled"] if resampled else []), *shifts, *conditions]
     return Run(
         folder=place,
         basis=basis,
+        failing="failures" in manifest,
         # A name of a file may have bytes that are no text; a page and its pictures show their escapes.
-        workload=plain(", ".join([source, *(["resampled"] if resampled else []), *shifts]), _MOST_OF_NAME),
+        workload=plain(", ".join(names), _MOST_OF_NAME),
         sample=str(workload["sha256"]),
         seed=seed,
         dispatcher=plain(str(manifest["dispatcher"]), _MOST_OF_NAME),

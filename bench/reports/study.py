@@ -24,13 +24,25 @@ from ...analysis.statistics import (
 from ...base import InputError
 from ...simulation import Result, job_metrics
 from ...simulation.metrics import NARROWEST, utilization, width_class, width_name
-from ...simulation.plots.curves import Grid, capacity_of, over_time
+from ...simulation.plots.curves import Grid, capacity_of, lost_over_time, over_time
 from ...simulation.trimming import Cut, Window, steady_state
 from ..campaigns.metrics_table import days_of
 from .saved_results import FolderResults, Run
 from .tunings import tunings_of
 from .verdict import choose_baseline
 
+#: Numbers of runs with power, under a signal, or with failures of nodes.
+OF_CONDITIONS = (
+    "energy_kwh",
+    "energy_wh_per_core_hour",
+    "power_mean_kw",
+    "power_peak_kw",
+    "emissions_kg",
+    "energy_cost",
+    "put_off_mean",
+    "node_failures",
+    "lost_core_hours",
+)
 #: The distributions in figures, and the places where they are computed.
 GRIDS = {
     "wait": Grid(0, 8, 100),
@@ -73,6 +85,8 @@ class Study:
         Distributions by workload and contender.
     series, bars
         Loads over time and a part of the schedule, by workload. Both are of its first seed.
+    losses
+        Core hours that failures of nodes have cost up to each time, of the same seed, by workload.
     tunings
         Choices of portfolios over time, of the same seed, by workload; see :func:`.tunings_of`.
     seeds
@@ -99,6 +113,7 @@ class Study:
     pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
     series: dict[str, pd.DataFrame] = field(default_factory=dict)
     bars: dict[str, pd.DataFrame] = field(default_factory=dict)
+    losses: dict[str, pd.DataFrame] = field(default_factory=dict)
     tunings: dict[str, pd.DataFrame] = field(default_factory=dict)
     seeds: dict[str, int] = field(default_factory=dict)
     windows: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -209,9 +224,10 @@ def study(
 
 def _with_basis(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs with the kind of the samples of each workload: samples of a function differ without a note."""
-    several = runs.groupby("workload")["sample"].nunique() > 1
-    drawn = (runs["basis"] == "trace") & runs["workload"].map(several).astype(bool)
-    return runs.assign(basis=runs["basis"].mask(drawn, "independent"))
+    several = runs["workload"].map(runs.groupby("workload")["sample"].nunique() > 1).astype(bool)
+    drawn = (runs["basis"] == "trace") & several
+    basis = runs["basis"].mask(drawn & runs["failing"], "shifts").mask(drawn & ~runs["failing"], "independent")
+    return runs.assign(basis=basis)
 
 
 class _Reader:
@@ -266,6 +282,7 @@ class _Reader:
             "seed": run.seed,
             "sample": run.sample,
             "basis": run.basis,
+            "failing": run.failing,
             "jobs": len(metrics),
             "cut": len(result.jobs) - len(chosen),
         }
@@ -279,7 +296,7 @@ class _Reader:
         row |= prediction(chosen)
         row["utilization"] = utilization(result, chosen)
         row |= {name: whole[name] for name in ("makespan", "decisions", "prediction_s", "simulation_s", "lost")}
-        row |= {name: whole[name] for name in whole if name.startswith("decision_ms")}
+        row |= {name: whole[name] for name in whole if name.startswith("decision_ms") or name in OF_CONDITIONS}
         self.rows.append(row)
 
     def _classes(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
@@ -308,7 +325,12 @@ class _Reader:
         bars, hidden = schedule(jobs, result.attempts, window, made.detail.bars)
         made.hidden[run.workload, contender] = hidden
         loads = over_time(jobs, result.attempts, capacity_of(result), made.detail.bins)
+        if "watts" in loads:
+            loads["watts"] += result.manifest["machine"].get("idle_watts", 0.0)
         drawn = [(made.series, loads), (made.bars, bars)]
+        if run.failing or ("outcome" in result.attempts and (result.attempts["outcome"] == "node-fail").any()):
+            times, hours = lost_over_time(result)
+            drawn.append((made.losses, pd.DataFrame({"seconds": times, "hours": hours})))
         if (chosen := tunings_of(result)) is not None:
             drawn.append((made.tunings, chosen))
         for target, frame in drawn:

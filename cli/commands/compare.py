@@ -22,6 +22,7 @@ from ..progress import JobBar
 from ..shared_options import (
     SEEDS,
     CheckOption,
+    ConditionOptions,
     ConventionsOption,
     CoolDownOption,
     MoldOption,
@@ -78,6 +79,7 @@ def command(
     users: UsersOption,
     checked: CheckOption,
     workers: WorkersOption,
+    conditions: ConditionOptions,
     reading: ReadingOptions,
     out: Annotated[Path | None, option("Keep the results; what is there is not simulated again.", "DIR", group=OUTPUT)],
 ) -> None:
@@ -94,12 +96,15 @@ def command(
     With --users react, jobs of a session (gaps of 20 minutes) follow the end of the job before by the recorded think
     time. The answer says where the replay with the recorded submissions disagrees.
 
+    Failures of nodes, a cap and a signal of the grid are the same for every contender. Failures are drawn by the seed.
+
     A comma before key=value belongs to the item before it.
     """
     policies = split_specs(dispatchers, "dispatcher")
     beliefs = split_specs(predictors, "predictor")
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
+    given = conditions.read()
     source = resolve(*trace)
     reading = under_conventions(conventions, source, reading)
     samples: Workload | Sampler = molded(load(source, reading), mold)
@@ -119,6 +124,10 @@ def command(
                 overrun=policy,
                 same_instant=same_instant,
                 users=users,
+                failures=given.failures,
+                signal=given.signal,
+                may_wait=given.may_wait,
+                power_cap=given.power_cap,
                 check_invariants=checked,
                 out=out,
                 workers=workers or cores(),

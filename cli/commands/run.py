@@ -18,7 +18,7 @@ from ...bench.reports.verdict import beside_replay, estimate_of_jobs, left_out, 
 from ...simulation import Overrun, Result, check, job_metrics, simulate
 from ...simulation.metrics import without_ends
 from ...simulation.trimming import NOTHING, Cut
-from ...workloads import Signal, Workload, closed_loop, wait_for_better_hours, with_failures
+from ...workloads import Workload, closed_loop
 from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
@@ -30,6 +30,7 @@ from ..parameters import argument, option
 from ..progress import JobBar, spinner
 from ..shared_options import (
     CheckOption,
+    ConditionOptions,
     ConventionsOption,
     CoolDownOption,
     MoldOption,
@@ -96,17 +97,6 @@ def command(
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
         ),
     ],
-    failures: Annotated[
-        str | None, option("Nodes fail: mtbf=5y,repair=4h, or a log with node,begin,end.", "SPEC|FILE")
-    ],
-    signal: Annotated[
-        Path | None,
-        option(
-            "Emissions or cost: a CSV file with time and g_per_kwh or price_per_mwh.",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        ),
-    ],
-    may_wait: Annotated[int | None, option("Put jobs off for the best hour of the signal, by at most this.", "TIME")],
     checked: CheckOption,
     budget_seconds: Annotated[
         float | None,
@@ -116,6 +106,7 @@ def command(
             Number(min=0, min_open=True, max=LONGEST),
         ),
     ],
+    conditions: ConditionOptions,
     reading: ReadingOptions,
     out: Annotated[Path | None, option("Save the result (Parquet and a manifest).", "DIR", group=OUTPUT)],
 ) -> None:
@@ -131,6 +122,7 @@ def command(
     """
     policy = Overrun.parse(overrun)
     validate([dispatcher], [predictor])
+    given_conditions = conditions.read()
     begin = None if state is None else read_scenario(state)
     if begin is not None and not trace:
         source = Source(str(state))
@@ -147,15 +139,10 @@ def command(
             raise InputError("--users react: expected a trace alone, got --state, whose jobs have no recorded waits")
         workload = closed_loop(workload)
         say("note", workload.provenance.notes[-1])
-    if failures is not None:
-        workload = with_failures(workload, failures, seed)
-        say("note", workload.provenance.notes[-1])
-    grid = None if signal is None else Signal.read(signal)
-    if may_wait is not None:
-        if grid is None:
-            raise InputError("--may-wait: expected --signal FILE beside it")
-        workload = wait_for_better_hours(workload, grid, may_wait)
-        say("note", workload.provenance.notes[-1])
+    before = len(workload.provenance.notes)
+    workload = given_conditions.on(workload, seed)
+    for note in workload.provenance.notes[before:]:
+        say("note", note)
     make_folder(out)
     given: dict[str, Any] = {"overrun": str(policy), "same_instant": same_instant, "seed": seed, "state": started}
     try:
@@ -173,8 +160,8 @@ def command(
             raise
         where = f"dispatcher {dispatcher}, predictor {predictor}"
         raise RunFailedError(f"{where}: {type(error).__name__}: {error}") from error
-    if grid is not None:
-        result = result.with_signal(grid)
+    if given_conditions.grid is not None:
+        result = result.with_signal(given_conditions.grid)
     cuts = (warm_up or NOTHING, cool_down or NOTHING)
     summary = result.summary(*cuts)
     if "dropped_shapes" in summary:

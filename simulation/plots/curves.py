@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, IntArray
-from ..metrics import Records
+from ..metrics import Records, lost_to_failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,24 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
     if "watts" in attempts:
         found["watts"] = busy_time(edges, begin, end, attempts["watts"].to_numpy()) / length
     return pd.DataFrame(found)
+
+
+def lost_over_time(result: Records) -> tuple[FloatArray, FloatArray]:
+    """Return the core hours that failures of nodes have cost up to each time.
+
+    Returns
+    -------
+    times
+        Seconds since the first submission, from 0 to the last end, shape (points,).
+    hours
+        Lost work in the primary resource up to then, shape (points,).
+    """
+    attempts = result.attempts.sort_values("end", kind="stable")
+    lost = lost_to_failures(attempts)
+    first = int(result.jobs["submit"].min()) if len(result.jobs) else 0
+    last = int(attempts["end"].max()) if len(attempts) else first
+    times = np.concatenate([[0.0], attempts["end"].loc[lost.index].to_numpy(dtype=float) - first, [last - first]])
+    return times, np.cumsum(np.concatenate([[0.0], lost.to_numpy(dtype=float) / 3600, [0.0]]))
 
 
 def capacity_of(result: Records) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
-from ..metrics import Records, job_metrics, lost_to_failures, width_class
+from ..metrics import Records, job_metrics, width_class
 from .axes import axes_or_new, inches, labelled, legend_above, without_data
-from .curves import Grid, capacity_of, distribution, over_time
+from .curves import Grid, capacity_of, distribution, lost_over_time, over_time
 from .gantt import Colour, gantt
 from .style import axis_unit, line_style, logarithmic_numbers, marker, plain_numbers, time_axis
 
@@ -89,13 +89,8 @@ class ResultPlots:
         curves = {}
         for name, results in self._results.items():
             result = next(iter(results))
-            if not len(result.attempts):
-                continue
-            lost = lost_to_failures(result.attempts.sort_values("end", kind="stable"))
-            first, last = int(result.jobs["submit"].min()), int(result.attempts["end"].max())
-            x = np.concatenate([[0], result.attempts["end"].loc[lost.index].to_numpy() - first, [last - first]])
-            y = np.cumsum(np.concatenate([[0.0], lost.to_numpy() / 3600, [0.0]]))
-            curves[name] = x, y
+            if len(result.attempts):
+                curves[name] = lost_over_time(result)
         return self._over_time(curves, "Work lost to failures", "core hours lost", 0.0, ax)
 
     def waits(self, ax: Axes | None = None) -> Axes:

@@ -178,3 +178,20 @@ def test_users_react_beside_the_replay(invoke, tmp_path):
         None,
     ]
     assert len(shown["runs"]) == len(shown["replay"]["runs"]) == 6
+
+
+def test_failures_are_in_the_table_and_the_json(invoke):
+    args = ("compare", SPEC, "--dispatchers", "fcfs,easy", "--failures", "mtbf=5d,repair=1h", "--workers", 1)
+    found = invoke(*args)
+    assert found.exit_code == 0, found.stderr
+    assert "failures mtbf=5d,repair=1h" in found.stdout
+    assert "lost to" in found.stdout
+    told = json.loads(invoke(*args, "--json").stdout)
+    assert told["conditions"] == "failures mtbf=5d,repair=1h"
+    assert all(row["lost_core_hours"] > 0 for row in told["table"])
+
+
+def test_conditions_that_do_not_fit_are_one_line(invoke):
+    found = invoke("compare", SPEC, "--dispatchers", "easy", "--may-wait", "2h")
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+    assert "--may-wait: expected --signal FILE beside it" in found.stderr

@@ -1,0 +1,104 @@
+"""What a machine meets over time: failures of nodes, a cap on its power, and a signal of the grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from ..base import InputError, time_text
+from .failures import with_failures
+from .power_caps import with_power_cap
+from .signals import Signal, wait_for_better_hours
+from .workload import Workload
+
+
+@dataclass(frozen=True)
+class OperatingConditions:
+    """Conditions of simulations, the same for every dispatcher. Without any, a workload stays as it is.
+
+    Attributes
+    ----------
+    failures
+        As in :func:`.with_failures`: ``"mtbf=5y,repair=4h"``, or the path of a log.
+    signal
+        Emissions or prices, see :class:`.Signal`; or the path of a file, which is read at once.
+    may_wait
+        Jobs wait for a better hour of the signal, at most so long: seconds or a text, see
+        :func:`.wait_for_better_hours`.
+    power_cap
+        Path of a cap on the power, see :func:`.with_power_cap`.
+
+    Raises
+    ------
+    InputError
+        If `may_wait` has no signal, or the signal is no signal.
+    OSError
+        If the signal cannot be read.
+    """
+
+    failures: str | PathLike[str] | None = None
+    signal: Signal | str | PathLike[str] | None = None
+    may_wait: float | str | None = None
+    power_cap: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.may_wait is not None and self.signal is None:
+            raise InputError("may_wait: expected a signal beside it, got none")
+        if isinstance(self.signal, str | PathLike):
+            object.__setattr__(self, "signal", Signal.read(self.signal))
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return any(each is not None for each in (self.failures, self.signal, self.power_cap))
+
+    @property
+    def grid(self) -> Signal | None:
+        """The signal that results are measured by."""
+        assert self.signal is None or isinstance(self.signal, Signal)
+        return self.signal
+
+    @property
+    def label(self) -> str:
+        """All of them in a few words; empty without any."""
+        law = isinstance(self.failures, str) and "=" in self.failures
+        found = {
+            "failures": self.failures if law or self.failures is None else Path(self.failures).name,
+            "power cap": None if self.power_cap is None else Path(self.power_cap).name,
+            "signal": None if self.grid is None else Path(self.grid.name).name,
+            "may wait": time_text(self.may_wait) if isinstance(self.may_wait, int | float) else self.may_wait,
+        }
+        return ", ".join(f"{name} {value}" for name, value in found.items() if value is not None)
+
+    def on(self, workload: Workload, seed: int = 0) -> Workload:
+        """Return a workload under these conditions: with failing nodes, a cap, and jobs that wait for better hours.
+
+        Each adds its note to ``provenance``. The cap comes first, as it needs the machine's own nodes.
+
+        Parameters
+        ----------
+        workload
+            Jobs and machine; it is not changed.
+        seed
+            Of the failures.
+
+        Raises
+        ------
+        InputError
+            If a condition does not fit the machine or the jobs, or its file is malformed.
+        OSError
+            If a file cannot be read.
+        """
+        if self.power_cap is not None:
+            workload = with_power_cap(workload, self.power_cap)
+        if self.failures is not None:
+            workload = with_failures(workload, self.failures, seed)
+        if self.grid is not None:
+            self.grid.check_covers(workload)
+            if self.may_wait is not None:
+                workload = wait_for_better_hours(workload, self.grid, self.may_wait)
+        return workload
+
+
+#: A workload as it stands.
+NO_CONDITIONS = OperatingConditions()

@@ -1,0 +1,66 @@
+"""A cap on the power of the machine that follows a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ..base import InputError
+from .signals import NO_POWER
+from .step_files import check_covered, check_steps, read_steps
+from .workload import Workload
+
+#: Begin of the note in ``provenance``.
+POWER_CAP = "power cap of "
+#: Column of the caps.
+WATTS = "watts"
+
+
+def with_power_cap(workload: Workload, path: str | PathLike[str]) -> Workload:
+    """Return the workload on its machine under a cap from a file, such as a contract or a limit of the grid.
+
+    The cap holds under every dispatcher, as that of :class:`.Power`. It counts running jobs and the idle machine
+    together. The file covers the trace from the first to the last submission. From its end on the last cap stays.
+
+    Parameters
+    ----------
+    workload
+        Jobs and machine with power; it is not changed.
+    path
+        CSV with the columns ``time``, seconds on the clock of the workload, and ``watts`` from then on. Steps are about
+        equally long: one of 1.5 times the median is a gap.
+
+    Raises
+    ------
+    InputError
+        If it is not such a file, has gaps, is not above the power of the idle machine, or does not cover the trace.
+        Also if the machine has no power, or has a cap of its own.
+    OSError
+        If it cannot be read.
+    """
+    where = Path(path)
+    power = workload.machine.power
+    if power is None:
+        raise InputError(f"{where}: {NO_POWER}")
+    if power.caps:
+        raise InputError(f"{where}: expected a machine without a cap, got one with its own; leave one of them out")
+    _, times, watts = read_steps(where, [WATTS])
+    if wrong := np.flatnonzero(~((watts > power.idle) & np.isfinite(watts))).tolist():
+        told = f"expected watts above those of the idle machine, {power.idle:,g}, at t={times[wrong[0]]}"
+        raise InputError(f"{where}: {told}, got {watts[wrong[0]]:g}")
+    check_steps(str(where), times, watts)
+    if len(workload):
+        submit = workload.columns.submit
+        check_covered(str(where), times, int(submit[0]), int(submit[-1]))
+    # Equal caps that follow each other are one step: each step costs time at each decision.
+    steps = np.flatnonzero(np.diff(watts, prepend=np.nan))
+    begins = [0, *np.maximum(times[steps], 0).tolist()[1:]]
+    kept = [place for place, begin in enumerate(begins) if begins[place + 1 : place + 2] != [begin]]
+    cap = tuple((begins[place], float(watts[steps[place]])) for place in kept)
+    note = f"{POWER_CAP}{len(times):,} steps from {where.name}"
+    provenance = replace(workload.provenance, notes=(*workload.provenance.notes, note))
+    machine = replace(workload.machine, power=replace(power, cap=cap))
+    return replace(workload, machine=machine, provenance=provenance)
