@@ -434,7 +434,7 @@ class Profile(ProfileSearch):
         return starts
 
     def _start_beside(
-        self, kept: Kept, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool
+        self, kept: RoomReservations, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool
     ) -> list[Start]:
         begin = self.now
         until = begin

@@ -48,8 +48,8 @@ def waiting(machine, number, walltime, nodes, predicted=None, **fields):
     return Waiting(view, predicted or walltime, 0, 0, number, machine.demand(job.per_node))
 
 
-def running(machine, number, end, placement, walltime=None):
-    job = Job(str(number), 0, 1, walltime or end, len(placement), {"core": 1})
+def running(machine, number, end, placement, walltime=None, **fields):
+    job = Job(str(number), 0, 1, walltime or end, len(placement), {"core": 1}, **fields)
     run = Running(JobView(job, machine), 0, np.array(placement), machine.demand(job.per_node), number)
     run.predicted_end = end
     return run
@@ -243,3 +243,17 @@ def test_a_job_that_lacks_an_amount_stops_none_behind_a_job_with_kept_room():
     ]
     state = state_of(machine, queue, runs)
     assert [start.job.id for start in EASY().dispatch(state)] == ["3"]
+
+
+def test_a_job_that_lacks_an_amount_keeps_it_only_if_asked():
+    # Job 1 lacks a licence that job 2 would use beyond the end of the running one.
+    machine = replace(Machine.pool(8), licences={"x": 2})
+    runs = [running(machine, 0, 40, [0], 40, licences={"x": 1})]
+    queue = [
+        waiting(machine, 1, 30, 1, licences={"x": 2}),
+        waiting(machine, 2, 100, 1, licences={"x": 1}),
+    ]
+    state = state_of(machine, queue, runs)
+    assert state.profile().start_now(queue) == []
+    started = state.profile().start_now(queue, keep_amounts=False)
+    assert [start.job.id for start in started] == ["2"]

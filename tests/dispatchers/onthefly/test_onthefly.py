@@ -1,9 +1,13 @@
 """SEJF and LEJF: by estimate alone. No job is killed, and no large job starves."""
 
+import warnings
+from dataclasses import replace
+
 import pytest
+from ruled_workloads import ruled
 
 from hpcdispatch.dispatchers import SEJF
-from hpcdispatch.simulation import check, simulate
+from hpcdispatch.simulation import check, simulate, violations
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
@@ -73,6 +77,26 @@ def test_a_job_of_another_resource_is_not_left_behind():
     jobs = [*passing, both]
     assert starts(jobs, "sejf:drain=none", machine)[0]["both"] > 5000
     assert starts(jobs, "sejf:drain=300", machine)[0]["both"] < 1000
+
+
+@pytest.mark.parametrize("dispatcher", ["sejf", "lejf", "sejf:drain=60", "hybrid"])
+def test_rules_hold_and_no_start_is_dropped(dispatcher):
+    for seed in range(1000, 1004):
+        workload = ruled(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = simulate(workload, dispatcher, overrun="kill")
+        assert list(violations(workload, result)) == [], seed
+        assert "refused" not in result.manifest, seed
+        assert (result.jobs["status"] != "waiting").all(), seed
+
+
+def test_a_job_that_lacks_a_licence_keeps_none():
+    # Its two licences are never free together while jobs with one follow each other.
+    machine = replace(Machine.pool(4), licences={"x": 2})
+    jobs = [Job(f"n{index}", 60 * index, 100, 100, licences={"x": 1}) for index in range(100)]
+    jobs.append(Job("both", 61, 50, 50, licences={"x": 2}))
+    assert starts(jobs, "sejf", machine)[0]["both"] >= 60 * 99
 
 
 def test_the_same_object_forgets():
