@@ -44,6 +44,11 @@ DAY = 86400
 _LONG, _WEEK = 42, 7
 #: Ratios for which a study shows that blocks of a trace cover the true one.
 _NEAR = (0.8, 1.25)
+#: Metrics for which the study shows it: of independent samples, and of blocks of one trace.
+_TESTED: Mapping[str, tuple[str, ...]] = {
+    "independent": ("wait_mean", "wait_p95", "utilization"),
+    "trace": ("wait_mean",),
+}
 #: Metrics of which more is better.
 MORE_IS_BETTER = ("utilization", "occupancy", "efficiency")
 #: Columns of :func:`conclusions`, beside ``workload``, ``contender`` and ``metric``.
@@ -122,7 +127,7 @@ class Estimate:
     tested
         Whether a study shows that such intervals cover the truth in 95% of the cases. It does for independent samples,
         and for blocks of a week or more where the ratio is between 0.8 and 1.25. Others must not be called intervals of
-        95%.
+        95%. It holds for means of waits; :func:`conclusions` says it for other metrics only as the study does.
     """
 
     ratio: float
@@ -393,6 +398,20 @@ def _of_group(
     """Return the estimate of one contender on one workload."""
     kinds = set(group["basis"])
     basis: Basis = kinds.pop() if len(kinds) == 1 else "shifts"
+    made = _of_kind(workload, contender, group, baseline, metric, days, basis)
+    return replace(made, tested=made.tested and metric in _TESTED.get(basis, ()))
+
+
+def _of_kind(
+    workload: str,
+    contender: str,
+    group: pd.DataFrame,
+    baseline: str,
+    metric: str,
+    days: Mapping[tuple[str, str, int], Mapping[str, Daily]],
+    basis: Basis,
+) -> Estimate:
+    """Return the estimate from samples of one kind."""
     values, theirs = (group[each].to_numpy(float) for each in (metric, f"{metric}_baseline"))
     if basis in ("independent", "resamples"):
         return of_samples(values, theirs, basis)

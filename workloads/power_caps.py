@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import InputError
 from .signals import NO_POWER
-from .step_files import check_covered, check_steps, read_steps
+from .step_files import check_covered, check_steps, end_of, read_steps
 from .workload import Workload
 
 #: Begin of the note in ``provenance``.
@@ -23,7 +23,8 @@ def with_power_cap(workload: Workload, path: str | PathLike[str]) -> Workload:
     """Return the workload on its machine under a cap from a file, such as a contract or a limit of the grid.
 
     The cap holds under every dispatcher, as that of :class:`.Power`. It counts running jobs and the idle machine
-    together. The file covers the trace from the first to the last submission. From its end on the last cap stays.
+    together. The file covers the trace from the first to the last submission. From its end on
+    its highest cap holds, so that a job which fits under the file at some time is never left waiting for ever.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ def with_power_cap(workload: Workload, path: str | PathLike[str]) -> Workload:
     begins = [0, *np.maximum(times[steps], 0).tolist()[1:]]
     kept = [place for place, begin in enumerate(begins) if begins[place + 1 : place + 2] != [begin]]
     cap = tuple((begins[place], float(watts[steps[place]])) for place in kept)
+    if watts[-1] < watts.max():
+        cap = (*cap, (max(end_of(times), 1), float(watts.max())))
     note = f"{POWER_CAP}{len(times):,} steps from {where.name}"
     provenance = replace(workload.provenance, notes=(*workload.provenance.notes, note))
     machine = replace(workload.machine, power=replace(power, cap=cap))

@@ -1,8 +1,8 @@
 """How often intervals of the ratio to EASY cover the true one, by the kind of the samples.
 
 Run it by ``python -m hpcdispatch.bench.studies.coverage``. Workloads come from the Lublin model. The true ratio is that
-of the mean waits over samples of their own. A trial takes ten independent samples, one sample in blocks, ten or forty
-resamples of one, or ten shifted copies of one. The last is the control: it must fail.
+of the means of a metric over samples of their own. A trial takes ten independent samples, one sample in blocks, ten
+or forty resamples of one, or ten shifted copies of one. The last is the control: it must fail.
 
 With ``--halves TRACE ...`` the intervals from the first half of each trace are held against the ratio on the second.
 """
@@ -17,11 +17,18 @@ import numpy as np
 
 from ...analysis.conclusions import LEAST_FOR_QUANTILES, Daily, Estimate, of_days, of_samples
 from ...base import FloatArray
-from ...simulation import simulate
+from ...simulation import job_metrics, simulate
+from ...simulation.events import compiled_events
+from ...simulation.metrics import utilization
 from ...workloads import Workload, generate, jitter, read, resample
+from ..campaigns.metrics_table import days_of
 from ..reports.tables import Table
 from ..reports.verdict import change, span_text
 
+#: Metrics whose intervals are judged. Those of one trace need a mean over jobs.
+METRICS = ("wait_mean", "bounded_slowdown_mean", "wait_p95", "utilization")
+#: Numbers of several samples, by metric and dispatcher, shape (samples,).
+MetricValues = dict[str, dict[str, FloatArray]]
 RIVALS = ("easy-sjbf", "lxf", "sjf")
 BASE = "easy"
 #: Share of the trials below which an interval must not be called one of 95%.
@@ -35,11 +42,11 @@ _TRUTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class SampleWaits:
-    """Waits of one sample: the mean and the days of each dispatcher."""
+class SampleMetrics:
+    """One sample: each metric, and where a metric is a mean over jobs its days, by dispatcher."""
 
-    means: dict[str, float]
-    days: dict[str, Daily]
+    values: dict[str, dict[str, float]]
+    days: dict[str, dict[str, Daily]]
 
 
 def lublin(load: float, jobs: int, seed: int) -> Workload:
@@ -47,26 +54,36 @@ def lublin(load: float, jobs: int, seed: int) -> Workload:
     return generate(f"lublin:jobs={jobs},load={load}", seed=seed)
 
 
-def waits(workload: Workload) -> SampleWaits:
-    """Return the waits under all dispatchers."""
-    means, days = {}, {}
-    for name in (BASE, *RIVALS):
-        found = simulate(workload, name).jobs
-        wait = found["wait"].to_numpy(dtype=float)
-        means[name] = float(wait.mean())
-        days[name] = Daily.of(found["submit"].to_numpy(), wait)
-    return SampleWaits(means, days)
+def measured(workload: Workload) -> SampleMetrics:
+    """Return the metrics under all dispatchers."""
+    values: dict[str, dict[str, float]] = {name: {} for name in METRICS}
+    days: dict[str, dict[str, Daily]] = {name: {} for name in METRICS}
+    for dispatcher in (BASE, *RIVALS):
+        result = simulate(workload, dispatcher)
+        of_jobs = job_metrics(result.jobs)
+        wait = of_jobs["wait"].to_numpy()
+        found = {"wait_mean": wait.mean(), "bounded_slowdown_mean": of_jobs["bounded_slowdown"].mean()}
+        found |= {"wait_p95": np.percentile(wait, 95), "utilization": utilization(result, result.jobs)}
+        for name, value in found.items():
+            values[name][dispatcher] = float(value)
+        for name, by_day in days_of(result, result.jobs).items():
+            if name in METRICS:
+                days[name][dispatcher] = by_day
+    return SampleMetrics(values, days)
 
 
-def means(workloads: Iterator[Workload]) -> dict[str, FloatArray]:
-    """Return the mean waits of several workloads, by dispatcher."""
-    found = [waits(each).means for each in workloads]
-    return {name: np.array([each[name] for each in found]) for name in (BASE, *RIVALS)}
+def of_each(workloads: Iterator[Workload]) -> MetricValues:
+    """Return the metrics of several workloads, by metric and dispatcher."""
+    found = [measured(each).values for each in workloads]
+    return {
+        metric: {name: np.array([each[metric][name] for each in found]) for name in (BASE, *RIVALS)}
+        for metric in METRICS
+    }
 
 
-def resamples(workload: Workload, count: int) -> dict[str, FloatArray]:
-    """Return the mean waits of resamples, by dispatcher."""
-    return means(resample(workload, seed) for seed in range(count))
+def resamples(workload: Workload, count: int) -> MetricValues:
+    """Return the metrics of resamples, by metric and dispatcher."""
+    return of_each(resample(workload, seed) for seed in range(count))
 
 
 def of_resamples(found: dict[str, FloatArray], name: str, count: int) -> Estimate:
@@ -74,8 +91,28 @@ def of_resamples(found: dict[str, FloatArray], name: str, count: int) -> Estimat
     return of_samples(found[name][:count], found[BASE][:count], "resamples")
 
 
-def coverage(load: float, jobs: int, samples: int, trials: int, controls: int, traces: int) -> list[list[str]]:
-    """Return a row for each rival: how often each kind of interval covers the true ratio.
+@dataclass(frozen=True, slots=True)
+class LoadSamples:
+    """All samples of one load.
+
+    Attributes
+    ----------
+    samples
+        Of the trials.
+    truth
+        Metrics of the samples that the true ratio is taken from.
+    again, shifts
+        Metrics of the resamples, and of the shifted copies, of some samples.
+    """
+
+    samples: list[SampleMetrics]
+    truth: MetricValues
+    again: list[MetricValues]
+    shifts: list[MetricValues]
+
+
+def draw(load: float, jobs: int, samples: int, controls: int, traces: int) -> LoadSamples:
+    """Simulate the samples of one load.
 
     Parameters
     ----------
@@ -83,41 +120,60 @@ def coverage(load: float, jobs: int, samples: int, trials: int, controls: int, t
         Of each workload.
     samples
         Samples that the trials take, and as many others for the true ratio.
-    trials
-        Trials of ten samples.
     controls, traces
         Samples that are shifted, and samples that are resampled.
     """
-    drawn = [waits(lublin(load, jobs, seed)) for seed in range(samples)]
-    truth = means(lublin(load, jobs, _TRUTH + seed) for seed in range(samples))
     many = -(-traces // FEWER)
-    again = [
-        resamples(lublin(load, jobs, seed), LEAST_FOR_QUANTILES if seed < many else SAMPLES) for seed in range(traces)
-    ]
-    shifts = [
-        means(jitter(lublin(load, jobs, seed), SHIFT, np.random.default_rng(copy)) for copy in range(SAMPLES))
-        for seed in range(controls)
-    ]
+    return LoadSamples(
+        [measured(lublin(load, jobs, seed)) for seed in range(samples)],
+        of_each(lublin(load, jobs, _TRUTH + seed) for seed in range(samples)),
+        [
+            resamples(lublin(load, jobs, seed), LEAST_FOR_QUANTILES if seed < many else SAMPLES)
+            for seed in range(traces)
+        ],
+        [
+            of_each(jitter(lublin(load, jobs, seed), SHIFT, np.random.default_rng(copy)) for copy in range(SAMPLES))
+            for seed in range(controls)
+        ],
+    )
+
+
+def coverage(drawn: LoadSamples, metric: str, trials: int) -> list[list[str]]:
+    """Return a row for each rival: how often each kind of interval covers the true ratio of a metric.
+
+    Parameters
+    ----------
+    drawn
+        The samples.
+    metric
+        One of :data:`METRICS`.
+    trials
+        Trials of ten samples.
+    """
     rng = np.random.default_rng(0)
-    base = np.array([each.means[BASE] for each in drawn])
+    count = len(drawn.samples)
+    chosen = [rng.choice(count, SAMPLES, replace=False) for _ in range(trials)]
+    base = np.array([each.values[metric][BASE] for each in drawn.samples])
     rows = []
     for name in RIVALS:
-        mine = np.array([each.means[name] for each in drawn])
-        true = float(truth[name].mean() / truth[BASE].mean())
-        chosen = [rng.choice(samples, SAMPLES, replace=False) for _ in range(trials)]
-        of_one = [of_days(each.days[name], each.days[BASE]) for each in drawn]
+        mine = np.array([each.values[metric][name] for each in drawn.samples])
+        true = float(drawn.truth[metric][name].mean() / drawn.truth[metric][BASE].mean())
+        days = [each.days[metric] for each in drawn.samples if each.days[metric]]
+        of_one = [of_days(each[name], each[BASE]) for each in days]
         known = [each for each in of_one if not each.reason]
+        again = [each[metric] for each in drawn.again]
         kinds: list[list[Estimate]] = [
             [of_samples(mine[rows_], base[rows_]) for rows_ in chosen],
             known,
             [of_resamples(each, name, SAMPLES) for each in again],
-            [of_resamples(each, name, LEAST_FOR_QUANTILES) for each in again[:many]],
+            [of_resamples(each, name, LEAST_FOR_QUANTILES) for each in again[: -(-len(again) // FEWER)]],
         ]
         ends = [[(each.low, each.high) for each in kind] for kind in kinds]
+        shifts = [each[metric] for each in drawn.shifts]
         ends.append([of_samples(each[name], each[BASE], "shifts").span for each in shifts])
         covers = [np.mean([low <= true <= high for low, high in each]) if each else np.nan for each in ends]
         texts = ["-" if np.isnan(each) else f"{each:.0%}" for each in covers]
-        rows.append([f"{load:g}", name, f"{true:.3f}", *texts, f"{len(of_one) - len(known)} of {samples}"])
+        rows.append([name, f"{true:.3f}", *texts, f"{len(of_one) - len(known)} of {len(of_one)}"])
     return rows
 
 
@@ -131,11 +187,12 @@ def halves(trace: Workload) -> tuple[Workload, Workload]:
 def of_halves(name: str, trace: Workload, count: int) -> Iterator[tuple[list[str], list[bool | None]]]:
     """Yield the row of each rival, and which intervals of the first half cover the ratio of the second."""
     first, second = halves(trace)
-    here, there = waits(first), waits(second)
-    again = resamples(first, count)
+    here, there = measured(first), measured(second).values["wait_mean"]
+    again = resamples(first, count)["wait_mean"]
+    days = here.days["wait_mean"]
     for rival in RIVALS:
-        true = there.means[rival] / there.means[BASE]
-        kinds = [of_days(here.days[rival], here.days[BASE])]
+        true = there[rival] / there[BASE]
+        kinds = [of_days(days[rival], days[BASE])]
         kinds += [of_resamples(again, rival, each) for each in (SAMPLES, count)]
         covers = [None if np.isnan(each.low) else each.low <= true <= each.high for each in kinds]
         texts = [each.reason if np.isnan(each.low) else span_text(each.low, each.high) for each in kinds]
@@ -178,23 +235,26 @@ def main(
     trace: tuple[Path, ...],
 ) -> None:
     """Print how often the intervals cover the true ratio. In full: --samples 1000 --controls 200 --traces 200."""
+    compiled_events.WORTH = 1  # the compiled loop is loaded once for thousands of workloads, the short ones too
     if paths:
         if not trace:
             raise click.UsageError("--halves: expected traces with it")
         _print_halves(trace, count)
         return
-    rows = [row for load in loads.split(",") for row in coverage(float(load), jobs, samples, trials, controls, traces)]
+    drawn = {load: draw(float(load), jobs, samples, controls, traces) for load in loads.split(",")}
     heads = (
         *("load", "dispatcher", "true ratio", "10 samples", "one trace, blocks", "10 resamples", "40 resamples"),
         *("range over shifts", "no interval"),
     )
-    note = (
-        f"Share of the trials whose interval covers the ratio of the mean waits over {samples} other samples of "
-        f"{jobs:,} jobs. 10 samples: {trials} trials out of {samples}. Blocks: each of these once. Resamples: of "
-        f"{traces} of them, of {-(-traces // FEWER)} for 40. The range over 10 shifts of each of {controls} is the "
-        f"control. Below {LEAST:.0%} an interval must not be called one of 95%."
-    )
-    print(Table("Coverage of the intervals", heads, rows, 2, note).markdown())
+    for metric in METRICS:
+        rows = [[load, *row] for load, each in drawn.items() for row in coverage(each, metric, trials)]
+        note = (
+            f"Share of the trials whose interval covers the ratio of the means of {metric} over {samples} other "
+            f"samples of {jobs:,} jobs. 10 samples: {trials} trials out of {samples}. Blocks: each of these once. "
+            f"Resamples: of {traces} of them, of {-(-traces // FEWER)} for 40. The range over 10 shifts of each of "
+            f"{controls} is the control. Below {LEAST:.0%} an interval must not be called one of 95%."
+        )
+        print(Table(f"Coverage of the intervals: {metric}", heads, rows, 2, note).markdown())
 
 
 if __name__ == "__main__":

@@ -73,3 +73,11 @@ def test_machines_that_it_does_not_fit(tmp_path):
     path.write_text("time,kilowatts\n0,1\n")
     with pytest.raises(InputError, match="expected the columns time and watts in the first line"):
         with_power_cap(powered([Job("a", 0, 1, 1)]), path)
+
+
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative", "fcfs", "hcp3"])
+def test_a_file_that_ends_low_leaves_no_job_waiting(tmp_path, dispatcher):
+    path = written(tmp_path, (0, 450), (HOUR, 150), (2 * HOUR, 150))
+    jobs = [Job("a", 0, 3000, 3000, 4), Job("b", 0, 3000, 3000, 4), Job("c", 3500, 60, 60, 1)]
+    result = simulate(powered(jobs), dispatcher, overrun="kill", power_cap=path)
+    assert result.jobs["start"].tolist()[:2] == [0, 3 * HOUR]
