@@ -11,7 +11,11 @@ from hpcdispatch.workloads import Job, Machine, Workload, read, write
 
 TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8).map(str.strip)
 #: Names that a table leaves empty. It has no other sign for unknown ones.
-NAMES = TEXT.filter(lambda text: text.lower() not in ("null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n"))
+UNKNOWN = {
+    *("-", "--", "-/-", "?", "null", "none", "nil", "nan", "nat", "<na>", "n/a", "n.a.", "#n/a", "\\n"),
+    *("unknown", "unset", "not_set", "not set", "never"),
+}
+NAMES = TEXT.filter(lambda text: text.lower() not in UNKNOWN)
 NUMBERS = st.one_of(st.just(""), st.integers(0, 10**9).map(str))
 TIMES = st.tuples(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(1, 10**6))
 
