@@ -75,6 +75,10 @@ class _Timed:
                 return
 
 
+#: End of the last step of a cap that does not repeat, seconds: later than any start.
+_FOR_EVER = int(np.iinfo(np.int64).max)
+
+
 @dataclass(frozen=True, slots=True)
 class Reservation(_Timed):
     """Nodes kept free in [begin, end) for some jobs, or for none (maintenance).
@@ -359,7 +363,7 @@ class Power:
         caps = self.caps
         shift = 0 if self.every is None else begin // self.every * self.every
         while shift < end and caps:
-            last = LONGEST if self.every is None else shift + self.every
+            last = _FOR_EVER if self.every is None else shift + self.every
             # A file may have years of steps; those before `begin` are not looked at one by one.
             place = max(bisect_right(caps, begin - shift, key=itemgetter(0)) - 1, 0)
             while place < len(caps) and shift + caps[place][0] < end:

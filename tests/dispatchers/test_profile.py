@@ -201,7 +201,10 @@ def test_a_start_against_a_rule_names_job_node_and_time():
             "node 0 is closed for maintenance from 50 to 80, and its walltime",
         ),
         ({"limits": [Limit(1, of="core")]}, None),
-        ({"power": Power({"core": 10}, cap=((0, 30), (20, 15)))}, r"power: 15,000 of mW from 20 on, 0 are in use"),
+        (
+            {"power": Power({"core": 10}, cap=((0, 30), (20, 15), (40, 30)))},
+            r"power: 15,000 of mW from 20 on, 0 are in use",
+        ),
     ]
     for rules, message in cases:
         jobs = (Job("a", 0, 10, 60, 2, user="ann"), Job("b", 1, 10, 60, 2, user="ann"))

@@ -81,3 +81,16 @@ def test_a_file_that_ends_low_leaves_no_job_waiting(tmp_path, dispatcher):
     jobs = [Job("a", 0, 3000, 3000, 4), Job("b", 0, 3000, 3000, 4), Job("c", 3500, 60, 60, 1)]
     result = simulate(powered(jobs), dispatcher, overrun="kill", power_cap=path)
     assert result.jobs["start"].tolist()[:2] == [0, 3 * HOUR]
+
+
+DISPATCHERS = ["easy", "lxf", "conservative", "hcp3", "pcp-fast", "sejf", "lookahead", "slurm"]
+
+
+@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+def test_a_job_above_the_last_cap_is_rejected(dispatcher):
+    # From 100 on, two cores may run, for ever.
+    machine = replace(Machine.pool(8), power=Power({"core": 10}, cap=((0, 80), (100, 20))))
+    jobs = (Job("a", 0, 90, 120, 2), Job("b", 95, 50, 60, 6), Job("c", 96, 5, 10, 1))
+    result = simulate(Workload(jobs, machine), dispatcher, overrun="kill")
+    assert result.jobs["status"].tolist() == ["completed", "rejected", "completed"]
+    assert "power" in result.jobs["reason"][1]
