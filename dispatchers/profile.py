@@ -425,12 +425,12 @@ class Profile(ProfileSearch):
         self, jobs: Sequence[Waiting], asks: Asks, order: IntArray, skip: bool, keep_amounts: bool
     ) -> list[Start]:
         kept = self._all_kept()
+        if keep_amounts:
+            return self._start_beside(kept, jobs, asks, order, skip)
         held = kept.held.copy()
-        if not keep_amounts:
-            kept.held[:] = 1  # An amount that another job holds already is not kept.
+        kept.held[:] = 1  # An amount that another job holds already is not kept.
         starts = self._start_beside(kept, jobs, asks, order, skip)
-        if not keep_amounts:
-            kept.held[:] = held
+        kept.held[:] = held
         return starts
 
     def _start_beside(
