@@ -345,7 +345,8 @@ def conclusions(
     rows: list[dict[str, Any]] = []
     for workload, part in both.groupby("workload", sort=False):
         groups = list(part.groupby("contender", sort=False))
-        found = [_of_group(str(workload), str(name), group, baseline, metric, days or {}) for name, group in groups]
+        made = (_of_group(str(workload), str(name), group, baseline, metric, days or {}) for name, group in groups)
+        found = [replace(each, tested=each.tested and metric in _TESTED.get(each.basis, ())) for each in made]
         for (name, group), estimate in zip(groups, corrected(found), strict=True):
             values, theirs = (group[each].to_numpy(float) for each in (metric, f"{metric}_baseline"))
             whole = ~np.isnan(values) & ~np.isnan(theirs)
@@ -398,20 +399,6 @@ def _of_group(
     """Return the estimate of one contender on one workload."""
     kinds = set(group["basis"])
     basis: Basis = kinds.pop() if len(kinds) == 1 else "shifts"
-    made = _of_kind(workload, contender, group, baseline, metric, days, basis)
-    return replace(made, tested=made.tested and metric in _TESTED.get(basis, ()))
-
-
-def _of_kind(
-    workload: str,
-    contender: str,
-    group: pd.DataFrame,
-    baseline: str,
-    metric: str,
-    days: Mapping[tuple[str, str, int], Mapping[str, Daily]],
-    basis: Basis,
-) -> Estimate:
-    """Return the estimate from samples of one kind."""
     values, theirs = (group[each].to_numpy(float) for each in (metric, f"{metric}_baseline"))
     if basis in ("independent", "resamples"):
         return of_samples(values, theirs, basis)
