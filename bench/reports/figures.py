@@ -147,16 +147,12 @@ def differences(study: Study, workload: str) -> Figure:
 def loads(study: Study, workload: str) -> list[Figure]:
     """Return utilization and queue over time."""
     series = study.series[workload]
-    unit, size = time_unit(float(series["end"].max()) if len(series) else 0.0)
-    base = pd.DataFrame(
-        {"contender": series["contender"], f"time_{unit}": (series["begin"] + series["end"]) / 2 / size}
-    )
+    base, time, label = _middles(series)
     note = (
         f"{_seed(study, workload)} Means over {study.detail.bins} bins of equal length, from the first submission "
         "to the last end. "
         "Warm-up and cool-down are not cut off."
     )
-    label = f"time since the first submission ({unit})"
     used = base.assign(utilization_percent=100 * series["utilization"])
     queue = base.assign(waiting_jobs=series["queue"])
     return [
@@ -166,7 +162,7 @@ def loads(study: Study, workload: str) -> list[Figure]:
             "Utilization over time",
             f"Share of the primary resource that is held. {note}",
             used,
-            f"time_{unit}",
+            time,
             "utilization_percent",
             label,
             "utilization (%)",
@@ -178,7 +174,7 @@ def loads(study: Study, workload: str) -> list[Figure]:
             "Queue over time",
             f"Jobs that wait. {note}",
             queue,
-            f"time_{unit}",
+            time,
             "waiting_jobs",
             label,
             "waiting jobs",
@@ -189,24 +185,17 @@ def loads(study: Study, workload: str) -> list[Figure]:
 def power(study: Study, workload: str) -> Figure:
     """Return the power of jobs and the idle machine over time."""
     series = study.series[workload].dropna(subset="watts")
-    unit, size = time_unit(float(series["end"].max()))
-    data = pd.DataFrame(
-        {
-            "contender": series["contender"],
-            f"time_{unit}": (series["begin"] + series["end"]) / 2 / size,
-            "kilowatts": series["watts"] / 1000,
-        }
-    )
+    base, time, label = _middles(series)
     return Figure(
         "power",
         "lines",
         "Power over time",
         f"Power of running jobs and of the idle machine. {_seed(study, workload)} Means over {study.detail.bins} bins "
         "of equal length, so peaks are lower here than in the table.",
-        data,
-        f"time_{unit}",
+        base.assign(kilowatts=series["watts"] / 1000),
+        time,
         "kilowatts",
-        f"time since the first submission ({unit})",
+        label,
         "power (kW)",
     )
 
@@ -214,19 +203,17 @@ def power(study: Study, workload: str) -> Figure:
 def losses(study: Study, workload: str) -> Figure:
     """Return the work lost to failures of nodes up to each time."""
     lost = study.losses[workload]
-    unit, size = time_unit(float(lost["seconds"].max()))
-    data = pd.DataFrame(
-        {"contender": lost["contender"], f"time_{unit}": lost["seconds"] / size, "core_hours": lost["hours"]}
-    )
+    time, size, label = _time_axis(float(lost["seconds"].max()))
+    data = pd.DataFrame({"contender": lost["contender"], time: lost["seconds"] / size, "core_hours": lost["hours"]})
     return Figure(
         "lost-work",
         "steps",
         "Work lost to failures over time",
         f"Core hours of attempts that a failed node ended, as far as they did not count. {_seed(study, workload)}",
         data,
-        f"time_{unit}",
+        time,
         "core_hours",
-        f"time since the first submission ({unit})",
+        label,
         "core hours lost",
     )
 
@@ -261,19 +248,19 @@ def class_waits(study: Study, workload: str, split: str) -> Figure:
 def tunings(study: Study, workload: str) -> Figure:
     """Return the choices of portfolios over time."""
     found = numbered(study.tunings[workload])
-    unit, size = time_unit(float(found["seconds"].max()))
+    time, size, label = _time_axis(float(found["seconds"].max()))
     names = found.drop_duplicates("number").sort_values("number")
     told = "; ".join(f"{number}: {name}" for number, name in zip(names["number"], names["candidate"], strict=True))
-    data = found.assign(**{f"time_{unit}": found["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
+    data = found.assign(**{time: found["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
     return Figure(
         "tunings-figure",
         "steps",
         "What portfolios chose over time",
         f"{_seed(study, workload)} Who goes on after each tuning, by number: {told}.",
         data,
-        f"time_{unit}",
+        time,
         "number",
-        f"time since the first submission ({unit})",
+        label,
         "candidate, by number",
     )
 
@@ -354,6 +341,19 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
         if pd.api.types.is_float_dtype(frame[name]):
             made[name] = [float(f"{value:.6g}") for value in frame[name]]
     return made
+
+
+def _time_axis(longest: float) -> tuple[str, float, str]:
+    """Return column, seconds per unit and label of an axis from the first submission on."""
+    unit, size = time_unit(longest)
+    return f"time_{unit}", size, f"time since the first submission ({unit})"
+
+
+def _middles(series: pd.DataFrame) -> tuple[pd.DataFrame, str, str]:
+    """Return contender and middle of each bin, the column of the time, and its label."""
+    time, size, label = _time_axis(float(series["end"].max()) if len(series) else 0.0)
+    middle = (series["begin"] + series["end"]) / 2 / size
+    return pd.DataFrame({"contender": series["contender"], time: middle}), time, label
 
 
 def time_unit(longest: float) -> tuple[str, float]:
