@@ -25,8 +25,8 @@ CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
 NARROWEST = 10
 #: Entries of the summary for the whole simulation.
 _OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
-#: Those of the whole simulation that only some results have, as they need power, a signal or failures.
-_OF_ATTEMPTS = (
+#: Entries of the whole simulation that only some results have, as they need power, a signal or failures.
+OF_ATTEMPTS = (
     "energy_kwh",
     "power_peak_kw",
     "power_mean_kw",
@@ -143,7 +143,7 @@ def cut_summary(result: Records, warm_up: Cut, cool_down: Cut) -> dict[str, floa
     if len(chosen) == len(result.jobs):
         return whole
     left = summarize(replace(result, jobs=chosen, attempts=result.attempts.iloc[:0]))
-    kept = {name: whole[name] for name in (*_OF_ALL, *_OF_ATTEMPTS) if name in whole}
+    kept = {name: whole[name] for name in (*_OF_ALL, *OF_ATTEMPTS) if name in whole}
     return {**left, **kept, "utilization": utilization(result, chosen)}
 
 

@@ -23,7 +23,7 @@ from ...analysis.statistics import (
 )
 from ...base import InputError
 from ...simulation import Result, job_metrics
-from ...simulation.metrics import NARROWEST, utilization, width_class, width_name
+from ...simulation.metrics import NARROWEST, OF_ATTEMPTS, utilization, width_class, width_name
 from ...simulation.plots.curves import Grid, capacity_of, lost_over_time, over_time
 from ...simulation.trimming import Cut, Window, steady_state
 from ..campaigns.metrics_table import days_of
@@ -32,17 +32,7 @@ from .tunings import tunings_of
 from .verdict import choose_baseline
 
 #: Numbers of runs with power, under a signal, or with failures of nodes.
-OF_CONDITIONS = (
-    "energy_kwh",
-    "energy_wh_per_core_hour",
-    "power_mean_kw",
-    "power_peak_kw",
-    "emissions_kg",
-    "energy_cost",
-    "put_off_mean",
-    "node_failures",
-    "lost_core_hours",
-)
+OF_CONDITIONS = (*OF_ATTEMPTS, "put_off_mean")
 #: The distributions in figures, and the places where they are computed.
 GRIDS = {
     "wait": Grid(0, 8, 100),

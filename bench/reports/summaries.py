@@ -8,7 +8,7 @@ from ...analysis.conclusions import conclusions
 from ...analysis.statistics import METRICS, STATISTICS
 from ...base import time_text
 from .number_formats import NOTHING, Show, count, interval, percent, ratio
-from .study import OF_CONDITIONS, Study
+from .study import Study
 from .tables import Table, Times, between, label, number, spread
 from .tunings import numbered, tunings_table
 from .verdict import estimate_of, grounds
@@ -52,17 +52,17 @@ _DECISIONS: tuple[tuple[str, str, Show], ...] = (
     ("decision_ms_max", "max (ms)", ratio),
     ("simulation_s", "whole simulation (s)", ratio),
 )
-_CONDITIONS: dict[str, tuple[str, Show]] = {
-    "energy_kwh": ("energy (kWh)", ratio),
-    "energy_wh_per_core_hour": ("energy per core hour (Wh)", ratio),
-    "power_mean_kw": ("mean power (kW)", ratio),
-    "power_peak_kw": ("peak power (kW)", ratio),
-    "emissions_kg": ("CO2 (kg)", ratio),
-    "energy_cost": ("cost of energy", ratio),
-    "put_off_mean": (Times("mean time put off"), time_text),
-    "node_failures": ("attempts ended by failures", count),
-    "lost_core_hours": ("core hours lost to failures", ratio),
-}
+_CONDITIONS: tuple[tuple[str, str, Show], ...] = (
+    ("energy_kwh", "energy (kWh)", ratio),
+    ("energy_wh_per_core_hour", "energy per core hour (Wh)", ratio),
+    ("power_mean_kw", "mean power (kW)", ratio),
+    ("power_peak_kw", "peak power (kW)", ratio),
+    ("emissions_kg", "CO2 (kg)", ratio),
+    ("energy_cost", "cost of energy", ratio),
+    ("put_off_mean", Times("mean time put off"), time_text),
+    ("node_failures", "attempts ended by failures", count),
+    ("lost_core_hours", "core hours lost to failures", ratio),
+)
 _METRIC_NAMES = {
     "wait": "wait",
     "turnaround": "turnaround",
@@ -123,7 +123,7 @@ def tables_of(study: Study, workload: str) -> dict[str, Table]:
 
 def conditions(runs: pd.DataFrame) -> list[Table]:
     """Return the table of power, of a signal of the grid and of failures; none without any."""
-    there = [(key, *_CONDITIONS[key]) for key in OF_CONDITIONS if key in runs and runs[key].notna().any()]
+    there = [row for row in _CONDITIONS if row[0] in runs and runs[row[0]].notna().any()]
     if not there:
         return []
     note = f"Of the whole simulation, warm-up and cool-down included; with the idle machine. {over_seeds(runs)}"
